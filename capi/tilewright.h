@@ -888,9 +888,9 @@ typedef struct tw_rule_violation {
   const char *argument; /**< field of the description; static */
   int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
   int64_t limit;        /**< what the rule allows */
-  char message[472];    /**< the rule in a sentence, with the numbers, and values that would work;
-                           `...` stands for fields that do not fit: tw_tensor_map_propose() returns all
-                           of them */
+  char message[472];    /**< the rule in a sentence, with the numbers, and a description that would
+                           work; `...` replaces fields that do not fit, which tw_tensor_map_propose()
+                           returns */
 } tw_rule_violation;
 
 /** Initializes a ::tw_rule_violation, one element of an array that other functions then fill in.
@@ -1518,14 +1518,14 @@ typedef struct tw_prefetch_desc {
   uint32_t max_sms;        /**< maximum number of blocks, one per SM; 0: no limit */
   tw_cache_priority cache; /**< how long the cache should keep the operand */
   uint32_t reserved;       /**< 0 */
-  int64_t rows;     /**< required with rank 0, excluded otherwise; 1 for a contiguous range */
-  int64_t columns;  /**< required with rank 0, excluded otherwise: elements of a row */
-  int64_t pitch;    /**< elements between rows; 0: columns. Only with rank 0 */
-  int64_t budget;   /**< maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched
-                       in order of the smallest stride first, which is the lowest address first unless
-                       dimensions interleave. If the first row exceeds the budget, its beginning is
-                       prefetched */
-  int64_t shape[8]; /**< required with a rank: elements, outermost first */
+  int64_t rows;    /**< required with rank 0, excluded otherwise; 1 for a contiguous range */
+  int64_t columns; /**< required with rank 0, excluded otherwise: elements of a row */
+  int64_t pitch;   /**< elements between rows; 0: columns. Only with rank 0 */
+  int64_t
+      budget; /**< maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched,
+                 along the smallest stride first; that is the lowest address first unless dimensions
+                 interleave. If the first row exceeds the budget, its beginning is prefetched */
+  int64_t shape[8];  /**< required with a rank: elements, outermost first */
   int64_t stride[8]; /**< required with a rank: elements; may be 0 or negative */
 } tw_prefetch_desc;
 
@@ -1761,45 +1761,49 @@ TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_
 /** @name Ragged copies: sequences of different lengths
  *  @{ */
 
-/** Which way a ragged copy goes. */
+/** Direction of a ragged copy. */
 typedef int32_t tw_ragged_direction;
 enum {
   TW_RAGGED_PAD = 0,  /**< from the packed operand to the padded one */
   TW_RAGGED_UNPAD = 1 /**< from the padded operand to the packed one */
 };
 
-/** Sequences of different lengths: packed [tokens, packed_columns] behind one another, and padded
- *  [batch, rows, columns]. Sequence b is the packed rows offsets[b] to offsets[b + 1] - 1, as
- *  cu_seqlens say it. Row r of padded sequence b is row `row` + r of the sequence, columns `column`
- *  to column + columns - 1 of it, with the run's `row` and `column`. Padding fills rows that the
- *  sequence does not have; unpadding neither reads nor writes for them. Either pitch of the padded
- *  operand may be the larger: [rows, batch, columns] is as good.
+/** A copy between sequences of different lengths in two forms. The packed operand is [tokens,
+ *  packed_columns], with the sequences one after the other. The padded operand is [batch, rows,
+ *  columns]. Sequence b has the packed rows offsets[b] to offsets[b + 1] - 1, like cu_seqlens. Row
+ *  r of padded sequence b holds row `row` + r of the sequence, and columns `column` to
+ *  column + columns - 1 of it, where `row` and `column` are arguments of the run. Padding writes
+ *  the fill value to rows that the sequence does not have. Unpadding neither reads nor writes for
+ *  them. Either pitch of the padded operand may be the larger one, so the order [rows, batch,
+ *  columns] works too.
  *
- *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
- *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
- *  whatever they hold. If wrong offsets make two sequences share packed rows, the contents of
- *  those rows after unpadding are undefined; on the host device each element comes from one of the
- *  two sequences. */
+ *  Offsets are read when the run executes. A sequence has no rows if one of its two offsets is
+ *  negative, they decrease, or they exceed the tokens of the run. Whatever the offsets hold,
+ *  nothing outside the operands is read or written. If wrong offsets make two sequences share
+ *  packed rows, the contents of those rows after unpadding are undefined; on the host device each
+ *  element comes from one of the two sequences. */
 typedef struct tw_ragged_desc {
   uint32_t struct_size;  /**< set by tw_ragged_desc_init() */
   uint32_t struct_mark;  /**< likewise */
-  tw_dtype dtype;        /**< required: any type; only its size matters, unless NaN is asked for */
+  tw_dtype dtype;        /**< required: any type; only its size matters, unless fill is NaN */
   tw_dtype offset_dtype; /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_ragged_direction direction; /**< TW_RAGGED_ */
-  uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
-  uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
-  uint32_t max_sms;              /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_oob_fill fill;              /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16,
-                                      f32, tf32 and f64 */
-  uint32_t reserved;             /**< 0 */
-  int64_t batch;                 /**< required: sequences of a run, at most */
-  int64_t tokens;                /**< required: rows of the packed operand in a run, at most */
-  int64_t rows;                  /**< required: of each sequence in the padded operand */
-  int64_t columns;               /**< required: elements of a row that are moved */
-  int64_t packed_columns;        /**< elements of a packed row; 0: columns */
-  int64_t packed_pitch;          /**< elements between packed rows; 0: packed_columns */
-  int64_t padded_pitch;          /**< elements between padded rows of a sequence; 0: columns */
-  int64_t padded_batch_pitch;    /**< elements between padded sequences; 0: rows * padded_pitch */
+  uint32_t packed_alignment; /**< promised alignment of the packed operand's address, in bytes; 0:
+                                none */
+  uint32_t padded_alignment; /**< promised alignment of the padded operand's address, in bytes; 0:
+                                none */
+  uint32_t max_sms;          /**< maximum number of blocks, one per SM; 0: no limit */
+  tw_oob_fill fill;  /**< fill value of a padding copy; TW_OOB_FILL_NAN writes 0x7ff7 into every 16
+                        bits, for f16, bf16, f32, tf32 and f64 */
+  uint32_t reserved; /**< 0 */
+  int64_t batch;     /**< required: largest number of sequences in a run */
+  int64_t tokens;    /**< required: largest number of packed rows in a run */
+  int64_t rows;      /**< required: rows of each sequence in the padded operand */
+  int64_t columns;   /**< required: elements of a row that are moved */
+  int64_t packed_columns;     /**< elements of a packed row; 0: columns */
+  int64_t packed_pitch;       /**< elements between packed rows; 0: packed_columns */
+  int64_t padded_pitch;       /**< elements between padded rows of a sequence; 0: columns */
+  int64_t padded_batch_pitch; /**< elements between padded sequences; 0: rows * padded_pitch */
 } tw_ragged_desc;
 
 /** Addresses and window of a ragged copy's run. */
@@ -1811,11 +1815,11 @@ typedef struct tw_ragged_args {
   uint64_t padded;      /**< required: device address of sequence 0, row 0 */
   int64_t batch;        /**< sequences of this run; -1: the plan's */
   int64_t tokens;       /**< rows of the packed operand in this run; -1: the plan's */
-  int64_t row;          /**< of each sequence, that is padded row 0; may be negative */
+  int64_t row;          /**< row of each sequence that becomes padded row 0; may be negative */
   int64_t column;       /**< first column, 0 to packed_columns - columns */
-  /** A 64-bit device word to which the number of sequences with wrong offsets is added; 0: none.
-   *  Without it the host device waits for the stream, looks at the offsets and refuses the run; not
-   *  while the stream is captured. */
+  /** A 64-bit device word to which the run adds the number of sequences with wrong offsets; 0:
+   *  none. Without it the host device waits for the stream, reads the offsets and refuses the run
+   *  if they are wrong. It does not do so while the stream is captured. */
   uint64_t invalid_count;
 } tw_ragged_args;
 
@@ -1832,11 +1836,13 @@ TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_args_init(tw_ragged_args *args, size_t size);
 
-/** Fills the types, sizes and pitches of a ragged copy's description; the other fields stay.
- *  @param packed tokens by columns. @param offsets contiguous; sequences plus 1 elements.
- *  @param padded sequences by rows by columns. Rows are contiguous in both operands.
+/** Fills the types, sizes and pitches of a ragged copy's description; the other fields keep their
+ *  values.
+ *  @param packed tokens by columns. @param offsets contiguous; the number of sequences plus 1
+ *  elements.
+ *  @param padded sequences by rows by columns. Rows must be contiguous in both operands.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_tensor *offsets,
                                              const tw_tensor *padded, tw_ragged_desc *desc);
@@ -1844,8 +1850,8 @@ TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_t
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern, or offsets of other
- *  integers than i32 and i64.
+ *  @retval TW_ERROR_UNSUPPORTED the fill is NaN and the type has no NaN pattern, or the offsets are
+ *  integers other than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
@@ -1857,111 +1863,115 @@ TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, t
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
-/** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
- *  @param plan from tw_ragged_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a number of the run is outside what was
- *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
- *  where args have no invalid_count. @retval TW_ERROR_MISALIGNED an address breaks the
- * description's promise. @retval TW_ERROR_OVERLAP operands overlap.
+/** Enqueues a ragged copy. No content of the offsets makes it read or write outside the operands.
+ *  @param plan from tw_ragged_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument of the run is outside the planned range. On the
+ *  host device also: offsets decrease, are negative or exceed the tokens, and args have no
+ *  invalid_count.
+ *  @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
+ *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
 
 /** @} */
 
-/** @name Routing: which experts take which tokens
+/** @name Routing of tokens to experts
  *  @{ */
 
-/** How a logit becomes the score that an expert's weight is made of. */
+/** How logits become scores, from which the experts' weights are made. */
 typedef int32_t tw_route_score;
 enum {
-  TW_ROUTE_SOFTMAX = 0,       /**< exp(logit) over the sum of all experts' */
+  TW_ROUTE_SOFTMAX = 0,       /**< exp(logit) divided by the sum over all experts */
   TW_ROUTE_SIGMOID = 1,       /**< 1 / (1 + exp(-logit)) */
-  TW_ROUTE_SOFTMAX_CHOSEN = 2 /**< exp(logit) over the sum of the chosen experts' */
+  TW_ROUTE_SOFTMAX_CHOSEN = 2 /**< exp(logit) divided by the sum over the chosen experts */
 };
 
-/** By what a group of experts is chosen. */
+/** How groups of experts are ranked. */
 typedef int32_t tw_route_group_score;
 enum {
-  TW_ROUTE_GROUP_BEST = 0, /**< by its best expert */
+  TW_ROUTE_GROUP_BEST = 0, /**< by the score of the group's best expert */
   TW_ROUTE_GROUP_TOP2 = 1  /**< by the sum of its two best experts' scores, biases included */
 };
 
 /** Options of a routing: bits of tw_route_desc.flags. */
 enum {
-  /** A token's weights are divided by their sum, where that is above 0, and so add up to 1. */
+  /** The weights of each token are divided by their sum if the sum is above 0, so that they add up
+   *  to 1. */
   TW_ROUTE_RENORMALIZE = 1,
-  /** The experts of each token are given and not chosen: tw_route_args.given_ids. */
+  /** The caller gives the experts of each token in tw_route_args.given_ids; none are chosen. */
   TW_ROUTE_GIVEN_IDS = 2
 };
 
-/** Routing of tokens to experts, for mixtures of experts. Of each token the top_k experts with the
- *  largest logits are chosen, the best first. Slot s of token t is the pair t * top_k + s. Results
- *  are the experts and weights of all pairs, and the order of the pairs by expert, in which grouped
- *  matrix products take them. All is read and computed when the run executes, so that one captured
- *  graph serves any logits.
+/** Routing of tokens to experts, for mixtures of experts. For each token the top_k experts with the
+ *  largest logits are chosen, best first. Slot s of token t is the pair t * top_k + s. The results
+ *  are the experts and weights of all pairs, and the pairs in order of their experts, as grouped
+ *  matrix products consume them. Everything is read and computed when the run executes, so one
+ *  captured graph serves any logits.
  *
- *  Of equal experts the one with the lower number is the better one; -0 equals 0, and a NaN is
- *  below every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its
- *  bias, with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN
- *  comes last all the same. Experts may be in groups of neighbors, of which the best top_groups are
- *  taken first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do
- *  not count in weights, which are the scores, divided by their sum if the flag says so, times
- *  `scale`. The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0).
- *  Scores are f32 with a relative error below 2^-16; below exp(-87), of a sigmoid below exp(-83),
- *  they are 0. Every device computes the same bits.
+ *  Of equal experts the one with the lower number ranks first; -0 equals 0, and NaN ranks below
+ *  every number. With a bias (tw_route_args.bias) experts are ranked by score plus bias; with
+ *  TW_ROUTE_SOFTMAX_CHOSEN by logit plus bias. An expert whose logit is NaN still ranks last. If
+ *  experts are divided into groups of consecutive experts, only experts of the best top_groups
+ *  groups are chosen. With TW_ROUTE_GROUP_TOP2 experts are ranked by score even without a bias.
  *
- *  An expert map says which experts are local, and under what number. Pairs of other experts are
- *  dropped from counts and order, and keep their id and weight. So are given ids that are no
- *  expert's, and entries of the map that are neither -1 nor a local expert's number; these are
- *  counted in tw_route_args.invalid_count. */
+ *  Biases do not affect weights. A weight is the score, divided by the sum of the token's scores if
+ *  TW_ROUTE_RENORMALIZE is set, times `scale`. The score of NaN is 0. In a softmax with infinite
+ *  logits each infinite logit counts as exp(0). Scores are f32 with a relative error below 2^-16;
+ *  values below exp(-87), or exp(-83) for a sigmoid, become 0. Every device computes the same bits.
+ *
+ *  An expert map says which experts are local, and their local numbers. Pairs of other experts are
+ *  dropped from counts and order, but keep their id and weight. Given ids that name no expert are
+ *  dropped too, as are entries of the map that are neither -1 nor the number of a local expert;
+ *  both are counted in tw_route_args.invalid_count. */
 typedef struct tw_route_desc {
   uint32_t struct_size; /**< set by tw_route_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  tw_dtype dtype;       /**< required: of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
-                             with TW_ROUTE_GIVEN_IDS */
-  tw_dtype id_dtype;    /**< of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_dtype offset_dtype;            /**< of the offsets: TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_route_score score;             /**< TW_ROUTE_SOFTMAX and its like */
-  tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only where groups is above 1 */
+  tw_dtype dtype; /**< required: type of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
+                     with TW_ROUTE_GIVEN_IDS */
+  tw_dtype id_dtype;     /**< type of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_dtype offset_dtype; /**< type of the offsets: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_route_score score;  /**< TW_ROUTE_SOFTMAX, TW_ROUTE_SIGMOID or TW_ROUTE_SOFTMAX_CHOSEN */
+  tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only if groups is above 1 */
   uint32_t flags;                   /**< TW_ROUTE_RENORMALIZE, TW_ROUTE_GIVEN_IDS */
   float scale;                      /**< factor of all weights */
   uint32_t max_sms;                 /**< maximum number of blocks, one per SM; 0: no limit */
-  int64_t tokens;        /**< required: of a run, at most; tokens times top_k is below 2^31 */
-  int64_t experts;       /**< required: 1 to 1024 */
-  int64_t top_k;         /**< required: experts of each token, 1 to 32 */
-  int64_t local_experts; /**< numbers that the expert map gives, 1 to experts; 0: experts */
-  int64_t groups;        /**< of experts / groups neighbors each, 1 to 32; 0: 1 */
-  int64_t top_groups;    /**< groups that experts are chosen from; 0: all of them */
-  int64_t logits_pitch;  /**< elements between the logits of neighboring tokens; 0: experts */
+  int64_t tokens;  /**< required: largest number of tokens in a run; tokens * top_k is below 2^31 */
+  int64_t experts; /**< required: 1 to 1024 */
+  int64_t top_k;   /**< required: experts of each token, 1 to 32 */
+  int64_t local_experts; /**< number of local experts in the expert map, 1 to experts; 0: experts */
+  int64_t groups;        /**< groups of experts / groups consecutive experts, 1 to 32; 0: 1 */
+  int64_t top_groups;    /**< number of groups that experts are chosen from; 0: all of them */
+  int64_t logits_pitch;  /**< elements between the logits of consecutive tokens; 0: experts */
 } tw_route_desc;
 
-/** Addresses of a routing's run. Results whose address is 0 are not computed; at least one is
- *  wanted. Arrays are contiguous. */
+/** Addresses of a routing's run. A result whose address is 0 is not computed; at least one must be
+ *  requested. Arrays are contiguous. */
 typedef struct tw_route_args {
   uint32_t struct_size;   /**< set by tw_route_args_init() */
   uint32_t struct_mark;   /**< likewise */
-  int64_t tokens;         /**< of this run; -1: the plan's */
+  int64_t tokens;         /**< tokens of this run; -1: the plan's */
   uint64_t logits;        /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
-  uint64_t bias;          /**< f32 [experts], added for the choice alone; 0: none */
-  uint64_t given_ids;     /**< [tokens, top_k], with TW_ROUTE_GIVEN_IDS required; else 0 */
-  uint64_t given_weights; /**< f32 [tokens, top_k], with TW_ROUTE_GIVEN_IDS: scores that `weights`
-                               is made of; 0 where `weights` is */
-  uint64_t expert_map;    /**< i32 [experts]: each expert's local number, or -1; 0: the numbers are
-                               the same, where local_experts is experts */
-  uint64_t ids;           /**< i32 [tokens, top_k]: the experts; -1 for a given id that is none's */
-  uint64_t weights;       /**< f32 [tokens, top_k] */
-  uint64_t counts;        /**< i32 [local_experts]: pairs of each local expert */
-  uint64_t offsets;      /**< [local_experts + 1]: pairs of all lower local experts; the last is the
-                              number of pairs in the order */
-  uint64_t order;        /**< i32 [tokens, top_k]: pairs by local expert, those of one expert in
-                              their own order; then -1 for each pair that was dropped */
-  uint64_t order_tokens; /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: what
-                              tw_gather_run() takes as index */
-  uint64_t inverse;      /**< i32 [tokens, top_k]: each pair's place in `order`; -1: dropped */
-  uint64_t invalid_count;   /**< a 64-bit device word to which the number of pairs with wrong ids or
-                                 wrong entries of the map is added; 0: none */
-  uint64_t workspace;       /**< a multiple of 256, where a run needs one; else ignored */
+  uint64_t bias;          /**< f32 [experts], added only to rank experts; 0: none */
+  uint64_t given_ids;     /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
+  uint64_t given_weights; /**< f32 [tokens, top_k], with TW_ROUTE_GIVEN_IDS: the scores from which
+                             `weights` is computed; 0 if `weights` is 0 */
+  uint64_t
+      expert_map;   /**< i32 [experts]: each expert's local number, or -1; 0: every expert is local
+                       under its own number, which requires local_experts equal to experts */
+  uint64_t ids;     /**< i32 [tokens, top_k]: the experts; -1 for a given id that names none */
+  uint64_t weights; /**< f32 [tokens, top_k] */
+  uint64_t counts;  /**< i32 [local_experts]: number of pairs of each local expert */
+  uint64_t offsets; /**< [local_experts + 1]: number of pairs of all lower local experts; the last
+                       is the number of pairs in `order` */
+  uint64_t order; /**< i32 [tokens, top_k]: the pairs sorted by local expert, pairs of one expert in
+                     ascending order; then -1 for each dropped pair */
+  uint64_t order_tokens;  /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: an
+                             index array for tw_gather_run() */
+  uint64_t inverse;       /**< i32 [tokens, top_k]: each pair's position in `order`; -1: dropped */
+  uint64_t invalid_count; /**< a 64-bit device word to which the run adds the number of pairs with
+                             wrong ids or wrong entries of the map; 0: none */
+  uint64_t workspace;     /**< a multiple of 256 if the run needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_route_args;
 
@@ -1978,23 +1988,23 @@ TW_API tw_status tw_route_desc_init(tw_route_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
 
-/** Fills the types, sizes and pitch of a routing's description; the other fields stay. `flags` must
- *  be set before, and with TW_ROUTE_GIVEN_IDS also `experts`.
+/** Fills the types, sizes and pitch of a routing's description; the other fields keep their values.
+ *  Set `flags` before the call, and with TW_ROUTE_GIVEN_IDS also `experts`.
  *  @param logits tokens by experts, with contiguous rows; NULL with TW_ROUTE_GIVEN_IDS.
- *  @param ids contiguous; tokens by experts of each token: the result, or the ids that are given.
+ *  @param ids contiguous; tokens by top_k: the resulting ids, or the given ids.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_tensor *ids,
                                             tw_route_desc *desc);
 
-/** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
- *  up to 128 tokens. @param device not NULL. @param desc not NULL.
+/** Plans a routing. tw_plan_info.workspace_bytes is the size of the workspace that its runs need;
+ *  it is 0 for up to 128 tokens. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other integers than i32
- *  and i64, more than 1024 experts, 32 experts of a token or 32 groups.
- *  @retval TW_ERROR_OVERFLOW 2^31 pairs or more, or logits that span more than 2^60 bytes.
+ *  @retval TW_ERROR_UNSUPPORTED the logits have another type, ids or offsets are integers other
+ *  than i32 and i64, or there are more than 1024 experts, top_k above 32 or more than 32 groups.
+ *  @retval TW_ERROR_OVERFLOW there are 2^31 pairs or more, or the logits span more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
 
@@ -2005,17 +2015,16 @@ TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
-/** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the
- *  operands. Runs of more than 128 tokens that want counts, offsets, an order or its inverse need a
- *  workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
- *  before do not matter, and runs that may be in flight together need one each. A run of no tokens
- *  writes counts and offsets of 0.
+/** Enqueues a routing. No content of the logits, ids or map makes it read or write outside the
+ *  operands. A run of more than 128 tokens that requests counts, offsets, order, order_tokens or
+ *  inverse needs a workspace of tw_plan_info.workspace_bytes. Its initial contents do not matter.
+ *  The run owns it until the run is done, so runs that may overlap in time need a workspace each. A
+ *  run of 0 tokens writes 0 to counts and offsets.
  *  @param plan from tw_route_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
- *  no use for, no result is wanted, or tokens lies outside the plan's.
- *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or is a
- *  workspace's and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too
- *  small.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address is given that the
+ *  description excludes, no result is requested, or tokens is outside the plan's range.
+ *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or the workspace
+ *  is not a multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP a result, invalid_count or the workspace shares bytes with any other
  *  operand.
  *  @repeats{yes}
@@ -2030,78 +2039,80 @@ TW_API tw_status tw_route_run(tw_plan *plan, tw_stream *stream, const tw_route_a
 /** How an elementwise operation combines its two sources. */
 typedef int32_t tw_combine;
 enum {
-  TW_COMBINE_ADD = 0,     /**< act(alpha * a + beta * b); without b act(alpha * a) */
-  TW_COMBINE_MULTIPLY = 1 /**< act(alpha * a) * b; needs b, and has no beta */
+  TW_COMBINE_ADD = 0,     /**< act(alpha * a + beta * b); without b, act(alpha * a) */
+  TW_COMBINE_MULTIPLY = 1 /**< act(alpha * a) * b; requires b and has no beta */
 };
 
 /** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
 enum {
-  /** Floating results beyond the largest finite number of dst_dtype, infinities included, become
-   *  that number of their sign. Without it they become infinity. In f8e4m3,
-   *  which has no infinity, they become NaN. */
+  /** Floating-point results beyond the largest finite number of dst_dtype, including infinities,
+   *  become that number with their sign. Without the flag they become infinity, or NaN in f8e4m3,
+   *  which has no infinity. */
   TW_ELEMENTWISE_SATURATE = 1,
-  /** Runs may give the device addresses of alpha and beta: see tw_elementwise_args. For floating
-   *  types. */
+  /** Runs may give device addresses of alpha and beta: see tw_elementwise_args. Only for
+   *  floating-point types. */
   TW_ELEMENTWISE_DEVICE_SCALARS = 2
 };
 
 /** dst[i...] = act(alpha * a[i...] + beta * b[i...]), or act(alpha * a[i...]) * b[i...], or without
  *  b act(alpha * a[i...]), converted to dst_dtype.
- *  f32, f16, bf16, f8e4m3 and f8e5m2 are converted to one another. The result is computed in f32,
- *  each step rounded to nearest even: a sum as fma(alpha, a, beta * b); a product as
- *  act(alpha * a) * b, which has two roundings. It is then rounded once to dst_dtype. act is
- *  `activation`, within the errors that tw_activation states, of the f32 that it is given. Without
- *  an activation all devices give the same bits. Every NaN that is written is the one with all bits
- *  but the sign set.
- *  Integers of 8 to 64 bits and f64 are of one type in all operands, and have no activation.
- *  Integers wrap. f64 is computed in f64 with factors that are f32.
- *  With a reduction the result, in dst_dtype, is then reduced into what the destination holds,
- *  where it may round and saturate once more: add, min and max of f32, f16, bf16, f64 and integers,
- *  and, or and xor of integers, inc and dec of u32. Of min and max -0 is below +0. A reduction uses
- *  no atomics: nobody else may write the destination meanwhile.
- *  Example, a cache scaled and narrowed in one call: a_dtype TW_DTYPE_BF16, dst_dtype
+ *
+ *  f32, f16, bf16, f8e4m3 and f8e5m2 can be converted to one another. The result is computed in
+ *  f32, with each step rounded to nearest even: a sum as fma(alpha, a, beta * b), a product as
+ *  act(alpha * a) * b, which rounds twice. It is then rounded once to dst_dtype. `activation` gives
+ *  act, with the errors that tw_activation states for its f32 argument. Without an activation all
+ *  devices compute the same bits. Every NaN that is written has all bits except the sign set.
+ *
+ *  Integers of 8 to 64 bits and f64 must have the same type in all operands, and have no
+ *  activation. Integers wrap. f64 is computed in f64, with f32 factors.
+ *
+ *  With a reduction, the result in dst_dtype is then combined with the element of the destination;
+ *  this step may round and saturate again. add, min and max support f32, f16, bf16, f64 and
+ *  integers; and, or and xor support integers; inc and dec support u32. For min and max, -0 is
+ *  below +0. A reduction uses no atomics: nothing else may write the destination at the same time.
+ *
+ *  Examples. To scale and convert a cache in one call: a_dtype TW_DTYPE_BF16, dst_dtype
  *  TW_DTYPE_F8E4M3, flags TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS, and in each run
- *  device_alpha the address of the factor. A gated layer silu(a) * b: TW_COMBINE_MULTIPLY and
- *  TW_ACTIVATION_SILU. A factor for each row or column: TW_COMBINE_MULTIPLY, and a b of f32 whose
- *  other stride is 0. */
+ *  device_alpha, the address of the factor. A gated layer silu(a) * b: TW_COMBINE_MULTIPLY and
+ *  TW_ACTIVATION_SILU. A factor for each row or column: TW_COMBINE_MULTIPLY, and an f32 b whose
+ *  stride in the other dimension is 0. */
 typedef struct tw_elementwise_desc {
   uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
   uint32_t struct_mark;        /**< likewise */
-  tw_dtype a_dtype;            /**< of a */
-  tw_dtype b_dtype;            /**< of b; 0: there is no b */
-  tw_dtype dst_dtype;          /**< of the destination */
+  tw_dtype a_dtype;            /**< type of a */
+  tw_dtype b_dtype;            /**< type of b; 0: there is no b */
+  tw_dtype dst_dtype;          /**< type of the destination */
   int32_t rank;                /**< required: 1 to 8 */
-  uint32_t a_alignment;        /**< promised alignment of the address, in bytes; 0: none */
+  uint32_t a_alignment;        /**< promised alignment of a's address, in bytes; 0: none */
   uint32_t b_alignment;        /**< likewise for b. Only with b */
   uint32_t dst_alignment;      /**< likewise for the destination */
   tw_reduction reduction;      /**< of the result into the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
   uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_cache_priority src_cache; /**< for what is read of a and b */
+  tw_cache_priority src_cache; /**< for reads of a and b */
   tw_cache_priority dst_cache; /**< for the destination */
   tw_combine combine;          /**< TW_COMBINE_ADD by default */
   tw_activation activation;    /**< none by default */
   int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
-  int64_t a_stride[8];         /**< required: elements; 0 repeats */
-  int64_t b_stride[8];         /**< required with b, excluded without: likewise */
+  int64_t a_stride[8];         /**< required: elements; 0 repeats an element along the dimension */
+  int64_t b_stride[8];         /**< required with b, excluded without b: likewise */
   int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
 } tw_elementwise_desc;
 
-/** Addresses, of the elements with coordinate 0, and factors of an elementwise run. */
+/** Addresses (of the elements with coordinate 0) and factors of an elementwise run. */
 typedef struct tw_elementwise_args {
   uint32_t struct_size; /**< set by tw_elementwise_args_init() */
   uint32_t struct_mark; /**< likewise */
-  float alpha;          /**< 1 by default; for integers a whole number below 2^63 */
-  float beta;           /**< 1 by default; likewise; without b, and with TW_COMBINE_MULTIPLY, it
-                             must stay 1 */
-  uint64_t a;           /**< required: device address */
-  uint64_t b;           /**< required with b, else 0: device address */
-  uint64_t dst; /**< required: device address; may be a's or b's where strides and the size of
-                     an element are the same, else it shares no byte with them */
+  float alpha;          /**< 1 by default; for integer types a whole number below 2^63 */
+  float beta;   /**< 1 by default; likewise. Must stay 1 without b and with TW_COMBINE_MULTIPLY */
+  uint64_t a;   /**< required: device address */
+  uint64_t b;   /**< required with b, else 0: device address */
+  uint64_t dst; /**< required: device address. May equal a or b if strides and element size are the
+                   same; otherwise it must not share a byte with them */
   uint64_t device_alpha; /**< with TW_ELEMENTWISE_DEVICE_SCALARS: device address of an aligned f32
-                              that is read when the run executes and replaces alpha; it shares no
-                              byte with dst; 0: alpha counts */
-  uint64_t device_beta;  /**< likewise for beta, where b is added */
+                            that is read when the run executes and replaces alpha. It must not share
+                            a byte with dst; 0: alpha is used */
+  uint64_t device_beta;  /**< likewise for beta, if b is added */
 } tw_elementwise_args;
 
 /** Initializes a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
@@ -2118,12 +2129,12 @@ TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc, size_t size
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size);
 
-/** Fills types, rank, shape and strides of an elementwise description; the other fields stay. A
- *  source's dimensions are matched with dst's from the last one; an extent of 1 and a dimension
- *  that it lacks are repeated.
+/** Fills the types, rank, shape and strides of an elementwise description; the other fields keep
+ *  their values. The dimensions of a and b are matched with dst's from the last one on. Extents of
+ *  1 and missing dimensions are broadcast.
  *  @param a not NULL. @param b NULL if there is none. @param dst not NULL.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or dst is read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                                   const tw_tensor *dst, tw_elementwise_desc *desc);
@@ -2132,10 +2143,10 @@ TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_t
  *  a reduction into a third. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction, combination,
- *  activation or flag is invalid, or there is no b to multiply by.
- *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction,
- *  activation or flag that dst_dtype has not; the message names them.
- *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  activation or flag is invalid, or TW_COMBINE_MULTIPLY has no b.
+ *  @retval TW_ERROR_UNSUPPORTED the types cannot be converted to one another, or dst_dtype does not
+ *  support the reduction, activation or flag; the message names them.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
@@ -2150,13 +2161,14 @@ TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwis
 
 /** Enqueues an elementwise operation. @param plan from tw_elementwise_plan(). @param stream of the
  *  same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, a factor of integers is no whole number, a
- *  scalar's address is given without TW_ELEMENTWISE_DEVICE_SCALARS, or a beta where there is none.
- *  @retval TW_ERROR_MISALIGNED an address breaks the description's promise, or a scalar's is no
- *  multiple of 4.
- *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it, or with a
- *  scalar.
- *  @repeats{yes; reductions too. Without an activation all devices give the same bits}
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, a factor for integers is not a whole number,
+ *  a scalar's address is given without TW_ELEMENTWISE_DEVICE_SCALARS, or beta is given where the
+ *  operation has none.
+ *  @retval TW_ERROR_MISALIGNED an address lacks the promised alignment, or the address of a scalar
+ *  is not a multiple of 4.
+ *  @retval TW_ERROR_OVERLAP the destination shares bytes with a scalar, or with a source that it
+ *  does not equal.
+ *  @repeats{yes, reductions too. Without an activation all devices compute the same bits}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
                                     const tw_elementwise_args *args);
@@ -2166,96 +2178,99 @@ TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
 /** @name Matrix products
  *  @{ */
 
-/** Order of a matrix in memory. */
+/** Storage order of a matrix. */
 typedef int32_t tw_order;
 enum {
-  TW_ROW_MAJOR = 0, /**< C order: the elements of a row are contiguous, and the leading dimension
-                         is the distance between rows, in elements */
-  /** Fortran order: the elements of a column are contiguous, and the leading dimension is the
-   *  distance between columns. A matrix B of k by n that is stored transposed, as n rows of k
-   *  elements, is column-major with leading dimension k. */
+  TW_ROW_MAJOR = 0, /**< C order: the elements of a row are contiguous. The leading dimension is the
+                       distance between rows, in elements */
+  /** Fortran order: the elements of a column are contiguous. The leading dimension is the distance
+   *  between columns. A k x n matrix B that is stored transposed, as n rows of k elements, is
+   *  column-major with leading dimension k. */
   TW_COLUMN_MAJOR = 1
 };
 
 /** Options of a matrix product. */
 enum {
   /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
-   * a matrix each, which are read when the run executes; batch strides are not looked at. A product
-   *  with an address that is 0 or breaks the description's promise (an element's own alignment is
-   *  always needed) is left out whole: see tw_gemm_args's invalid_count. Needs a workspace. */
+   *  one matrix each, which are read when the run executes; batch strides are ignored. A product is
+   *  skipped as a whole if one of its addresses is 0 or lacks the promised alignment (or the
+   *  alignment of an element): see tw_gemm_args's invalid_count. Needs a workspace. */
   TW_GEMM_BATCH_POINTERS = 1,
-  /** The bits of a row of D, but for the sign of a zero, do not depend on m, nor on the plan's m:
-   *  the kernels of all m take the same steps over k and share k among the same number of blocks,
-   *  which follow from the rest of the description and the chip. Costs speed for few rows. A
-   *  column-major A needs an lda (packed it would follow from m) or TW_GEMM_STAGING_COPY. In
-   *  two cases several blocks share k and must run at the same time: D is f16 and k is above 16384;
+  /** The bits of a row of D, except the sign of a zero, depend neither on the run's m nor on the
+   *  plan's m: for every m the kernels take the same steps over k and split k among the same number
+   *  of blocks, which follow from the rest of the description and the chip. This is slower for few
+   *  rows. A column-major A needs an lda (a packed one would depend on m) or TW_GEMM_STAGING_COPY.
+   *  In two cases the blocks that share k must run at the same time: D is f16 and k is above 16384;
    *  or D is f32, k is above 4096, and there is an epilogue, a batch, TW_GEMM_DEVICE_M or
    *  TW_GEMM_DEVICE_SCALARS. If m then needs more such blocks than max_sms allows, planning returns
    *  TW_ERROR_UNSUPPORTED and the message gives the largest m that works. */
   TW_GEMM_BATCH_INVARIANT = 2,
-  /** The run's kernels may be launched while the kernel before them in the stream still runs; they
-   *  wait for its end before they read an operand that is not declared constant and before they
-   *  write. Works in captured streams too. */
+  /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
+   *  still runs. They wait for its end before they read an operand that is not declared constant
+   *  and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
-  /** A does not change while kernels of the stream that come shortly before the run execute: with
-   *  TW_GEMM_PROGRAMMATIC it may be read before they have ended. */
+  /** A does not change while the kernels that shortly precede the run in the stream execute. With
+   *  TW_GEMM_PROGRAMMATIC the run may read A before those kernels have ended. */
   TW_GEMM_A_CONSTANT = 8,
-  TW_GEMM_B_CONSTANT = 16, /**< likewise B, weights for example */
-  /** Runs may give the address of their m: see tw_gemm_args's device_m. */
+  TW_GEMM_B_CONSTANT = 16, /**< likewise for B, for example weights */
+  /** Runs may give the device address of their m: see tw_gemm_args's device_m. */
   TW_GEMM_DEVICE_M = 32,
-  /** Runs may give the addresses of alpha and beta. */
+  /** Runs may give the device addresses of alpha and beta. */
   TW_GEMM_DEVICE_SCALARS = 64,
-  /** Operands that no tensor map can read (a pitch or an address that is no multiple of 16 bytes)
-   *  are first copied into the run's workspace, which is faster than reading them element by
-   *  element. If A may need such a staging copy, min_m must equal m; and matrices of a batch that
-   *  may need one for their address alone must not share elements. An operand and its copy span
-   *  2^60 bytes at most. */
+  /** Operands that no tensor map can read, because a pitch or an address is not a multiple of 16
+   *  bytes, are first copied into the run's workspace. That is faster than reading them element by
+   *  element. If A may need such a staging copy, min_m must equal m. Matrices of a batch that may
+   *  need one only because of their address must not share elements. An operand and its copy span
+   *  at most 2^60 bytes. */
   TW_GEMM_STAGING_COPY = 128,
-  /** The bytes from D's extent to its leading dimension may be overwritten, of the last line too.
-   */
+  /** The bytes between D's extent and its leading dimension may be overwritten, also after the last
+   *  row or column. */
   TW_GEMM_D_PADDING_FREE = 256,
-  /** Runs find the largest |D|: see tw_gemm_args's amax. */
+  /** Runs compute the largest |D|: see tw_gemm_args's amax. */
   TW_GEMM_AMAX = 512,
-  /** With 8-bit floats, and scales that do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
-   *  TW_SCALE_ROW): sums may stay in the tensor cores however long k is, instead of being added in
-   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps
-   *  14 bits. @experimental{like the types that it is for} */
+  /** For 8-bit floats whose scales do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
+   *  TW_SCALE_ROW): the tensor cores may accumulate over all of k. Without the flag their
+   *  accumulators are added in f32 after each 128 of k. The flag is faster and less accurate: on
+   *  compute capability 9.0 an accumulator of the tensor cores keeps 14 bits. @experimental{like
+   *  the types that it is for} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
-/** Where a vector has an element. */
+/** How a vector is broadcast over the elements of a matrix. */
 typedef int32_t tw_per;
 enum {
   TW_PER_NONE = 0,   /**< there is no vector */
-  TW_PER_TENSOR = 1, /**< one element for all */
-  TW_PER_ROW = 2,    /**< one for each row */
-  TW_PER_COLUMN = 3  /**< one for each column */
+  TW_PER_TENSOR = 1, /**< one element for the whole matrix */
+  TW_PER_ROW = 2,    /**< one element for each row */
+  TW_PER_COLUMN = 3  /**< one element for each column */
 };
 
-/** Which columns of V = alpha * A B + beta * C + bias make one of D: act(first) * second. */
+/** Which two columns of V = alpha * A B + beta * C + bias form one column of D, as
+ *  act(first) * second. */
 typedef int32_t tw_gate;
 enum {
-  TW_GATE_NONE = 0,       /**< each its own: act(v) */
-  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 make column j of D */
-  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
+  TW_GATE_NONE = 0,       /**< no gate: each column of D is act(v) */
+  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 form column j of D */
+  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 form column j of D */
 };
 
-/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantizes them:
+/** Which elements of A or B, of an 8-bit type or tf32, share an f32 scale that dequantizes them:
  *
  *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
  *
- *  The product of two scales is rounded to f32 first. Scales that do not change along k multiply
- *  the finished sum. Pairs of A's and B's are: none of both, TW_SCALE_TENSOR twice, TW_SCALE_ROW
- *  twice, TW_SCALE_1X128 twice, and TW_SCALE_1X128 of A with TW_SCALE_128X128 of B. Others are
- *  refused with TW_ERROR_UNSUPPORTED, and so are TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, names
- *  for a later version.
+ *  The product of two scales is first rounded to f32. Scales that do not change along k multiply
+ *  the finished sum. The supported pairs for A and B are: no scales for either, TW_SCALE_TENSOR for
+ *  both, TW_SCALE_ROW for both, TW_SCALE_1X128 for both, and TW_SCALE_1X128 for A with
+ *  TW_SCALE_128X128 for B. Others are refused with TW_ERROR_UNSUPPORTED, as are TW_SCALE_K32_UE8M0
+ *  and TW_SCALE_K16_UE4M3, which are reserved for a later version.
  *
- *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an
- *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
- *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
- *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
- *  the scales of 128 columns behind one another along k, are column-major here. Quantization makes
- *  such scales: see ::tw_quantize_desc.
+ *  A partial block at the end of k, m or n has a scale like a whole one. The scales of blocks form
+ *  a matrix with an order and a leading dimension. The matrix for A has one row for each row of A
+ *  (TW_SCALE_1X128) or for each 128 rows, and one column for each 128 of k. The matrix for B, which
+ *  is k x n, has one row for each 128 of k, and one column for each column of B or for each 128
+ *  columns. For example, if B is stored as n rows of k elements and the scales of 128 columns are
+ *  contiguous along k, then the matrix of scales is column-major. Quantization makes such scales:
+ *  see ::tw_quantize_desc.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
@@ -2266,97 +2281,100 @@ enum {
   TW_SCALE_ROW = 2,     /**< one f32 for each row of A or column of B */
   TW_SCALE_1X128 = 3,   /**< one f32 for each 128 elements along k of a row of A or column of B */
   TW_SCALE_128X128 = 4, /**< one f32 for each block of 128 by 128 elements */
-  TW_SCALE_K32_UE8M0 = 20, /**< one power of two, a byte, for each 32 elements along k */
+  TW_SCALE_K32_UE8M0 = 20, /**< one 8-bit power of two for each 32 elements along k */
   TW_SCALE_K16_UE4M3 = 21  /**< one unsigned 8-bit float for each 16 elements along k */
 };
 
-/** D = act(alpha * A B + beta * C + bias) * d_scale; A is m x k, B is k x n, C and D are m x n,
- * where columns are gated D is m x n / 2. Sums, scalars and functions are f32. D is rounded once,
- * with one exception: if D is f32 and k is above 4096, k may be split into several partial sums,
- * and D is rounded as each of them is added. A zero sum may have either sign. A run may have any m
- * from min_m to m: a plan prepares a kernel for each range of m, and which kernel serves an m does
- * not depend on the plan's own range. With n or m of 0, or batch_count 0, a run writes nothing.
- * With k = 0, A B is zero, neither A nor B is read, and D is written.
- */
+/** D = act(alpha * A B + beta * C + bias) * d_scale. A is m x k, B is k x n, and C and D are m x n;
+ *  with a gate D is m x n / 2. Accumulators, scalars and functions are f32. D is rounded once, with
+ *  one exception: if D is f32 and k is above 4096, k may be split into several partial sums, and D
+ *  is rounded as each of them is added. A zero result may have either sign.
+ *
+ *  A run may have any m from min_m to m. A plan prepares a kernel for each range of m; which kernel
+ *  serves a given m does not depend on the plan's own range. If n, m or batch_count is 0, a run
+ *  writes nothing. If k is 0, A B is zero, neither A nor B is read, and D is written. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or one of these, with other rules for the types
-   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32, f32 in memory
-   *  whose elements are rounded to nearest even as they are read. Sums of i8 are exact modulo 2^32.
-   *  @experimental{the types behind TW_DTYPE_F16} */
+   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32. A TF32 operand
+   *  is f32 in memory; its elements are rounded to nearest even as they are read. Sums of i8 are
+   *  exact modulo 2^32. @experimental{all types other than TW_DTYPE_BF16 and TW_DTYPE_F16} */
   tw_dtype a_dtype;
-  tw_dtype b_dtype; /**< 0, the default: a_dtype. Of 8-bit floats the two may differ; one of them
-                         at least is TW_DTYPE_F8E4M3 */
-  tw_dtype c_dtype; /**< 0, the default: d_dtype. Others are unsupported so far */
-  /** 0, the default: a_dtype, with TW_DTYPE_TF32 TW_DTYPE_F32. With 16-bit A a_dtype or
-   *  TW_DTYPE_F32. Otherwise TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or one of 8 bits, which
-   *  saturates: with 8-bit floats and TW_DTYPE_TF32 one of the two 8-bit floats, of which NaN stays
-   *  NaN; with TW_DTYPE_I8 TW_DTYPE_I8, of which NaN becomes 0; or TW_DTYPE_I32, the sums of A B
-   *  alone: alpha is 1 and beta 0, and there are no scales and no epilogue. */
+  tw_dtype b_dtype; /**< 0, the default: a_dtype. With 8-bit floats the two may differ, but at least
+                       one must be TW_DTYPE_F8E4M3 */
+  tw_dtype c_dtype; /**< 0, the default: d_dtype. Other types are not supported yet */
+  /** 0, the default: a_dtype, or TW_DTYPE_F32 if that is TW_DTYPE_TF32. The allowed types are:
+   *  - with a 16-bit a_dtype: a_dtype or TW_DTYPE_F32;
+   *  - otherwise: TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or an 8-bit type, which saturates.
+   *    With 8-bit floats and TW_DTYPE_TF32 that is TW_DTYPE_F8E4M3 or TW_DTYPE_F8E5M2, in which NaN
+   *    stays NaN; with TW_DTYPE_I8 it is TW_DTYPE_I8, in which NaN becomes 0;
+   *  - with TW_DTYPE_I8 also TW_DTYPE_I32: D is the sums of A B without anything else, so alpha
+   *    must be 1 and beta 0, and there are no scales and no epilogue. */
   tw_dtype d_dtype;
-  tw_dtype
-      accumulator_dtype; /**< TW_DTYPE_F32, the default; or TW_DTYPE_F16 where a_dtype and d_dtype
-                            are F16: where there is such a kernel it accumulates in f16; with
-                            TW_DTYPE_I8 also TW_DTYPE_I32, which means the same as the default */
-  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32
-                              TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has 16
-                              bits, else TW_DTYPE_F32. Only with bias */
-  tw_order a_order;      /**< of A: TW_ROW_MAJOR by default */
-  tw_order b_order;      /**< of B: likewise */
-  tw_order d_order;      /**< of C and D: likewise */
-  uint32_t flags;        /**< TW_GEMM_ bits */
-  uint32_t a_alignment;  /**< promised alignment of the addresses, in bytes; 0: none */
-  uint32_t b_alignment;  /**< of B */
-  uint32_t c_alignment;  /**< of C */
-  uint32_t d_alignment;  /**< of D */
-  uint32_t max_sms;      /**< maximum number of blocks, one per SM; 0: no limit. The short
-                              kernel that reads arrays of addresses in front of a product is
-                              not counted: it has a block of four warps for four products */
-  tw_per bias;           /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN
-                              (n); all products of a batch share it */
+  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32, the default. TW_DTYPE_F16 is allowed if a_dtype and
+                                 d_dtype are F16: a kernel that accumulates in f16 is then used, if
+                                 there is one. With TW_DTYPE_I8 TW_DTYPE_I32 is allowed too and
+                                 means the same as the default */
+  tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32:
+                                 TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if that has 16
+                                 bits, otherwise TW_DTYPE_F32. Only with bias */
+  tw_order a_order;           /**< order of A: TW_ROW_MAJOR by default */
+  tw_order b_order;           /**< order of B: likewise */
+  tw_order d_order;           /**< order of C and D: likewise */
+  uint32_t flags;             /**< TW_GEMM_ bits */
+  uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
+  uint32_t b_alignment;       /**< likewise for B */
+  uint32_t c_alignment;       /**< likewise for C */
+  uint32_t d_alignment;       /**< likewise for D */
+  uint32_t max_sms; /**< maximum number of blocks, one per SM; 0: no limit. The short kernel that
+                       reads arrays of addresses before a product is not counted: it has a block of
+                       four warps for each four products */
+  tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
+                  all products of a batch share the bias */
   tw_activation activation; /**< none by default */
-  tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
-  tw_per d_scale;           /**< factors of D's elements, f32: rows as D's, columns as D's */
-  tw_scale_kind a_scale;    /**< scales of A, with 8-bit types and tf32 */
-  tw_scale_kind b_scale;    /**< scales of B; tw_scale_kind has the pairs */
-  tw_order a_scale_order;   /**< of the matrix of A's scales, where they are by blocks */
-  tw_order b_scale_order;   /**< of the matrix of B's scales, likewise */
-  uint32_t reserved;        /**< 0 */
-  int64_t m;                /**< required: the most rows of A, C and D that a run may have; m, n and
-                                 k are 0 to 2147482624 */
-  int64_t n;                /**< required: columns of B and C, and of D unless they are gated */
-  int64_t k;     /**< required: columns of A, rows of B; with 0, A B is zero and D is written */
-  int64_t min_m; /**< 0 by default: the fewest rows of a run, unless it has none; a plan
-                      prepares no kernel for fewer rows */
-  int64_t lda;   /**< leading dimension of A, elements (see tw_order); 0: packed, the
-                      elements of a row or, column-major, of a column. The fast kernels
-                      need lda and ldb in multiples of 16 bytes, below 2^40 bytes */
-  int64_t ldb;   /**< of B */
-  int64_t ldc;   /**< of C */
-  int64_t ldd;   /**< of D */
-  int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
-  int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
-                               -1, the default: packed, the leading dimension times its lines */
-  int64_t b_batch_stride; /**< likewise of B */
-  int64_t c_batch_stride; /**< likewise of C */
-  int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share
-                               no element */
+  tw_gate gate;           /**< works with any activation; n must be even, and D has n / 2 columns */
+  tw_per d_scale;         /**< f32 factors of D's elements, by rows or columns of D */
+  tw_scale_kind a_scale;  /**< scales of A, with 8-bit types and tf32 */
+  tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
+  tw_order a_scale_order; /**< order of the matrix of A's scales, if they belong to blocks */
+  tw_order b_scale_order; /**< likewise for B's scales */
+  uint32_t reserved;      /**< 0 */
+  int64_t m;     /**< required: largest number of rows of A, C and D in a run; m, n and k are 0 to
+                    2147482624 */
+  int64_t n;     /**< required: columns of B and C, and of D without a gate */
+  int64_t k;     /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written */
+  int64_t min_m; /**< 0 by default: smallest number of rows in a run that is not empty; a plan
+                    prepares no kernel for fewer rows */
+  int64_t lda;   /**< leading dimension of A, elements (see tw_order); 0: packed, that is the length
+                    of a row, or of a column if A is column-major. The fast kernels need lda and ldb
+                    to be multiples of 16 bytes below 2^40 bytes */
+  int64_t ldb;   /**< likewise for B */
+  int64_t ldc;   /**< likewise for C */
+  int64_t ldd;   /**< likewise for D */
+  int64_t batch_count;    /**< products in a run, 1 by default, at most 2^20; 0: runs do nothing */
+  int64_t a_batch_stride; /**< elements from one product's A to the next; 0: all share A; -1, the
+                             default: packed, the leading dimension times the number of rows (or of
+                             columns, if A is column-major) */
+  int64_t b_batch_stride; /**< likewise for B */
+  int64_t c_batch_stride; /**< likewise for C */
+  int64_t d_batch_stride; /**< likewise for D, whose matrices may interleave but must not share an
+                             element */
   int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
-  int64_t b_scale_ld;     /**< likewise of B's scales */
-  int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next one's; 0:
-                                     all share them; -1, the default: packed */
-  int64_t b_scale_batch_stride; /**< likewise of B's scales */
-  /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats runs compute a
-   *  scale for each row of D and 128 of its columns: their largest finite magnitude divided by the
-   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the
-   *  elements multiplied by its inverse, so that D and its scales are an A of the next product.
-   *  @experimental{like the types that it is for} */
+  int64_t b_scale_ld;     /**< likewise for B's scales */
+  int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next; 0: all
+                                   share them; -1, the default: packed */
+  int64_t b_scale_batch_stride; /**< likewise for B's scales */
+  /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats, runs compute
+   *  a scale for each 128 columns of each row of D. The scale is the largest finite magnitude among
+   *  them divided by the largest number of the type (448 or 57344), at least 2^-126, and 1 if all
+   *  are zero. D has the elements multiplied by the inverse of the scale. D and its scales can thus
+   *  be the A of the next product. @experimental{like the types that it is for} */
   tw_scale_kind d_quantize;
-  tw_order d_scale_order;       /**< of the matrix of D's scales: rows as D's, a column for each 128
-                                     of D's. Only with d_quantize */
-  int64_t d_scale_ld;           /**< leading dimension of D's scales, elements; 0: packed */
-  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, of D's scales */
+  tw_order d_scale_order; /**< order of the matrix of D's scales, which has the rows of D and one
+                             column for each 128 columns of D. Only with d_quantize */
+  int64_t d_scale_ld;     /**< leading dimension of D's scales, elements; 0: packed */
+  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, for D's scales */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2364,50 +2382,49 @@ typedef struct tw_gemm_args {
   uint32_t struct_size; /**< set by tw_gemm_args_init() */
   uint32_t struct_mark; /**< likewise */
   float alpha;          /**< 1 by default; with 0 neither A nor B is read */
-  float beta;           /**< 0 by default, and then C is not read */
-  float d_scale_value;  /**< 1 by default: the factor where d_scale is TW_PER_TENSOR and its
-                             address 0 */
+  float beta;           /**< 0 by default; with 0 C is not read */
+  float d_scale_value;  /**< 1 by default: the factor if d_scale of the description is TW_PER_TENSOR
+                           and the address d_scale is 0 */
   uint32_t reserved;    /**< 0 */
   uint64_t a;           /**< required: device address of A */
   uint64_t b;           /**< required: device address of B */
-  uint64_t c;           /**< required unless beta is 0: device address of C. May equal d, where C
-                             lies as D: with equal pitches as far as there are several lines,
-                             equal batch strides as far as there are several products, and no
-                             gate */
-  uint64_t d;           /**< required: device address of D */
-  int64_t m;            /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the
-                             plan's */
-  /** A multiple of 256 where tw_plan_info.workspace_bytes is not 0; else ignored. Plans with
-   *  TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS need it. Of other plans a run without one (0)
-   *  takes a kernel that adds up no parts of k, which may be slower. It is the run's until the run
-   *  is done: runs at the same time have one each. What it holds before does not matter. */
+  uint64_t c; /**< required unless beta is 0: device address of C. May equal d if C is laid out as D
+                 is: equal pitches if there are several rows (or columns, if column-major), equal
+                 batch strides if there are several products, and no gate */
+  uint64_t d; /**< required: device address of D */
+  int64_t m;  /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the plan's m */
+  /** Device address of a workspace, a multiple of 256; ignored if tw_plan_info.workspace_bytes is
+   *  0. Plans with TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS require it. With other plans, a
+   *  run without a workspace (0) uses a kernel without split-K, which may be slower. The run owns
+   *  the workspace until the run is done, so concurrent runs need one each. Its initial contents do
+   *  not matter. */
   uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
-  /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
-   *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
-   *  written. A, C and D must have m rows all the same, and rows of D past the number are left as
-   *  they are. 0: the number is m. */
+  /** With TW_GEMM_DEVICE_M: device address of an aligned int64_t, the number of rows of this run,
+   *  which is read when the run executes and clamped to 0 to m. With 0 rows nothing is written. A,
+   *  C and D must still have m rows; rows of D past the number are not changed. 0: the number is
+   *  m. */
   uint64_t device_m;
-  uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: address of an aligned float that is read
-                              when the run executes, in alpha's place; 0: alpha */
-  uint64_t device_beta;  /**< likewise of beta: c must be an address */
-  /** With TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number of products that were
-   *  left out is added; 0: none, and the host device waits for the arrays and refuses a run with
-   *  such a product, unless the stream is captured. */
+  uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: device address of an aligned float that
+                            is read when the run executes and replaces alpha; 0: alpha is used */
+  uint64_t device_beta;  /**< likewise for beta; c must then be an address */
+  /** With TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the run adds the number of skipped
+   *  products. 0: none; the host device then waits for the arrays and refuses a run that would skip
+   *  a product, unless the stream is captured. */
   uint64_t invalid_count;
   uint64_t bias;    /**< required with bias, else 0: device address */
-  uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With
-                         TW_PER_TENSOR it may be 0, and d_scale_value counts */
-  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word that is raised to the
-   *  largest |D| of the run, as D is rounded, if it is less; of 8-bit floats to the largest
-   *  magnitude before d_scale and D's rounding, from which the next run's d_scale follows. Nobody
-   *  resets it: set it to 0 before the first run that counts. NaN in D makes it NaN. */
+  uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With TW_PER_TENSOR it
+                       may be 0: d_scale_value is then used */
+  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word. The run raises it to the
+   *  largest |D|, after rounding. If D is an 8-bit float, it is raised to the largest magnitude
+   *  before d_scale and rounding, from which the next run's d_scale can be derived. The library
+   *  never resets it: set it to 0 before the first run that counts. A NaN in D makes it NaN. */
   uint64_t amax;
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32, which
-                         are read when the run executes */
-  uint64_t b_scale; /**< likewise of B's scales */
-  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's scales, f32,
-                               which the run writes */
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's f32 scales, which are
+                       read when the run executes */
+  uint64_t b_scale; /**< likewise for B's scales */
+  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's f32 scales,
+                             which the run writes */
 } tw_gemm_args;
 
 /** Initializes a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
@@ -2422,16 +2439,16 @@ TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
-/** Fills types, m, n, k, orders, leading dimensions and batch strides of a product's description;
- *  the other fields stay, `gate` among them, which must be set before. A matrix that is contiguous
- *  along its columns is column-major, so that a transposed view needs no copy. Where a_dtype is
- *  TW_DTYPE_TF32 before, an A and a B of f32 keep that type.
+/** Fills the types, m, n, k, orders, leading dimensions and batch strides of a product's
+ *  description; the other fields keep their values. Set `gate` before the call. A matrix that is
+ *  contiguous along its columns becomes column-major, so a transposed view needs no copy. If
+ *  a_dtype is TW_DTYPE_TF32 before the call, f32 tensors a and b keep that type.
  *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
- *  or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
- *  one product of a, b or c is shared by all.
+ *  or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n.
+ *  If a, b or c has one product, all products of the batch share it.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, strides are those of no
- *  matrix in either order, or d may not be written.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, the strides are not those of a
+ *  matrix in either order, or d is read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                            const tw_tensor *c, const tw_tensor *d,
@@ -2439,15 +2456,15 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a number is not an element type, or a
- *  size, leading dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP
- *  matrices of D in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, a type is unknown, or a size, leading
+ *  dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP matrices of D
+ *  in a batch share elements, or so do the matrices of an operand that TW_GEMM_STAGING_COPY would
  *  copy.
- *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where TW_GEMM_STAGING_COPY
- *  would copy it. @retval TW_ERROR_UNSUPPORTED no kernel takes the types (f8e4m3, for example), the
- *  scales, the bias or the rest of the description on this device or with this max_sms; an extent
- *  is above 2147482624; there are more than 2^20 products; there are more tiles than a launch can
- *  have; or TW_GEMM_STAGING_COPY would copy an A that runs of fewer rows read.
+ *  @retval TW_ERROR_OVERFLOW an operand exceeds 2^63 - 1 bytes, or 2^60 bytes if
+ *  TW_GEMM_STAGING_COPY would copy it. @retval TW_ERROR_UNSUPPORTED no kernel supports the types
+ *  (f8e4m3, for example), the scales, the bias or the rest of the description on this device or
+ *  with this max_sms; an extent is above 2147482624; there are more than 2^20 products; there are
+ *  more tiles than a launch can have; or TW_GEMM_STAGING_COPY would copy A and min_m is below m.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
@@ -2459,22 +2476,21 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and invalid_count, the workspace
- * where it is used) shares a byte with anything else that the run reads or writes by args: C alone
- * may be D. Operands may lie between each other's lines, as halves of one buffer's columns do.
- *  They are refused if a short search cannot prove that they share no byte, which can happen with
- *  several different pitches and batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of
- *  addresses are checked, not the matrices: the run must not write into an array, the array of D
- * may be that of C, and it shares no byte with those of A and B.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
+ *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and invalid_count, and the
+ *  workspace if it is used) shares a byte with another operand of the run; only C may equal D.
+ *  Operands may interleave, as the column halves of one buffer do. They are refused if a short
+ *  search cannot prove that they share no byte, which can happen with several different pitches and
+ *  batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of addresses are checked, not the
+ *  matrices. The run must not write into an array. The array of D may be that of C; it must share
+ *  no byte with those of A and B.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and lies outside min_m to the plan's m, an address
- *  is 0 and the product not empty, or an address is given that the description excludes: a bias
- *  without desc.bias, for example. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
- *  tw_gemm_plan_candidate(), does not do what the run asks for.
- *  @repeats{yes: blocks that share the sum along k add their parts in a fixed order and
- *  without atomics. Two runs of different m may use different kernels unless the plan has
- *  TW_GEMM_BATCH_INVARIANT}
+ *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside min_m to the plan's m; an address is
+ *  0 and the product is not empty; or an address is given that the description excludes, for
+ *  example a bias without desc.bias. @retval TW_ERROR_UNSUPPORTED the plan was made by
+ *  tw_gemm_plan_candidate(), and its candidate does not support what the run asks for.
+ *  @repeats{yes: blocks that split k add their partial sums in a fixed order and without atomics.
+ *  Two runs of different m may use different kernels unless the plan has TW_GEMM_BATCH_INVARIANT}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
 
@@ -2483,19 +2499,20 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 /** @name Matrix products: candidates and tuning
  *  @{ */
 
-/** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
+/** A way to compute a matrix product: a kernel and a split-K factor. */
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< likewise */
-  uint32_t split;       /**< blocks that share each tile along k; 1: none do */
+  uint32_t split;       /**< number of blocks that share each tile along k; 1: no split-K */
   uint32_t reserved;    /**< 0 */
   const char *kernel;   /**< symbol of the kernel; static */
-  int64_t m_first;      /**< rows m of the runs that it serves */
-  int64_t m_last;       /**< likewise, the most */
-  double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
-  double waves;         /**< tiles, or clusters of them, for each that can run at once */
-  char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
-                             "/<split>" behind it where tiles are shared along k */
+  int64_t m_first;      /**< smallest m of the runs that it serves */
+  int64_t m_last;       /**< largest m of the runs that it serves */
+  double microseconds;  /**< time for m_last rows: predicted by the cost model, or measured */
+  double waves; /**< number of tiles, or of clusters of tiles, divided by the number that can run at
+                   once */
+  char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
+                     "/<split>" with split-K */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.
@@ -2506,71 +2523,75 @@ typedef struct tw_gemm_candidate {
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
 /** Lists the ways to compute a matrix product of the described size: first the one that
- *  tw_gemm_plan() takes, then the others by predicted time. It loads no kernel, except once for
- *  each device the one with which it asks the driver how many clusters run at once.
+ *  tw_gemm_plan() chooses, then the others by predicted time. It loads no kernel, except one kernel
+ *  once for each device, with which it asks the driver how many clusters can run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
- *  @param[out] count how many there are, which may be more than capacity; 0 if no kernel on this
- *  device takes the description; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan(). @retval TW_ERROR_UNSUPPORTED likewise,
- *  of types for example. @retval TW_ERROR_OVERFLOW the matrices of an operand span more than
- *  2^63 - 1 bytes.
+ *  @param[out] count total number of candidates, which may exceed capacity; 0 if no kernel on this
+ *  device supports the description; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
+ *  @retval TW_ERROR_UNSUPPORTED likewise, for example for types. @retval TW_ERROR_OVERFLOW the
+ *  matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     tw_gemm_candidate *candidates, int32_t capacity,
                                     int32_t *count);
 
-/** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
- *  cannot take, or that ask for what it does not do, are refused: no other kernel steps in. Some
- *  candidates compute only alpha * A B of a batch. Their plans refuse runs with a beta, a device_m,
- *  a device_alpha or a device_beta, and runs whose D breaks the rules of tensor maps: its address
- *  and pitches are multiples of 16 bytes.
+/** Plans a matrix product with a given candidate for every m. Runs that the candidate does not
+ *  support, because of their addresses or of what they ask for, are refused: no other kernel
+ *  replaces it. Some candidates compute only alpha * A B of a batch. Their plans refuse runs with
+ *  beta, device_m, device_alpha or device_beta, and runs whose D a tensor map cannot describe: the
+ *  address and pitches of D must be multiples of 16 bytes.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
- *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
- *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
- *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
- *  tw_gemm_plan(). @retval TW_ERROR_OVERFLOW likewise.
+ *  @retval TW_ERROR_PARSE the text is not that of a candidate. @retval TW_ERROR_NOT_FOUND the
+ *  library has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the
+ *  description or the device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as
+ *  tw_gemm_plan() would return it. @retval TW_ERROR_OVERFLOW likewise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
 
-/** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
- *  function that plans a matrix product. @param[out] candidates an array of initialized elements;
- *  may be NULL if capacity is 0. @param capacity number of elements in the array.
- *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
+/** Lists which candidate serves which range of m of a plan, in ascending order of m. @param plan
+ *  from tw_gemm_plan() or another function that plans a matrix product. @param[out] candidates an
+ *  array of initialized elements; may be NULL if capacity is 0. @param capacity number of elements
+ *  in the array.
+ *  @param[out] count total number of ranges of m, which may exceed capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or not a plan of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
                                 int32_t capacity, int32_t *count);
 
-/** Measured choices of candidates; belongs to no device. */
+/** A set of tuning entries, which are measured choices of candidates. Belongs to no device. */
 typedef struct tw_gemm_tuning tw_gemm_tuning;
 
-/** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
- *  choice was measured. @param[out] tuning owned by the caller; release it with
- *  tw_gemm_tuning_destroy().
+/** Makes an empty set of tuning entries. Each entry records the chip that it was measured on.
+ *  @param[out] tuning owned by the caller; release it with tw_gemm_tuning_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT tuning is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
 
-/** Destroys a set of measured choices; plans made with it keep what they took.
+/** Destroys a set of tuning entries; plans that were made with it keep their choices.
  *  @param tuning may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
 
-/** Adds the choices of a text to a set, each in the place of one for the same chip and shape. The
- *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
- *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
- * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
- *  candidate, microseconds, of a batch "x" and its products, and "programmatic" where it was
- *  measured with TW_GEMM_PROGRAMMATIC. Then, of 8-bit types and tf32 alone: "by" and the type of B
- *  where it is not A's; "scales" and a letter each for those of A and B (n, t, r, k and b as
- *  tw_scale_kind has them, the last two for TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with
- *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with #
- *  are skipped.
+/** Adds the tuning entries of a text to a set; an entry replaces one for the same chip and shape.
+ *  The text has the format that tw_gemm_tuning_format() writes, for any number of chips. It begins
+ *  with the line "tilewright gemm tuning 1". Then follow, for each chip, a line "device <name>" and
+ *  a line for each shape. Empty lines and lines that begin with # are skipped. The line of a shape
+ *  has:
+ *  - the types of A and B, of D and of the accumulators;
+ *  - the orders of A, B and D (r or c), the SMs used, m, n, k, the candidate and its microseconds;
+ *  - for a batch, "x" and the number of products;
+ *  - "programmatic" if it was measured with TW_GEMM_PROGRAMMATIC;
+ *  - for 8-bit types and tf32 only: "by" and the type of B if it differs from A's; "scales" and a
+ *    letter each for the scales of A and B (n, t, r, k and b for TW_SCALE_NONE, TW_SCALE_TENSOR,
+ *    TW_SCALE_ROW, TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with TW_GEMM_FAST_ACCUMULATE;
+ *    "quantized" with d_quantize.
+ *
  *  @param tuning not NULL. @param text zero-terminated.
- *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
- *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
+ *  @retval TW_ERROR_PARSE a line cannot be read, or names a kernel that this library does not have.
+ *  The message and tw_last_error_info()'s index give its number, from 1. Nothing was added.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
 
@@ -2586,13 +2607,14 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
 typedef struct tw_gemm_tune_desc {
   uint32_t struct_size; /**< set by tw_gemm_tune_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
-  int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
-  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is, and must be
-                             where operands are given by arrays of addresses */
-  uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
-                             that it finds no operands there; 0: runs are measured back to back */
-  uint64_t flush_bytes; /**< of it, 2^60 at most; a few times the L2 cache's size */
+  int32_t candidates; /**< number of the first candidates of tw_gemm_candidates() to try; 0: all */
+  int32_t rounds;     /**< number of measurements of each, 1 to 1000; their median is used */
+  uint64_t scratch_d; /**< device address that is written instead of D; 0: D itself is written. Must
+                         be 0 with TW_GEMM_BATCH_POINTERS */
+  uint64_t flush;     /**< device memory that is read into the L2 cache before each measured run, so
+                         that no operands are in the cache; 0: runs are measured back to back */
+  uint64_t
+      flush_bytes; /**< size of that memory, at most 2^60; a few times the size of the L2 cache */
 } tw_gemm_tune_desc;
 
 /** Initializes a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
@@ -2602,38 +2624,43 @@ typedef struct tw_gemm_tune_desc {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 
-/** Measures candidates for one matrix product on the caller's stream and operands and adds the
- *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
- *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
- *  stream's earlier work; measure while nothing else runs on the chip. Kernels that add up parts of
- *  k are tried where the workspace is large enough: 64 MB is for any product without copies.
+/** Measures candidates for one matrix product on the caller's stream and operands, and adds the
+ *  fastest to a set. It also tries the set's entry for the product. D is overwritten many times
+ *  (and grows with beta, if C equals D): give a scratch D if its values matter. It waits for the
+ *  stream's earlier work. Measure while nothing else runs on the chip. Split-K kernels are tried if
+ *  the workspace is large enough: 64 MB suffices for any product without staging copies.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
- *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
- *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.
- *  @param[in,out] best initialized: the choice and its measured time; may be NULL.
+ *  @param args addresses, and the m to measure; none of m, n and k may be 0.
+ *  @param how options of the measurement; NULL for the values of tw_gemm_tune_desc_init().
+ *  @param[in,out] best initialized: receives the choice and its measured time; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is invalid. @retval TW_ERROR_CAPTURE the stream is
- *  being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
- *  likewise.
- *  @retval TW_ERROR_OVERFLOW as of tw_gemm_plan().
+ *  being captured. @retval TW_ERROR_MISALIGNED as tw_gemm_run() would return it.
+ *  @retval TW_ERROR_OVERLAP likewise.
+ *  @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
  *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
  *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
-/** Plans a matrix product by measured choices. Kernels are chosen for steps of m, which end at
+/** Plans a matrix product with tuning entries. Kernels are chosen for steps of m, which end at
  *  multiples of 8 up to 512, of 64 up to 8192, of 256 up to 65536, of 4096 up to 131072, and of
- *  twice as much for each doubling from there. A choice measured for m rows on this chip (the same
- *  name and number of SMs, the same types, orders, n, k and batch_count, and likewise with or
- *  without an epilogue or options) serves the step that m lies in, to its end t, and those before
- *  it that end above t - t / 8 (the quotient rounded down): measured at 8 it serves 1 to 8 rows, at
- *  64 57 to 64, at 4096 3585 to 4096, and at 4097 3585 to 4160. Of several that serve, that of the
- *  lowest step counts, of one step that of the most rows. One measured with TW_GEMM_PROGRAMMATIC
- *  serves such plans alone and goes before others of its step. The cost model chooses for all other
- *  rows. Choices of other chips do not count, and tw_plan_explain() says which of the two chose.
- *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
+ *  twice as much for each further doubling.
+ *
+ *  An entry matches if it has the same chip (name and number of SMs), types, orders, n, k and
+ *  batch_count, and if both or neither have an epilogue or options. An entry that was measured for
+ *  m rows serves the step that contains m, up to its end t, and the steps before it that end above
+ *  t - t / 8 (rounded down): measured at 8 it serves 1 to 8 rows, at 64 57 to 64, at 4096 3585 to
+ *  4096, and at 4097 3585 to 4160. If several entries serve a step, the one measured in the lowest
+ *  step wins, and among those of one step the one with the most rows. An entry that was measured
+ *  with TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
+ *
+ *  The cost model chooses for all other rows. Entries of other chips are ignored. tw_plan_explain()
+ *  says whether an entry or the cost model chose.
+ *  @param device not NULL. @param desc not NULL. @param tuning not NULL; it is copied from and not
+ *  kept.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
  *  @retval TW_ERROR_OVERFLOW likewise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
@@ -2909,81 +2936,81 @@ TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_group
 
 /** @} */
 
-/** @name Quantization to 8 bits with scales, and back
+/** @name Quantization to 8 bits with scales, and dequantization
  *  @{ */
 
 /** Options of a quantization: bits of tw_quantize_desc.flags. */
 enum {
   /** Each scale is rounded up to a power of two. */
   TW_QUANTIZE_POWERS_OF_TWO = 1,
-  /** The scale is read and not made of the source: static quantization. Needs TW_SCALE_TENSOR;
+  /** The scale is read, not computed from the source: static quantization. Needs TW_SCALE_TENSOR;
    *  excludes TW_QUANTIZE_POWERS_OF_TWO. */
   TW_QUANTIZE_GIVEN_SCALE = 2
 };
 
-/** Quantization of a matrix to 8 bits with scales that are computed, and the way back. The types
- *  say which: bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantization), or the other way round
- *  (dequantization). A scale is an f32 factor that dequantizes: x is about q * scale. All is read
- *  and computed when the run executes, so that one captured graph serves any matrix.
+/** Quantization of a matrix to 8 bits with computed scales, or dequantization. The types say which:
+ *  bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantization), or the reverse (dequantization). A
+ *  scale is an f32 factor that dequantizes: x is about q * scale. Everything is read and computed
+ *  when the run executes, so one captured graph serves any matrix.
  *
- *  The scales are a matrix themselves. With TW_SCALE_TENSOR it has one element, with TW_SCALE_ROW
- *  rows x 1, with TW_SCALE_1X128 rows x columns / 128, with TW_SCALE_128X128 rows / 128 x columns /
- *  128, rounded up; the last region of a row or column may be smaller. scale_order and scale_ld say
- *  how the matrix lies: DeepGEMM's scales of A, for example, are TW_SCALE_1X128, TW_COLUMN_MAJOR.
+ *  The scales form a matrix: 1 x 1 with TW_SCALE_TENSOR, rows x 1 with TW_SCALE_ROW, rows x columns
+ *  / 128 with TW_SCALE_1X128, and rows / 128 x columns / 128 with TW_SCALE_128X128. The quotients
+ *  are rounded up; the last region of a row or column may be smaller. scale_order and scale_ld
+ *  describe the matrix in memory. For example, DeepGEMM's scales of A are TW_SCALE_1X128 in
+ *  TW_COLUMN_MAJOR order.
  *
  *  Quantization: the scale of a region is amax / max, where amax is the largest finite magnitude in
- *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1
- *  where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
- *  element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
- *  included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not
- *  count in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in
- *  floats.
+ *  the region and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8. A scale is at least
+ *  2^-126, and it is 1 if amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a
+ *  power of two. An element is q = x * (1 / scale), rounded to nearest even. Elements beyond the
+ *  largest number of the type, including infinities, become that number with their sign (127 or
+ *  -128 in i8). Infinities and NaN do not count in amax. NaN becomes NaN in 8-bit floats (0x7f in
+ *  both types) and 0 in i8. Zeros keep their sign in floats.
  *
- *  Dequantization: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
- *  written as 0x7fff in bf16 and f16 and 0x7fffffff in f32.
+ *  Dequantization: x = q * scale, rounded to nearest even; results beyond the range become
+ *  infinity. NaN is written as 0x7fff in bf16 and f16 and as 0x7fffffff in f32.
  *
- *  Quotient, inverse and products are f32, each rounded to nearest even, subnormals kept: every
- *  device computes the same bits. Scales that are read may be any numbers, and the same formulas
- *  hold. Where rows or columns is 0 a run does nothing. */
+ *  Quotient, inverse and products are f32, each rounded to nearest even, with subnormals kept:
+ *  every device computes the same bits. Scales that are read may be any numbers, and the same
+ *  formulas hold. If rows or columns is 0, a run does nothing. */
 typedef struct tw_quantize_desc {
   uint32_t struct_size; /**< set by tw_quantize_desc_init() */
   uint32_t struct_mark; /**< likewise */
   tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantize,
                              TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantize */
-  tw_dtype dst_dtype;   /**< required: one of the other three */
-  tw_scale_kind scale;  /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or
-                             TW_SCALE_128X128 */
-  tw_order scale_order; /**< of the matrix of scales; only with several: not with TW_SCALE_TENSOR */
-  uint32_t flags;       /**< TW_QUANTIZE_ bits; 0 to dequantize */
-  uint32_t max_sms;     /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_cache_priority src_cache; /**< how long the cache should keep what is read */
-  tw_cache_priority dst_cache; /**< and what is written */
-  int64_t rows;      /**< required: of a run, at most; all rows have at most 2^30 groups of 128
-                          elements, rounded up in each row */
-  int64_t columns;   /**< required: elements of a row, the k of a product; below 2^31 */
-  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast where rows begin at
-                          multiples of 16 bytes of the wide type and of as many elements of the
-                          narrow one, and columns is a multiple of that too */
-  int64_t dst_pitch; /**< likewise of the destination */
+  tw_dtype dst_dtype;   /**< required: a type of the other group */
+  tw_scale_kind
+      scale; /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or TW_SCALE_128X128 */
+  tw_order scale_order;        /**< order of the matrix of scales; not with TW_SCALE_TENSOR */
+  uint32_t flags;              /**< TW_QUANTIZE_ bits; 0 to dequantize */
+  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
+  tw_cache_priority src_cache; /**< how long the cache should keep the source */
+  tw_cache_priority dst_cache; /**< how long the cache should keep the destination */
+  int64_t rows; /**< required: largest number of rows in a run. Each row has columns / 128 groups,
+                   rounded up; all rows together have at most 2^30 groups */
+  int64_t columns;   /**< required: elements of a row (the k of a product); below 2^31 */
+  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast if columns and the
+                        start of each row are multiples of n elements, where n elements of the wide
+                        type are 16 bytes */
+  int64_t dst_pitch; /**< likewise for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
-                          packed for the description's rows. Not with TW_SCALE_TENSOR */
+                        packed for the description's rows. Not with TW_SCALE_TENSOR */
 } tw_quantize_desc;
 
-/** Addresses of a quantization's or dequantization's run. */
+/** Addresses of a run that quantizes or dequantizes. */
 typedef struct tw_quantize_args {
   uint32_t struct_size; /**< set by tw_quantize_args_init() */
   uint32_t struct_mark; /**< likewise */
-  int64_t rows;         /**< of this run; -1: the plan's */
+  int64_t rows;         /**< rows of this run; -1: the plan's */
   uint64_t src;         /**< required: device address of the source */
   uint64_t dst;         /**< required: device address of the destination */
-  uint64_t scale;       /**< required: device address of the f32 scales, which quantization writes,
-                             but for TW_QUANTIZE_GIVEN_SCALE, and dequantization reads */
-  /** With TW_SCALE_TENSOR, to quantize: device address of an f32 word that is raised to the run's
-   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0:
-   *  none */
+  uint64_t scale; /**< required: device address of the f32 scales. Quantization writes them, except
+                     with TW_QUANTIZE_GIVEN_SCALE; dequantization reads them */
+  /** For quantization with TW_SCALE_TENSOR: device address of an f32 word that the run raises to
+   *  its amax; 0: none. The library never resets it: set it to 0 before the first run that
+   *  counts. */
   uint64_t amax;
-  uint64_t workspace;       /**< a multiple of 256, where tw_plan_info.workspace_bytes is not 0;
-                                 else ignored */
+  uint64_t workspace;       /**< a multiple of 256; ignored if tw_plan_info.workspace_bytes is 0 */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_quantize_args;
 
@@ -3002,24 +3029,24 @@ TW_API tw_status tw_quantize_desc_init(tw_quantize_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
 
-/** Fills types, sizes and pitches of a quantization's description, and the order and the leading
- *  dimension of its scales; the other fields stay. `scale` must be set before.
- *  @param src rows by columns, with contiguous rows. @param dst likewise, of src's shape.
- *  @param scale the matrix of scales, f32, in either order; with TW_SCALE_ROW a vector of rows will
- *  do, with TW_SCALE_TENSOR any tensor of one element.
+/** Fills the types, sizes and pitches of a quantization's description, and the order and leading
+ *  dimension of its scales; the other fields keep their values. Set `scale` before the call.
+ *  @param src rows by columns, with contiguous rows. @param dst likewise, with src's shape.
+ *  @param scale the matrix of scales, f32, in either order. With TW_SCALE_ROW a vector with one
+ *  element per row is allowed too, with TW_SCALE_TENSOR any tensor of one element.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or what is written may not
- *  be.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or a tensor that the run writes is
+ *  read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                                const tw_tensor *scale, tw_quantize_desc *desc);
 
-/** Plans a quantization or dequantization. tw_plan_info.workspace_bytes is what its runs need
- *  beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
+/** Plans a quantization or dequantization. tw_plan_info.workspace_bytes is the size of the
+ *  workspace that its runs need: 4 KB if one scale is computed for the whole matrix, else 0.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
+ *  @retval TW_ERROR_UNSUPPORTED the types are not supported, or the scales are not f32.
  *  @retval TW_ERROR_OVERFLOW too many rows or columns, or an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
@@ -3031,16 +3058,15 @@ TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *des
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 
-/** Enqueues a quantization or dequantization: one kernel, or two where the scale of the whole
- *  matrix is computed. What lies between rows, and between lines of scales, is neither read nor
- *  written. The workspace is the run's until the run is done; what it holds before does not matter,
- *  and runs that may be in flight together need one each.
+/** Enqueues a quantization or dequantization: one kernel, or two if one scale is computed for the
+ *  whole matrix. Memory between rows, and between rows or columns of scales, is neither read nor
+ *  written. The initial contents of the workspace do not matter. The run owns it until the run is
+ *  done, so runs that may overlap in time need a workspace each.
  *  @param plan from tw_quantize_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, amax is given where the plan has no
- *  use for it, or rows lies outside the plan's.
- *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or is a
- *  workspace's and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too
- *  small.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, amax is given to a plan that does not
+ *  use it, or rows is outside the plan's range.
+ *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or the workspace
+ *  is not a multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP the destination, the scales that are written, amax or the workspace
  *  shares bytes with any other operand.
  *  @repeats{yes: amax too}
@@ -3050,27 +3076,29 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 /** @} */
 /** @} */
 
-/** @defgroup table Precompiled kernels: what is embedded, for which targets
- *  Of this build, not of a device: all of it can be asked on a machine without a GPU.
+/** @defgroup table Precompiled kernels: what is embedded, for which targets These functions
+ *  describe the build, not a device: they work on a machine without a GPU.
  *  @{ */
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size;   /**< set by tw_kernel_entry_init() */
-  uint32_t struct_mark;   /**< likewise */
-  tw_op op;               /**< whose plans use it */
-  uint32_t feature;       /**< the TW_FEATURE_ bit that it uses, and a device must have */
-  const char *name;       /**< its symbol; static */
-  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; static */
-  uint32_t threads;       /**< of a block */
-  uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 where it has none */
-  uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
-  uint32_t cluster[2];    /**< blocks along rows and columns; 0: chosen by the plan */
-  tw_dtype dtypes[2];     /**< of inputs and output, where the kernel is bound to them; else 0 */
-  int32_t driver_version; /**< of the oldest driver that loads it, 12090 for CUDA 12.9; 0: unknown.
-                               Besides, a CUDA device needs 12040 */
-  uint64_t packed_bytes;  /**< that its image, shared with other kernels, takes of the library */
-  uint64_t image_bytes;   /**< that tw_kernel_image() writes */
+  uint32_t struct_size; /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_op op;             /**< operation whose plans use the kernel */
+  uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
+  const char *name;     /**< symbol of the kernel; static */
+  const char *target;   /**< "sm_90a": machine code; "compute_90": PTX; static */
+  uint32_t threads;     /**< threads in a block */
+  uint32_t tile[3];     /**< rows, columns, k of a tile, elements; 0 if it has none */
+  uint32_t stages;      /**< of the pipeline in shared memory; 0: chosen by the plan */
+  uint32_t cluster[2];  /**< blocks along rows and columns; 0: chosen by the plan */
+  tw_dtype
+      dtypes[2]; /**< types of the inputs and of the output; 0 if the kernel works with several */
+  int32_t driver_version; /**< oldest driver that loads the kernel, 12090 for CUDA 12.9; 0: unknown.
+                             A CUDA device needs at least 12040 in any case */
+  uint64_t
+      packed_bytes;     /**< size in the library of its image, which it shares with other kernels */
+  uint64_t image_bytes; /**< number of bytes that tw_kernel_image() writes */
 } tw_kernel_entry;
 
 /** Initializes a ::tw_kernel_entry, which other functions then fill in.
@@ -3080,29 +3108,33 @@ typedef struct tw_kernel_entry {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
 
-/** One of the precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry initialized; the function fills in the other fields. NULL where the count
- *  alone is asked for. @param[out] count kernels times targets; may be NULL.
- *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
- *  @retval TW_ERROR_STRUCT struct_size is not that of a known version.
+/** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
+ *  @param[in,out] entry initialized; the function fills in the other fields. May be NULL to ask
+ *  only for the count. @param[out] count number of entries, which is kernels times targets; may be
+ *  NULL.
+ *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
+ *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
 
-/** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
- *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
+/** Reads the resources that ptxas assigned to a precompiled kernel: registers, shared and local
+ *  memory, parameters. Needs no device. tw_kernel_get_info() asks the driver the same about a
+ *  loaded kernel.
  *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
  *  @param[in,out] info initialized; the function fills in the other fields.
- *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
- *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
+ *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target: the message says
+ *  which.
+ *  @retval TW_ERROR_UNSUPPORTED target is PTX, which has no registers before the driver compiles
+ *  it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
 TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel_info *info);
 
-/** The cubin (of machine code) or PTX text that holds a precompiled kernel, to be disassembled; the
- *  kernel shares it with others of its family. @param name the kernel's symbol.
+/** Reads the image that holds a precompiled kernel, for disassembly: a cubin for machine code, or
+ *  PTX text. The kernel shares it with others of its family. @param name the kernel's symbol.
  *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL if capacity is 0.
  *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
- *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target.
+ *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
 TW_API tw_status tw_kernel_image(const char *name, const char *target, void *buffer,
                                  size_t capacity, size_t *size);
