@@ -495,7 +495,7 @@ TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
  *  @param device a CUDA device, in whose context the stream was made.
  *  @param cuda_stream remains owned by the caller and must outlive the handle; NULL is the legacy
  *  default stream.
- *  @param[out] stream the caller's, for tw_stream_destroy().
+ *  @param[out] stream owned by the caller; release it with tw_stream_destroy().
  *  @retval TW_ERROR_WRONG_DEVICE the device is the host device, or the stream belongs to another
  *  context.
  *  @threadsafety{any thread} @since 0.1 */
@@ -652,9 +652,9 @@ TW_API tw_status tw_event_query(tw_event *event);
 TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
 /** @} */
 
-/** @defgroup graph Graphs: work that is captured once and launched many times A captured stream
- *  records what is enqueued on it and runs nothing. The recording becomes a ::tw_graph, which one
- *  call launches as a whole:
+/** @defgroup graph Graphs: work that is captured once and launched many times
+ *  A captured stream records what is enqueued on it and runs nothing. The recording becomes a
+ *  ::tw_graph, which one call launches as a whole:
  *  - Call tw_stream_begin_capture(), the functions to be recorded and tw_stream_end_capture(). Then
  *    call tw_graph_instantiate() once, and tw_graph_launch() as often as needed.
  *  - The graph holds the addresses, sizes and scalars of the recorded calls. The contents of device
@@ -735,9 +735,9 @@ TW_API tw_status tw_graph_update(tw_graph *graph, tw_graph *captured);
 TW_API void tw_graph_destroy(tw_graph *graph);
 /** @} */
 
-/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack A tensor describes
- *  memory of another library. It is a plain struct and owns nothing; its fields go into the
- *  descriptions and arguments of plans and tensor maps.
+/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
+ *  A tensor describes memory of another library. It is a plain struct and owns nothing; its fields
+ *  go into the descriptions and arguments of plans and tensor maps.
  *  @{ */
 
 /** Bits of tw_tensor::flags. */
@@ -1168,7 +1168,7 @@ TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
  *  NULL. @param desc not NULL.
  *  @param[out] blocks_per_sm blocks of this size that fit on one SM. @param[out] clusters clusters
  *  of this size that fit on the device.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or is invalid.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
                                      int32_t *blocks_per_sm, int32_t *clusters);
@@ -1193,10 +1193,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
                            uint32_t param_count, const uint32_t *param_sizes, const void *params);
 /** @} */
 
-/** @defgroup plan Plans: operations made once and run many times A plan holds no memory of the
- *  caller: each run gives the addresses. Plans are immutable, so one plan may run on several
- *  streams at once. A run neither allocates nor synchronizes. It can be captured in a CUDA graph,
- *  which then holds the addresses and sizes of that run.
+/** @defgroup plan Plans: operations made once and run many times
+ *  A plan holds no memory of the caller: each run gives the addresses. Plans are immutable, so one
+ *  plan may run on several streams at once. A run neither allocates nor synchronizes. It can be
+ *  captured in a CUDA graph, which then holds the addresses and sizes of that run.
  *
  *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. All matrices of one
  *  operand of a batched matrix product together span at most 2^63 - 1 bytes.
@@ -3076,8 +3076,8 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 /** @} */
 /** @} */
 
-/** @defgroup table Precompiled kernels: what is embedded, for which targets These functions
- *  describe the build, not a device: they work on a machine without a GPU.
+/** @defgroup table Precompiled kernels: what is embedded, for which targets
+ *  These functions describe the build, not a device: they work on a machine without a GPU.
  *  @{ */
 
 /** One precompiled kernel for one target. */
