@@ -4,8 +4,7 @@
 /// @file dlpack.hpp
 /// Exchange of tensors with other libraries through DLPack, whose header is not needed.
 ///
-/// - from_dlpack() reads a DLTensor, DLManagedTensor or DLManagedTensorVersioned and owns nothing
-/// of
+/// - from_dlpack() reads a DLTensor, DLManagedTensor or DLManagedTensorVersioned and does not own
 ///   it. With a device it also registers the tensor's memory there, which the host device requires,
 ///   for the lifetime of the returned object.
 /// - to_dlpack() makes a managed tensor. It owns the object that keeps the memory alive, and

@@ -3,14 +3,12 @@
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
 /// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. More is in
-/// graph.hpp (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels) and
-/// supported.hpp (whether a plan can be made). error.hpp, which this file includes, has the
-/// exception.
+/// graph.hpp (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels), supported.hpp
+/// (whether a plan can be made) and error.hpp (the exception), which this file includes.
 ///
-/// - Classes own their handle and can be moved but not copied. get() returns the handle, so calls
-/// of
-///   the C API may be mixed in freely. A moved-from object holds NULL and may only be destroyed or
-///   assigned to.
+/// - Classes own their handle and can be moved but not copied. get() returns the handle, so that
+///   calls of the C API may be mixed in. A moved-from object holds NULL and may only be destroyed
+///   or assigned to.
 /// - A call that fails throws Error, which has the status, the library's message and its details.
 ///   Destructors do not throw.
 /// - Descriptions and arguments are the structs of the C API. copy_desc(), gemm_args() and so on

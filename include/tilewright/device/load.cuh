@@ -4,10 +4,9 @@
 /// @file load.cuh
 /// Loads of boxes through tensor maps, from global to shared memory. They have these parameters:
 /// - `shared`: destination of the box, a shared-memory address and a multiple of 128; with a
-/// swizzle
-///   a multiple of swizzle_period(), so that swizzled_offset() holds
+///   swizzle a multiple of swizzle_period(), so that swizzled_offset() holds
 /// - `map`: address of the 128 bytes of a tensor map, in the kernel's parameters or in global
-/// memory
+///   memory
 /// - `barrier`: shared-memory address of the barrier on which the TMA counts the box's bytes,
 ///   including those outside the tensor
 /// Coordinates are in elements of the tensor; a function takes as many as the map has dimensions.

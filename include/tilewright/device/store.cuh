@@ -5,7 +5,7 @@
 /// Stores of boxes through tensor maps, from shared to global memory, and the groups through which
 /// a thread waits for its stores and reductions. Stores have these parameters:
 /// - `map`: address of the 128 bytes of a tensor map, in the kernel's parameters or in global
-/// memory
+///   memory
 /// - `shared`: source of the box, with the alignment that load.cuh describes
 /// Coordinates are in elements of the tensor; a function takes as many as the map has dimensions.
 /// They must not be negative.
