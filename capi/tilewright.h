@@ -888,9 +888,9 @@ typedef struct tw_rule_violation {
   const char *argument; /**< field of the description; static */
   int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
   int64_t limit;        /**< what the rule allows */
-  char message[472];    /**< the rule in a sentence, with the numbers, and a description that would
-                           work; `...` replaces fields that do not fit, which tw_tensor_map_propose()
-                           returns */
+  char message[472];    /**< the broken rule in a sentence, with the numbers, and fields that would
+                           work; `...` replaces those that do not fit: see tw_tensor_map_propose()
+                           */
 } tw_rule_violation;
 
 /** Initializes a ::tw_rule_violation, one element of an array that other functions then fill in.
@@ -2317,8 +2317,8 @@ typedef struct tw_gemm_desc {
                                  there is one. With TW_DTYPE_I8 TW_DTYPE_I32 is allowed too and
                                  means the same as the default */
   tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32:
-                                 TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if that has 16
-                                 bits, otherwise TW_DTYPE_F32. Only with bias */
+                                 TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has
+                                 16 bits, otherwise f32. Only with bias */
   tw_order a_order;           /**< order of A: TW_ROW_MAJOR by default */
   tw_order b_order;           /**< order of B: likewise */
   tw_order d_order;           /**< order of C and D: likewise */
@@ -2668,89 +2668,89 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** @} */
 
-/** @name Grouped matrix products: mixtures of experts
+/** @name Grouped matrix products, for mixtures of experts
  *  @{ */
 
-/** How rows belong to groups. `groups` of a run is the device address of the numbers, which are
- *  read when the run executes; G is the number of groups. A group whose numbers cannot be (an end
+/** How rows are assigned to groups. `groups` of a run is the device address of numbers that are
+ *  read when the run executes; G is the number of groups. A group with invalid numbers (an end
  *  before its begin, or rows past the run's m) counts as empty. */
 typedef int32_t tw_grouping;
 enum {
-  TW_GROUPING_ALL = 0,     /**< all rows are one group, and there are no numbers */
-  TW_GROUPING_ENDS = 1,    /**< [G]: each group's end. It begins where the group before ends */
-  TW_GROUPING_OFFSETS = 2, /**< [G + 1]: each group's begin, then the end of the last. The offsets
-                                of tw_route_run() are such numbers */
-  TW_GROUPING_PSUM = 3,    /**< [G]: each group's end. It begins at the first multiple of
-                                row_alignment that is not less than the end of the group before */
-  TW_GROUPING_ROW_GROUPS = 4, /**< [m]: each row's group, or -1. Rows of a group must lie side by
-                                   side, else the group counts as empty */
-  TW_GROUPING_MASKED = 5,     /**< [G]: the number of each group's rows. Group g begins at row
-                                   g * group_rows */
-  TW_GROUPING_K_RANGES = 6,   /**< [G]: ends of ranges of k, which begin where the range before
-                                   ends. Each has a D of its own */
-  TW_GROUPING_BLOCKS = 20     /**< a name for a later version, which is refused with
-                                   TW_ERROR_UNSUPPORTED */
+  TW_GROUPING_ALL = 0,  /**< all rows form one group, and there are no numbers */
+  TW_GROUPING_ENDS = 1, /**< [G]: each group's end. A group begins at the end of the previous one */
+  TW_GROUPING_OFFSETS = 2, /**< [G + 1]: each group's begin, then the end of the last group, like
+                              the offsets of tw_route_run() */
+  TW_GROUPING_PSUM = 3, /**< [G]: each group's end. A group begins at the end of the previous one,
+                           rounded up to a multiple of row_alignment */
+  TW_GROUPING_ROW_GROUPS = 4, /**< [m]: each row's group, or -1. The rows of a group must be
+                                 consecutive; otherwise the group counts as empty */
+  TW_GROUPING_MASKED =
+      5, /**< [G]: the number of rows of each group. Group g begins at row g * group_rows */
+  TW_GROUPING_K_RANGES = 6, /**< [G]: ends of ranges of k. A range begins at the end of the previous
+                               one. Each has a D of its own */
+  TW_GROUPING_BLOCKS = 20   /**< reserved for a later version; refused with TW_ERROR_UNSUPPORTED */
 };
 
-/** What becomes of the rows of the result. */
+/** How the rows of the result are written to D. */
 typedef int32_t tw_grouped_combine;
 enum {
-  TW_GROUPED_STORE = 0, /**< they are stored. Rows that go to one row of D leave any one of them */
-  /** Each row of D becomes the sum of the rows that go to it, in f32 and in ascending order of the
-   *  row; each has been rounded to d_dtype before. D is overwritten: a row that no row goes to
-   *  becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
+  TW_GROUPED_STORE =
+      0, /**< they are stored. If several rows go to one row of D, any one of them remains */
+  /** Each row of D becomes the sum of the rows that go to it, each first rounded to d_dtype. The
+   *  sum is computed in f32 in ascending order of the rows. D is overwritten: a row to which no row
+   *  goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
   TW_GROUPED_ADD = 1,
-  /** Rows are added to what D holds, by atomic additions in d_dtype and in any order, so that
-   *  results do not repeat. Needs TW_GROUPED_SCATTER. */
+  /** Rows are added to the contents of D with atomic additions in d_dtype, in any order, so results
+   *  do not repeat. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ADD_ATOMIC = 2
 };
 
 /** Options of a grouped product: bits of tw_grouped_desc.flags. */
 enum {
   /** Row r of A is row a_rows[r] / a_divisor of the caller's A, which has a_count rows. An index
-   *  that names no row stands for a row of zeros. */
+   *  outside A stands for a row of zeros. */
   TW_GROUPED_GATHER = 1,
-  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. If its
-   *  index names no row of D, row r is dropped. */
+  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. A row
+   *  whose index is outside D is dropped. */
   TW_GROUPED_SCATTER = 2,
   /** The bits of a row of the result depend neither on other rows nor on the sizes of groups. */
   TW_GROUPED_BATCH_INVARIANT = 4,
   /** As TW_GEMM_PROGRAMMATIC. */
   TW_GROUPED_PROGRAMMATIC = 8,
-  /** Row r's weight is row_weights[d_rows[r]], not row_weights[r]: weights of pairs, as
+  /** The weight of row r is row_weights[d_rows[r]] instead of row_weights[r]: weights of pairs, as
    *  tw_route_run() writes them. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_WEIGHT_BY_INDEX = 16,
-  /** Rows of D that no row of a group goes to become zero: D is cleared first. */
+  /** Rows of D to which no row of a group goes become zero: D is cleared first. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows (see tw_grouped_args's inverse), which makes sums in a fixed
    *  order faster. Needs TW_GROUPED_ADD. */
   TW_GROUPED_INVERSE = 64
 };
 
-/** A product of groups of rows, each by a weight matrix of its own, as mixtures of experts need it:
- *  for each row r of group g, with the weight matrix w = group_map[g],
+/** Products of groups of rows, each group with a weight matrix of its own, as mixtures of experts
+ *  need them. For each row r of group g, with the weight matrix w = group_map[g]:
  *
  *      V[r] = alpha * group_alpha[w] * A[r] B[w] + bias[w]
  *      D[r] = act(V[r]) * row_weight[r]
  *
- *  or, with a gate, where p and q are the columns of V[r] that `gate` pairs,
+ *  With a gate, where p and q are the two columns of V[r] that `gate` pairs:
  *
  *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * row_weight[r]
  *
- *  in which SiLU has a slope: act(x) is x * sigmoid(slope * x). With the defaults this is SwiGLU,
- *  with limit 7, offset 1 and slope 1.702 the gate of gpt-oss. A is m x k, each weight matrix is
- *  k x n, and D is m x n (n / 2 with a gate); A and D are row-major. Sums and functions are f32. D
- *  is rounded once, except for what tw_grouped_combine says of sums.
+ *  SiLU has a slope here: act(x) is x * sigmoid(slope * x). The defaults give SwiGLU; limit 7,
+ *  offset 1 and slope 1.702 give the gate of gpt-oss. A is m x k, each weight matrix is k x n, and
+ *  D is m x n (n / 2 with a gate); A and D are row-major. Accumulators and functions are f32. D is
+ *  rounded once, except for the sums of tw_grouped_combine.
  *
- *  Which rows a group has is read when the run executes, as are all other arrays, so that one
- *  captured graph serves any routing. Rows in no group are neither read nor written. Groups must
- *  not share rows: for a row in several groups the result is that of one of them, or the sum of
+ *  The rows of each group and all other arrays are read when the run executes, so one captured
+ *  graph serves any routing. Rows that are in no group are neither read nor written. Groups must
+ *  not share rows: the result of a row in several groups is that of one of them, or the sum of
  *  several.
  *
- *  With TW_GROUPING_K_RANGES, for gradients of weights, A is k x m and B is k x n, both row-major,
- *  and each range g of rows of both gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is m x n
- *  and f32. An empty range gives zero or leaves D[g] as it is. There is no map, bias, activation or
- *  gate, and there are no weights of rows and no rows by index.
+ *  TW_GROUPING_K_RANGES is for gradients of weights. A is k x m and B is k x n, both row-major.
+ *  Each range g of rows of both gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is m x n and
+ *  f32. An empty range gives zero (beta 0) or leaves D[g] unchanged (beta 1). There is no map,
+ *  bias, activation or gate, and there are no row weights and no gather or scatter.
  *
  *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
  *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
@@ -2764,40 +2764,40 @@ typedef struct tw_grouped_desc {
   tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32; 0, the default: there is no bias */
   tw_dtype index_dtype;     /**< of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
   tw_dtype row_index_dtype; /**< of a_rows and d_rows: likewise */
-  tw_order b_order;         /**< of each weight matrix: TW_ROW_MAJOR by default. The fast kernels
-                                 need TW_COLUMN_MAJOR, n rows of k elements */
-  tw_grouping grouping;     /**< TW_GROUPING_ENDS by default */
+  tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. The fast kernels need
+                       TW_COLUMN_MAJOR, n rows of k elements */
+  tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
   tw_grouped_combine combine; /**< TW_GROUPED_STORE by default */
   tw_activation activation;   /**< none by default */
-  tw_gate gate;               /**< none by default; n is even with one */
+  tw_gate gate;               /**< none by default; with a gate n must be even */
   float gate_limit;           /**< above 0: bound of the gated columns; 0, the default: none */
-  float gate_offset;          /**< 0 by default. Only with a gate, as the other two */
+  float gate_offset;          /**< 0 by default. The three gate_ fields need a gate */
   float gate_slope;           /**< 1 by default. Only with TW_ACTIVATION_SILU */
   uint32_t flags;             /**< TW_GROUPED_ bits */
-  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
-  uint32_t b_alignment;       /**< of B */
-  uint32_t d_alignment;       /**< of D */
-  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound */
-  int64_t m; /**< required: rows of a run, at most: places of rows, whether they are in a group or
-                  not. m, n and k are 0 to 2147482624 */
+  uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
+  uint32_t b_alignment;       /**< likewise for B */
+  uint32_t d_alignment;       /**< likewise for D */
+  uint32_t max_sms;           /**< maximum number of blocks, one per SM; 0: no limit */
+  int64_t m; /**< required: largest number of rows in a run, whether they are in a group or not. m,
+                n and k are 0 to 2147482624 */
   int64_t n; /**< required: columns of B */
-  int64_t k; /**< required: columns of A, rows of B; with 0, A B is zero and D is written. With
-                  TW_GROUPING_K_RANGES the rows of A and B */
-  int64_t groups;        /**< required unless grouping is TW_GROUPING_ALL: 0 to 1024 */
-  int64_t weights;       /**< weight matrices; 0: groups */
-  int64_t lda;           /**< elements between rows of A; 0: packed, as all that follow */
-  int64_t ldb;           /**< leading dimension of each weight matrix */
-  int64_t ldd;           /**< elements between rows of D */
-  int64_t b_stride;      /**< elements between weight matrices */
-  int64_t d_stride;      /**< elements between matrices of D; with TW_GROUPING_K_RANGES alone */
-  int64_t bias_stride;   /**< elements between the biases of weight matrices */
-  int64_t group_rows;    /**< with TW_GROUPING_MASKED alone: rows from one group's begin to the next
-                              one's; 0: m / groups */
-  int64_t row_alignment; /**< with TW_GROUPING_PSUM alone: groups begin at multiples of it; 0: 1 */
-  int64_t a_count;       /**< required with TW_GROUPED_GATHER: rows of A, at most */
-  int64_t d_count;       /**< required with TW_GROUPED_SCATTER: rows of D, at most */
-  int64_t a_divisor; /**< with TW_GROUPED_GATHER: what indices are divided by, so that pairs of a
-                          token and a slot name the token; 0: 1 */
+  int64_t k; /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written. With
+                TW_GROUPING_K_RANGES the rows of A and B */
+  int64_t groups;  /**< required unless grouping is TW_GROUPING_ALL: 0 to 1024 */
+  int64_t weights; /**< number of weight matrices; 0: groups */
+  int64_t lda; /**< elements between rows of A; 0: packed, as for the pitches and strides below */
+  int64_t ldb; /**< leading dimension of each weight matrix */
+  int64_t ldd; /**< elements between rows of D */
+  int64_t b_stride;    /**< elements between weight matrices */
+  int64_t d_stride;    /**< elements between matrices of D; only with TW_GROUPING_K_RANGES */
+  int64_t bias_stride; /**< elements between the biases of weight matrices */
+  int64_t group_rows;  /**< only with TW_GROUPING_MASKED: rows from the begin of a group to that of
+                          the next; 0: m / groups */
+  int64_t row_alignment; /**< only with TW_GROUPING_PSUM: groups begin at multiples of it; 0: 1 */
+  int64_t a_count;       /**< required with TW_GROUPED_GATHER: largest number of rows of A */
+  int64_t d_count;       /**< required with TW_GROUPED_SCATTER: largest number of rows of D */
+  int64_t a_divisor; /**< with TW_GROUPED_GATHER: divisor of indices, so that a pair of a token and
+                        a slot names the token; 0: 1 */
   int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER. d_count * d_divisor is below 2^31 */
   int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown. The kernels of
                               this version adapt to the groups that they find, and need no hint */
@@ -2818,38 +2818,39 @@ typedef struct tw_grouped_args {
   uint64_t d;           /**< required: device address of D */
   uint64_t bias;        /**< required with bias_dtype, else 0: n elements for each weight matrix */
   uint64_t groups;      /**< required unless grouping is TW_GROUPING_ALL: see tw_grouping */
-  uint64_t group_map;   /**< i32 [groups]: each group's weight matrix; -1 skips a group, whose
-                             rows count as rows in no group, and so do numbers that name no
-                             matrix; 0: matrix g for group g */
-  uint64_t group_alpha; /**< f32 [weights]: factors beside alpha; 0: none */
+  uint64_t group_map;   /**< i32 [groups]: each group's weight matrix. Rows of a group with -1, or
+                           with a number that names no matrix, count as rows in no group. 0: matrix
+                           g for group g */
+  uint64_t group_alpha; /**< f32 [weights]: factors in addition to alpha; 0: none */
   uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: [m] */
   uint64_t d_rows;      /**< required with TW_GROUPED_SCATTER, else 0: [m] */
   uint64_t row_weights; /**< f32 [m], with TW_GROUPED_WEIGHT_BY_INDEX [d_count * d_divisor]: a
-                             factor for each row, before it is rounded; 0: none */
-  uint64_t inverse;     /**< required with TW_GROUPED_INVERSE, else 0: i32 [d_count, d_divisor],
-                             the row r with d_rows[r] = t * d_divisor + s for each t and s, or -1,
-                             as tw_route_run() writes it. A row of D is the sum of its d_divisor
-                             rows in that order; entries that are no row in a group add nothing */
-  uint64_t invalid_count;   /**< a 64-bit device word to which is added: the number of groups that
-                                 cannot be, of entries of group_map that are neither -1 nor a matrix,
-                                 of entries of TW_GROUPING_ROW_GROUPS that are neither -1 nor a group,
-                                 and, for rows of groups, of entries of a_rows and of d_rows that are
-                                 neither -1 nor lead to a row; 0: they are not counted */
+                           factor for each row, applied before rounding; 0: none */
+  uint64_t inverse;     /**< required with TW_GROUPED_INVERSE, else 0: i32 [d_count, d_divisor], as
+                           tw_route_run() writes it. For each t and s it has the row r with
+                           d_rows[r] = t * d_divisor + s, or -1. A row of D is the sum of its
+                           d_divisor rows in that order; entries that name no row in a group add
+                           nothing */
+  uint64_t invalid_count;   /**< a 64-bit device word to which the run adds the number of invalid
+                               groups; of entries of group_map that are neither -1 nor a matrix; of
+                               entries of TW_GROUPING_ROW_GROUPS that are neither -1 nor a group;
+                               and, for rows of groups, of entries of a_rows and d_rows that are
+                               neither -1 nor name a row. 0: they are not counted */
   uint64_t workspace;       /**< a multiple of 256 where tw_plan_info.workspace_bytes is not 0; else
                                  ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_grouped_args;
 
-/** Initialises a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
+/** Initializes a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
  *  are stored in place; m, n, k and groups unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_grouped_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
 
-/** Initialises a ::tw_grouped_args: alpha 1, beta 0, no addresses, the plan's sizes.
+/** Initializes a ::tw_grouped_args: alpha 1, beta 0, no addresses, the plan's sizes.
  *  @param[out] args not NULL. @param size sizeof(tw_grouped_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
@@ -2869,13 +2870,14 @@ TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                               const tw_tensor *d, tw_grouped_desc *desc);
 
-/** Plans a grouped product. tw_plan_info.workspace_bytes is what its runs need beside the operands:
- *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS. On
- *  compute capability 9.0 there is also room for tiles that several SMs share along k, up to 35 MB
- *  on an H200, and, where rows are gathered and each weight matrix has 48 of them or more, for a
- *  copy of those (m * k elements, if that is 1 GiB at most), which the product then loads faster.
- *  Where that is all there is, a run without a workspace (0) is slower at worst; but runs need it
- *  where k is above 4096 and D is f32, or above 16384.
+/** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
+ *  It has room for m rows of the result with TW_GROUPED_ADD, and a little with
+ *  TW_GROUPING_ROW_GROUPS. On compute capability 9.0 it also has room for tiles that several SMs
+ *  share along k, up to 35 MB on an H200; and, if rows are gathered and there are at least 48 for
+ *  each weight matrix, for a copy of these rows (m * k elements, if that is at most 1 GiB), which
+ *  the product then loads faster. If the workspace has nothing but the parts for 9.0, a run may
+ *  omit it (0) and is then at worst slower; but runs need it if k is above 4096 and D is f32, or if
+ *  k is above 16384.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
@@ -2888,49 +2890,52 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
 /** Lists the kernels that can multiply the groups of a description: first the one that
- *  tw_grouped_plan() takes. It loads no kernel. Of a ::tw_gemm_candidate `microseconds` and `waves`
- *  are 0 here: both depend on the groups, which only runs know.
+ *  tw_grouped_plan() chooses. It loads no kernel. The fields `microseconds` and `waves` of
+ *  ::tw_gemm_candidate are 0 here: both depend on the groups, which only runs know.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] candidates an array of initialised elements; may be NULL where capacity is 0.
- *  @param capacity its elements.
- *  @param[out] count how many there are, which may be more than capacity; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and likewise all other failures.
+ *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
+ *  @param capacity number of elements in the array.
+ *  @param[out] count total number of candidates, which may exceed capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc *desc,
                                        tw_gemm_candidate *candidates, int32_t capacity,
                                        int32_t *count);
 
-/** Plans a grouped product by a given kernel. Runs whose addresses it cannot take are refused with
- *  TW_ERROR_MISALIGNED: no other kernel steps in.
+/** Plans a grouped product with a given kernel. Runs whose addresses it does not support are
+ *  refused with TW_ERROR_MISALIGNED: no other kernel replaces it.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a ::tw_gemm_candidate
- *  from tw_grouped_candidates(). @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  from tw_grouped_candidates(). @param[out] plan owned by the caller; release it with
+ *  tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is empty. @retval TW_ERROR_NOT_FOUND the library has no such
- *  kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or not on this
- *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and
- *  likewise all other failures.
+ *  kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the description or the
+ *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would
+ *  return it; this holds for all other failures too.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_desc *desc,
                                            const char *candidate, tw_plan **plan);
 
-/** Enqueues a grouped product. Nothing in the run's arrays can make it read or write outside of the
- *  operands, nor between the rows of D. The workspace is the run's until the run is done; what it
- *  holds before does not matter, and runs that may be in flight together need one each. A run of
- *  no rows writes the rows of D that become zero, and nothing else.
+/** Enqueues a grouped product. No content of the run's arrays makes it read or write outside the
+ *  operands or between the rows of D. The initial contents of the workspace do not matter. The run
+ *  owns it until the run is done, so runs that may overlap in time need a workspace each. A run of
+ *  0 rows writes only the rows of D that become zero.
  *  @param plan from tw_grouped_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
- *  no use for, a size lies outside the plan's, beta cannot be, or there are fewer weight matrices
- *  than groups and no map. @retval TW_ERROR_MISALIGNED an address is no multiple of its element's
- *  size or breaks a promise, or is a workspace's and no multiple of 256.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address is given that the
+ *  description excludes, a size is outside the plan's range, beta is invalid, or there are fewer
+ *  weight matrices than groups and no map. @retval TW_ERROR_MISALIGNED an address is not a multiple
+ *  of its element size or lacks the promised alignment, or the workspace is not a multiple of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP D, invalid_count or the workspace shares bytes with any other operand.
- *  @repeats{yes: but not where rows are added by TW_GROUPED_ADD_ATOMIC or several rows are stored
- *  at one row of D or groups share rows}
+ *  @repeats{yes, unless rows are added by TW_GROUPED_ADD_ATOMIC, several rows are stored to one row
+ *  of D, or groups share rows}
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_grouped_args *args);
 
