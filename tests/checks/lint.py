@@ -12,7 +12,7 @@ import sys
 
 import common
 
-FAST = ("layers", "folders", "tree", "tables", "format", "shell", "bindings")
+FAST = ("layers", "folders", "tree", "tables", "format", "shell", "bindings", "results")
 
 
 def run(name):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """peers_step.py BENCH_GEMM_STEP [--turns=3]: bench_gemm_step's decode steps in torch, both in CUDA
-graphs, the two programs in turns; the table of tests/README.md.
+graphs, the two programs in turns; bench/results keeps what they print.
 
 torch's step is as one would write it: index_select, linear, addmm where there is a residual, silu and
 gelu on what they return, index_copy_. `products` is its six products and nothing else. Times are

@@ -158,7 +158,7 @@ TEST_CASE("gemm: long sums, and large results") {
 }
 
 // Of many elements, so that the farthest are seen: a chain's drift goes with the square root of k.
-// D of f16 is rounded by more than that up to some 10^4, see tests/README.md.
+// Up to a k of some 10^4 the rounding of an f16 D is larger than that drift.
 TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
   const auto lab = GemmLab::open();
   if (!lab) return;

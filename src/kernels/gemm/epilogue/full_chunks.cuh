@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue's common way, to the copy engine: chunks of a tile's sums, each laid out
-// without branches and sent at once. Short functions have all of a tile's chunks one behind the
-// other. The longer ones would be more instructions than are at hand, 2 us of 4096 x 7168 x 512's
-// 61 with gelu_tanh; there the next chunk's sums are moved to where the first one's were, since
-// registers have no addresses.
+// The common form of the full epilogue, for a D that the TMA stores. It computes a tile in chunks,
+// without branches, and sends each chunk at once. With short functions, the chunks of a tile are
+// unrolled. With longer ones they would overflow the instruction cache (2 us of 61 us for 4096 x
+// 7168 x 512 with gelu_tanh). There a loop moves the next chunk's accumulators to where the first
+// one's were, since registers cannot be indexed.
 
 #include "kernels/gemm/epilogue/full_ahead.cuh"
 #include "kernels/gemm/epilogue/full_board.cuh"
 
 namespace tw {
 
-/// What a loop does to the sums: a function, kActIdentity being none; whether a bias along D's
-/// lines is added; a gate; whether C is, and whether there is more. With C or more kActRelu is none
-/// or relu, as the arguments say, and bias any. A bias that is not asked for is -0.
+/// The options that a consumer loop is compiled for: activation, bias along D's lines, gate, C, and
+/// the rest ("more": full_has_more). With kC or kMore, kActRelu stands for relu or no activation,
+/// and bias for any or none, as the arguments say. A bias that is not asked for is -0.
 template <u32 kFunction, bool kWithBias, u32 kGateOf, bool kWithC, bool kWithMore>
 struct FullWay {
   static constexpr u32 kWhich = kFunction, kGate = kGateOf;
   static constexpr bool kBias = kWithBias, kC = kWithC, kMore = kWithMore;
   static constexpr bool kShort = kWhich == kActIdentity || kWhich == kActRelu;
   static constexpr bool kFloor = kWhich == kActRelu && (kC || kMore);
-  // Relu by the conversion to D's type.
+  // Relu is a part of the conversion to D's type.
   static constexpr bool kPacks = kWhich == kActRelu && !kFloor;
 };
 
-/// Chunks of a piece of kSums sums: what is taken of them at once, and what they are moved on by.
-/// Where there is room for just the slabs of a piece, and those are not to be halved, all of them.
+/// How a piece of kSums accumulators is cut into chunks: at most half of the staging slabs, so that
+/// the TMA reads one chunk while the next is written. If the staging memory holds just the slabs of
+/// a piece, and an odd number of them, a chunk is the whole piece.
 template <class Slab, u32 kGate, int kSums, int kRing>
 struct FullChunk {
   static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
@@ -35,11 +36,11 @@ struct FullChunk {
   static constexpr int kSlabs = kSlabsOfPiece < kMost ? kSlabsOfPiece : kMost;
   static constexpr i32 kColumns = kSlabs * Slab::kColumns;
   static constexpr int kChunks = kSlabsOfPiece / kSlabs;
-  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // sums
+  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // accumulators
   static_assert(kChunks * kColumns == kOfPiece, "whole chunks");
 };
 
-/// kRing: slabs of the warp's staging memory.
+/// Writes a warp's part of a tile. kRing: slabs of the warp's staging memory.
 template <class In, class Slab, class Way, int kRing, int kPieces, int kSums, int kOfThread>
 struct FullChunks {
   static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
@@ -47,7 +48,7 @@ struct FullChunks {
   using Chunk = FullChunk<Slab, Way::kGate, kSums, kRing>;
   static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0, "slabs are counted on");
   static constexpr int kValues = Slab::kValues;
-  // Of many sums the bias is taken part by part: registers are for one only.
+  // With many accumulators, registers hold the bias of one part only.
   static constexpr bool kBiasByPart = kSums > 64 && Chunk::kAll;
   static constexpr i32 kColumns = Slab::kPartColumns;
 
@@ -59,10 +60,10 @@ struct FullChunks {
   u32 lane;
   float floor;
   u32& largest;
-  // Along the lines, of a chunk or part: two columns for each four sums.
+  // Along the lines, for a chunk or part: two columns for each four accumulators.
   float bias[kBiasByPart ? kValues / 2 : kSums / 2];
 
-  // The bias of a chunk.
+  // Reads the bias of a chunk.
   __device__ __forceinline__ void take_bias(u32 along) {
     if constexpr (Way::kBias && !kBiasByPart) {
 #pragma unroll
@@ -77,7 +78,7 @@ struct FullChunks {
     board_take(along + static_cast<u32>(place) * 8, two);
     bias[place / 2] = two[0], bias[place / 2 + 1] = two[1];
   }
-  // Of the part whose sums begin at `place` of the chunk's.
+  // Reads the bias of the part whose accumulators begin at `place` in the chunk.
   __device__ __forceinline__ void take_bias_of_part(u32 along, int place) {
     if constexpr (Way::kBias && kBiasByPart) {
 #pragma unroll
@@ -85,7 +86,7 @@ struct FullChunks {
     }
   }
 
-  // alpha * sums + (beta * C + bias) of the sums from `place` on; those of a chunk begin at `base`.
+  // v = alpha * d + (beta * C + bias), of the accumulators from `place` on in the chunk at `base`.
   __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, int piece,
                                          const float (&c)[kValues], float (&v)[kValues]) const {
 #pragma unroll
@@ -111,7 +112,7 @@ struct FullChunks {
     }
   }
 
-  // v of a part without a gate, or with one whose columns lie apart.
+  // A part of D without a gate, or with a gate of two halves.
   __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, int piece,
                                         const float (&c)[kValues], float (&v)[kValues]) const {
     before(d, base, place, piece, c, v);
@@ -124,8 +125,8 @@ struct FullChunks {
     }
   }
 
-  // Of neighbours, part `i` of a chunk: a lane's columns 8 j + 2 (lane % 4) and the one beside it
-  // are column 4 j + lane % 4 of D.
+  // Stages part `i` of a chunk with a gate of neighbors: column 4 j + lane % 4 of D comes from a
+  // lane's columns 8 j + 2 (lane % 4) and the one after.
   __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 slab) const {
     const float none[kValues] = {};
     const u32 first = store_place<Slab>(slab, lane / 4, 0) + lane % 4 * 2;
@@ -165,7 +166,7 @@ struct FullChunks {
     }
   }
 
-  // Part i of the chunk whose sums begin at `base`, into slab `slab`; `along` is its board.
+  // Stages part i of the chunk at `base` in slab `slab`. `along` is the chunk's place in the board.
   __device__ __forceinline__ void part(const float (&d)[kSums], int base, int i, int piece,
                                        u32 slab, u32 along, i32 line, i32 at) {
     constexpr int kPending = kRing / Chunk::kSlabs - 1;  // chunks
@@ -187,18 +188,17 @@ struct FullChunks {
     }
   }
 
-  // What is two steps of the chip's own, an exponential and a reciprocal: each takes so long that a
-  // warp by itself has to have several under way all the time.
+  // Activations that take an exponential and a reciprocal, both with a long latency. A warp that
+  // has its scheduler to itself must keep several in flight.
   static constexpr bool kByPairs = (Way::kWhich == kActGeluTanh || Way::kWhich == kActSilu) &&
                                    Way::kGate == kGateNone && !Way::kC && !Way::kMore;
 
-  // What alpha and the bias are multiplied by before the function, see gelu_tanh_power_of_scaled():
-  // its result is divided by as much.
+  // Factor of alpha and bias that the activation divides out: see gelu_tanh_power_of_scaled().
   static constexpr float kFactor =
       kByPairs && Way::kWhich == kActGeluTanh ? act::kGeluTanhFactor : 1.0f;
 
-  // Of two pieces the second one's sums are moved to where the first one's were: as alpha * sums +
-  // bias, which costs no more than a move.
+  // Whether the second piece's accumulators move to the first one's place as alpha * d + bias,
+  // which costs no more than a move.
   static constexpr bool kMovesBiased = kByPairs && kPieces == 2 && Chunk::kChunks == 1;
 
   __device__ __forceinline__ void move_biased(float (&d)[kPieces][kSums], int from) const {
@@ -214,15 +214,15 @@ struct FullChunks {
     }
   }
 
-  // The exponent of a pair's two, then the power, its reciprocal and the product, each some pairs
-  // behind the one before; part by part into slabs.
+  // Activates and stages a chunk as a software pipeline over pairs: exponent, power, reciprocal and
+  // product, each kBehind pairs behind the one before.
   __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kSums], u32 turn, u32 along) {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;
     constexpr int kAll = kParts * kPairs, kBehind = 2;
     static_assert(Way::kBias && !Way::kShort,
                   "alpha is in no sum yet, and chunks are moved to d[0]");
     float x[2 * kAll], y[2 * kAll], column[2][kValues / 2];
-    // The bias of a part, asked for half a part ahead.
+    // Reads the bias of a part half a part ahead.
     constexpr bool kAsks = !kMovesBiased && kBiasByPart;
     const auto ask = [&](int part) {
 #pragma unroll
@@ -232,7 +232,7 @@ struct FullChunks {
         column[part % 2][i / 2] = two[0], column[part % 2][i / 2 + 1] = two[1];
       }
     };
-    store_free<kRing / Chunk::kSlabs - 1>(lane);  // amid the work there is no register for it
+    store_free<kRing / Chunk::kSlabs - 1>(lane);  // registers do not suffice for it later
     ask(0);
 #pragma unroll
     for (int step = 0; step < kAll + 3 * kBehind; ++step) {
@@ -273,7 +273,7 @@ struct FullChunks {
     return out.staging + (Chunk::kAll ? s : (turn + s) % kRing) * Slab::kBytes;
   }
 
-  // The chunk's slabs, the first of which is number `turn` of all that the warp has written.
+  // Stores the chunk's slabs. `turn` is the number of slabs that the warp has written before.
   __device__ __forceinline__ void send(u32 turn, i32 line, i32 at) const {
     const bool partial =
         args.device_m != 0 &&
@@ -296,7 +296,7 @@ struct FullChunks {
     }
   }
 
-  // C of a chunk that there was no room for before.
+  // Loads C of a chunk for which full_ask_c had no room.
   __device__ __forceinline__ void late_c(u32 turn, i32 line, i32 at) const {
     store_free<0>(lane);
 #pragma unroll 1
@@ -308,7 +308,7 @@ struct FullChunks {
     ptx::sync_warp();
   }
 
-  // Chunk `of` of the tile, of piece `piece`, whose sums begin at `base` of d[from].
+  // Writes chunk number `of` of the tile, in piece `piece`. Accumulators begin at d[from][base].
   __device__ __forceinline__ void chunk(float (&d)[kPieces][kSums], int from, int base, int piece,
                                         int of, u32& turn, u32 along, i32 line, i32 at) {
     if (Way::kC && of * Chunk::kSlabs >= kRing) late_c(turn, line, at);
@@ -327,7 +327,7 @@ struct FullChunks {
     return board + static_cast<u32>(chunk * Chunk::kStep) * 8;
   }
 
-  // All of a tile one behind the other.
+  // Writes a tile with all chunks unrolled.
   __device__ __forceinline__ void at_length(float (&d)[kPieces][kSums], u32& turn) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
@@ -342,7 +342,7 @@ struct FullChunks {
     }
   }
 
-  // By turns.
+  // Writes a tile in a loop over chunks.
   __device__ __forceinline__ void in_turn(float (&d)[kPieces][kSums], u32& turn) {
     if constexpr (kMovesBiased) move_biased(d, 0);
 #pragma unroll 1
@@ -389,7 +389,7 @@ struct FullChunks {
   }
 };
 
-/// C of as much of a tile as there is room for.
+/// Loads C of as much of a tile as the staging memory holds.
 template <class Slab, int kRing, int kPieces, int kSums>
 __device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullRun& run, u32 lane,
                                            u32 staging, i32 line, i32 at, u32 turn) {
@@ -403,7 +403,7 @@ __device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullR
   ptx::async_copy_commit();
 }
 
-/// Whether the common way has what is asked for, of a D that goes through its map.
+/// Whether FullChunks supports the run's options, for a D with a tensor map.
 template <class Out, i32 kTileN>
 __device__ __forceinline__ bool full_in_chunks(const GemmFullArgs& args, const FullRun& run) {
   if (args.flags & (kFullAlphaAlone | kFullShort)) return true;

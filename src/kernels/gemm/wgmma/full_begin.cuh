@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels with gemm_full.h's arguments begin with, and how they load their operands.
+// Setup and operand loads shared by the kernels that take gemm_full.h's arguments.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 
 namespace tw {
 
-// Of a split: counts the sums that other blocks send.
+// Split-K: barrier that counts the bytes of accumulators from other CTAs.
 template <class Config>
 __device__ __forceinline__ u32 full_sums_barrier(const GemmRing<Config>& ring) {
   return ring.empty_barrier(Config::kStages);
 }
 
-// As gemm_load_share, of matrix z. A gated operand whose columns lie apart (kHalves) comes in boxes
-// of half a tile's lines at most.
+// As gemm_load_share, for matrix z. kHalves: the halves of a gated operand lie apart, so that a box
+// has at most half of a tile's lines.
 template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,
@@ -40,11 +40,10 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
   }
 }
 
-// Makes the barriers, and has the maps at hand. One thread makes all: ptxas makes a loop over lanes
-// of what each of them would do, 1 us of it. Where loads reach their own block alone the producer's
-// warp waits for nobody, and the others for it. Blocks of a cluster wait until all have begun; what
-// their arrivals tell is that barriers are made, which the fence behind those says to all of the
-// cluster, so that they need not release anything else.
+// Initializes the barriers and prefetches the tensor maps. One thread initializes all: ptxas
+// unrolls a loop over lanes into what each lane would do, which takes 1 us. Without a cluster, the
+// producer warp waits for nobody and the other warps wait for it. CTAs of a cluster wait for each
+// other's barriers. The mbarrier fence makes those visible, so that relaxed arrivals suffice.
 template <class Config>
 __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
                                            u32 warp) {
@@ -71,7 +70,7 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
   } else if (warp == 0) {
     ptx::named_barrier_arrive(5, Config::kThreads);
   } else {
-    // Of one product alone, and whole columns: what else there is lies where arguments say.
+    // gemm_ask_for_weights knows only the basic arguments: one product, adjacent columns.
     if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
       gemm_ask_for_weights<Config>(args.base);
     ptx::named_barrier(5, Config::kThreads);

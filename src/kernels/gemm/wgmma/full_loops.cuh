@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The loops of a full row's consumers for what its epilogue does by chunks: one for each, chosen
-// once a launch, since between two tiles the time is that of fetching instructions, and code that
-// is jumped over costs as much as code that runs. What a tile needs besides its sums is found out
-// while its last products are made.
+// Consumer loops of the epilogue kernels for epilogues that work chunk by chunk (full_chunks.cuh),
+// one loop for each common combination of options. A launch selects its loop once: the time between
+// two tiles is instruction fetch, and code that is jumped over costs as much as code that runs.
+// What a tile needs besides accumulators is looked up while its last products run.
 
 #include "kernels/gemm/epilogue/full_chunks.cuh"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
@@ -17,13 +17,13 @@ __device__ __forceinline__ GemmLive full_live(const GemmFullArgs& args) {
                    Config::kTileN * static_cast<i32>(Config::kClusterN));
 }
 
-// A consumer warp's staging memory, and where its part of D begins.
+// A consumer warp's staging memory and the first of its 16 lines of D.
 template <class Config>
 struct FullWarp {
   using Slab = FullSlab<typename Config::Out, static_cast<i32>(Config::kSlab.contiguous)>;
   static constexpr int kRing = static_cast<int>(Config::kShared.slabs);
   u32 staging;
-  i32 line;  // of a tile
+  i32 line;  // relative to the tile
 };
 
 template <class Config>
@@ -42,7 +42,7 @@ __device__ __forceinline__ FragmentOut full_out(const GemmFullArgs& args, const 
           args.gate == kGateNone ? tile.n0 : tile.n0 / 2, args.maps != 0 ? 0 : tile.z};
 }
 
-// Warps that write a tile together, whose board it is.
+// The warps that write a tile together and share a table of bias and scale (full_board.cuh).
 template <class Config>
 struct FullParty {
   static constexpr i32 kThreads = Config::kPingpong ? 128 : 128 * Config::kConsumers;
@@ -57,7 +57,7 @@ __device__ __forceinline__ FullParty<Config> full_party(const GemmRing<Config>& 
           (threadIdx.x - 128) % static_cast<u32>(FullParty<Config>::kThreads), 1 + own};
 }
 
-/// What a warp does with its sums; Way is a FullWay.
+/// The epilogue of a warp; Way is a FullWay.
 template <class Config, class Way>
 using FullWarpChunks =
     FullChunks<typename Config::In, typename FullWarp<Config>::Slab, Way, FullWarp<Config>::kRing,
@@ -92,7 +92,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
       unit += full_step<Config>();
     }
   }
-  // Sums are set to 0 once, for the compiler's sake: the first product overwrites them.
+  // Zeros only so that the compiler sees d defined: the first product overwrites them.
   float d[Config::kPieces][Config::kSums];
   gemm_no_products<Config>(d);
   FullTile next = full_tile<Config>(args, live, unit, rank);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   }
 }
 
-/// All of a run's tiles, where full_in_chunks says so.
+/// Consumes all tiles of a launch for which full_in_chunks() holds.
 template <class Config>
 __device__ __forceinline__ void full_consume_in_chunks(const GemmFullArgs& args,
                                                        const GemmLive& live, const FullRun& run,

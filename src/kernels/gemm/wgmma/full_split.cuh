@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of a full row that are written from sums in shared memory, by lines of D: those of a split,
-// whose blocks send each other the sums of the lines that they write, and whole ones.
-//
-// As in epilogue/split.cuh sums are sent (st.async), and a barrier of their receiver counts them;
-// they come into the ring, when all of the cluster's are read. What the epilogue needs besides them
-// is asked for in front of the products.
+// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, then
+// adds up and writes every parts-th line of D. The CTAs send each other the accumulators of those
+// lines (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster
+// has read its stages. A cluster may be one CTA, with the whole tile. C and bias are prefetched
+// before the products.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -13,14 +12,13 @@
 
 namespace tw {
 
-// How the lines of a split's D are dealt out among its parts: one to each in turn. Those that lie
-// outside of D count for nothing.
+// How the lines of a tile that lie in D are dealt out to the parts: line i to part i % parts.
 template <class Config>
 struct FullDeal {
   using Tile = SplitTile<Config>;
   u32 part, parts, inverse;
-  u32 lines, own;  // in D, and this part's of them
-  u32 slots;       // room that a part's sums have in each block
+  u32 lines, own;  // in D, and of those this part's
+  u32 slots;       // lines reserved for the accumulators of each part
   static_assert(!Config::kSplit || Config::kCluster == 1, "a part is a rank of the cluster");
   static_assert(!Config::kSplit ||
                     (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
@@ -34,18 +32,18 @@ struct FullDeal {
     own = turn(lines + parts - 1 - part);
     slots = turn(Tile::kLines + parts - 1);
   }
-  /// line / parts, of less than 8192.
+  /// line / parts, for lines below 8192
   __device__ u32 turn(u32 line) const { return line * inverse >> 16; }
-  /// Where the sums that `of` makes for a block's line of turn `at` lie in that block.
+  /// Shared address of the accumulators of part `of` for the owner's line number `at`.
   __device__ u32 place(u32 room, u32 of, u32 at) const {
     return room + (of * slots + at) * (Tile::kPitch * 4);
   }
-  /// Bytes that others send to this block.
+  /// Bytes that the other CTAs send to this one.
   __device__ u32 bytes() const { return (parts - 1) * own * (Tile::kExtent * 4); }
 };
 
-// The sums of one piece to the blocks whose lines they are in, which lie at `room` there and are
-// counted by `barrier` (st.async, see epilogue/split.cuh). This block's own are ordinary stores.
+// Sends the accumulators of one piece to the CTAs that own their lines: to shared address `room`
+// there, counted by `barrier` (st.async). This CTA's own lines are ordinary stores.
 template <class Config>
 __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
                                               const FullDeal<Config>& deal, u32 room, u32 barrier,
@@ -55,7 +53,7 @@ __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
   const u32 column = lane % 4 * 2;
 #pragma unroll
   for (u32 i = 0; i < (Config::kTransposed ? Config::kSums / 2 : 2); ++i) {
-    // Of a transposed tile two rows in each of some lines, else all columns of two lines.
+    // With swap-AB, two rows in each of several lines; otherwise all columns of two lines.
     const u32 line = Config::kTransposed ? column + i / 2 * 8 + i % 2 : row + i * 8;
     if (line >= deal.lines) continue;
     const u32 turn = deal.turn(line);
@@ -86,7 +84,7 @@ __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
   }
 }
 
-// Eight sums of a line of this block's, from a column on, added up over the parts in their order.
+// Adds up eight accumulators of an own line, from a column on, in the order of the parts.
 template <class Config>
 __device__ __forceinline__ void full_add_parts(const FullDeal<Config>& deal, u32 room, u32 line,
                                                u32 column, float (&sum)[8]) {
@@ -106,7 +104,7 @@ __device__ __forceinline__ void full_add_parts(const FullDeal<Config>& deal, u32
   }
 }
 
-// This block's lines of a split's D.
+// Writes this CTA's lines of D.
 template <class Config>
 __device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const FullRun& run,
                                                const FullDeal<Config>& deal, u32 room, u32 thread,
@@ -137,7 +135,7 @@ __device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const F
   }
 }
 
-// Asks the L2 for what this block's lines of a split's D need besides sums.
+// Prefetches C and bias of this CTA's lines into the L2.
 template <class Config>
 __device__ __forceinline__ void full_ask_own(const GemmFullArgs& args, const FullRun& run,
                                              const FullDeal<Config>& deal, u32 thread, i32 m0,
@@ -157,8 +155,8 @@ __device__ __forceinline__ void full_ask_own(const GemmFullArgs& args, const Ful
   }
 }
 
-// One tile a cluster. Its rings are done with once all of its threads are here, which is all that
-// their arrivals tell. No block leaves before everything that is sent to it has come.
+// One tile per cluster. Accumulators may overwrite the stages once all threads of the cluster have
+// arrived, and relaxed arrivals suffice for that. No CTA exits before it has received everything.
 template <class Config>
 __device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, const GemmLive& live,
                                                    FullRun run, GemmRing<Config> ring, u32 group,
@@ -185,7 +183,7 @@ __device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, con
 #pragma unroll
   for (u32 piece = 0; piece < Config::kPieces; ++piece)
     full_deal_out<Config>(d[piece], deal, ring.base, barrier, first_piece + piece);
-  ptx::named_barrier(1, 128 * Config::kConsumers);  // this block's own are there
+  ptx::named_barrier(1, 128 * Config::kConsumers);  // this CTA's own stores are done
   ptx::mbarrier_wait(barrier, 0);
   full_write_own<Config>(args, run, deal, ring.base, thread, tile.m0, tile.n0, largest);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for batches of alpha * A B alone on Hopper.
+// Translation unit of the batched wgmma kernels of alpha * A B alone (sm_90a).
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/gemm_batch.cuh"

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The batch rows on Hopper: the full rows' pipeline and arguments for what most batches are,
-// alpha * A B of whole matrices at constant distances, D written by the copy engine. Nothing else
-// is in their way; runs that ask for more take a full row, see GemmKernel::does().
+// The batched kernels on Hopper: D = alpha * A B for matrices at constant distances, with D written
+// by the TMA. They share pipeline and arguments with the epilogue kernels (gemm_full.cuh) and leave
+// out all else. Runs that need more take an epilogue kernel, see GemmKernel::does().
 //
-// One thread feeds the tensor cores of an SM, so its loop is kept short: nothing is loaded early,
-// and where shared memory lies is kept in a register, where the compiler would find it out anew for
-// each k block (some 400 cycles a block by the profiler's samples, of 512 that the tensor cores
-// take; half of that as it is). Nor is anything done between products that can be done elsewhere.
-// Each warp stages its own 16 lines of D and sends them itself, so that no warp waits for another.
+// One thread feeds an SM's tensor cores, so its loop is kept short: it loads nothing early, and
+// keeps the shared-memory address in a register. If nvcc recomputed that, a k block would take the
+// producer some 400 cycles instead of 200, of 512 that the tensor cores take. Each warp stages and
+// stores its own 16 lines of D, so that no warp waits for another.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
 
 namespace tw {
 
-// This block's share of the operands of one k block.
+// Loads this CTA's share of one k block.
 template <class Config>
 __device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
                                                  const GemmRing<Config>& ring,
@@ -23,7 +22,7 @@ __device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
                                                  i32 k, u32 rank) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m.
+  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << rank_m;
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (rank_n * Config::kClusterM);
@@ -55,7 +54,7 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
   gemm_all_read<Config>(ring);
 }
 
-// A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
+// Writes a warp's 16 lines of each piece, from element (line, at) of matrix z on.
 template <class Config>
 __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
                                             const GemmFullArgs& args, u32 staging, u32& turn,
@@ -72,7 +71,7 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
       const i32 column = at + slab * kContiguous;
       if (column >= args.base.n) break;
       const u32 to = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
-      // One and the same lane throughout: groups of stores belong to the thread that commits them.
+      // The same lane throughout: the thread that commits a group of bulk stores must wait for it.
       if (lane == 0) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
       ptx::sync_warp();
       epilogue_stage<Config>(d[piece], to, slab);
@@ -126,7 +125,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
     batch_write<Config>(d, args, staging, turn, warp,
                         tile.m0 + static_cast<i32>(first_piece * 64 + warp * 16), tile.n0, tile.z);
   }
-  // Shared memory stays until it is read; the writes themselves are the grid's end.
+  // Shared memory must outlive the TMA's reads. The end of the grid completes the writes.
   if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
 }
 
@@ -137,7 +136,7 @@ __device__ void gemm_batch(const GemmFullArgs& args) {
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
   full_begin<Config>(args, ring, warp);
-  // In this order nvcc puts the producer's code next to what runs before it.
+  // In this order nvcc places the producer's code next to what runs before it.
   if (warp >= 4) {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
     batch_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1,
@@ -146,7 +145,7 @@ __device__ void gemm_batch(const GemmFullArgs& args) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
     if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());
     __syncwarp();
-    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+    ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
   }
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full rows on Hopper: the plain rows' pipeline (gemm_basic.cuh) over the matrices of a batch,
-// with operands through maps of three dimensions and the full epilogue behind it.
-//
-// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
-// writing it needs no barrier between warps; splits are in full_split.cuh.
+// The epilogue kernels on Hopper: the pipeline of the basic kernels (gemm_basic.cuh) over the
+// matrices of a batch, with 3D tensor maps, followed by any epilogue of gemm_full.h. Units are
+// numbered matrix by matrix. Each consumer warp stages its own 16 lines of D, so that writing them
+// needs no barrier between warps. full_split.cuh has split-K.
 
 #include "kernels/gemm/epilogue/full_at_large.cuh"
 #include "kernels/gemm/wgmma/full_loops.cuh"
@@ -12,7 +11,7 @@
 
 namespace tw {
 
-// This block's share of the operands `which` (kFullEarly bits) of one k block.
+// Loads this CTA's share of one k block of the operands `which` (kFullEarly bits).
 template <class Config, bool kHalves>
 __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
                                                 const GemmRing<Config>& ring,
@@ -20,8 +19,8 @@ __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
                                                 u32 rank, u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m; those before
-  // `first` have another part of k.
+  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
+  // `first` is the first rank of this CTA's split-K part.
   const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << (first + rank_m);
@@ -37,8 +36,8 @@ __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
                                                        maps.b_index, rank_m, mask_b);
 }
 
-// Before the kernels in front have ended: the constant operands of the first stages. The plan asks
-// for it where nothing that says which those are lies in device memory. Returns how many k blocks.
+// Loads the constant operands of the first stages before the predecessor grids have ended. The plan
+// allows it only if the tile does not depend on device memory. Returns the number of k blocks.
 template <class Config, bool kHalves>
 __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
                                                u32 rank, i32 unit) {
@@ -58,8 +57,8 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
   return blocks;
 }
 
-// One thread feeds the tensor cores of an SM, so that its loop is kept short: what was loaded early
-// is made whole in front of it.
+// One thread feeds an SM's tensor cores, so its loop is kept short: the other operand of early k
+// blocks is loaded in a loop before it.
 template <class Config, bool kHalves>
 __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
                                              u32 rank) {
@@ -95,7 +94,7 @@ __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<
   gemm_all_read<Config>(ring);
 }
 
-// Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
+// Whether the TMA may write the tile: D's map does not know device_m, at which D may end.
 template <class Config>
 __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
                                             const FullTile& tile) {
@@ -104,7 +103,7 @@ __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const Gemm
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
-// A warp's sums of a tile to D, with any option.
+// Writes a warp's part of a tile, with any option.
 template <class Config>
 __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
                                               const GemmFullArgs& args, const FullRun& run,
@@ -116,7 +115,7 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
                                                                       turn, largest);
 }
 
-// Tiles with whatever there is to do, one option behind the other.
+// Consumes tiles with any combination of options, by branches.
 template <class Config>
 __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
                                                  FullRun run, GemmRing<Config> ring, u32 rank,
@@ -186,10 +185,10 @@ __device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
 
   full_begin<Config>(args, ring, warp);
 
-  // A split of one part has no cluster: its warps have nobody else to wait for.
+  // A split-K factor of 1 is launched without a cluster: there is nobody to wait for.
   const bool shares = Config::kSplit && ptx::cluster_size() > 1;
-  // In this order nvcc puts the producer's code next to what runs before it: loads wait for
-  // instructions too, which may lie in memory, as weights do.
+  // In this order nvcc places the producer's code next to what runs before it: loads also wait for
+  // instruction fetches, which may go to memory if weights have displaced the code.
   if (warp >= 4) {
     if (Config::kConsumers == 2) ptx::set_max_registers_up<232>();
     full_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
@@ -203,8 +202,7 @@ __device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
     }
     __syncwarp();
     if (shares) ptx::grid_dependency_wait();
-    // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
-    // has fewer rows than the grid was made for.
+    // The cluster barrier of full_consume_split. A cluster has no tile if device_m is small.
     if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive_relaxed();
       ptx::cluster_wait();

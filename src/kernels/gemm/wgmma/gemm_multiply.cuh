@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The products of a wgmma row: k blocks of a tile from the ring into a warpgroup's sums, and sums
-// that are made of several chains.
+// The main loop of the consumer warpgroups: wgmma products of a tile's k blocks, and the addition
+// of several accumulation chains in registers.
 
 #include "kernels/gemm/wgmma/gemm_produce.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
 namespace tw {
 
-// Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
-// One warp speaks for its warpgroup: products are the warpgroup's, and are done for all of it at
-// once.
+// Releases the stage to every CTA that loads into it: this one, and those that multicast to it. One
+// warp arrives for its warpgroup, since wgmma completes for all warps of a warpgroup at once.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -28,17 +27,17 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
   }
 }
 
-// A truth that is known when a kernel is compiled.
+// A boolean constant that a generic lambda can take as an argument.
 template <bool kValue>
 struct GemmIs {
   __device__ constexpr operator bool() const { return kValue; }
 };
 
-// All k blocks of one tile, at least one, into the accumulators, whatever they hold, or with
-// `accumulate` 1 onto that; with `tile` and from 0 where it is. The products of a block are still
-// running when the next block's are sent; a stage is given back one block later. Calls meanwhile()
-// while the products of two blocks are made, or of the last one. Kernels that take any width have
-// its number.
+// Multiplies the k blocks of `span` into d: `accumulate` 0 overwrites d, 1 adds to it. `tile`, if
+// not null, receives the tile's position if the span begins at 0. A stage is released after the
+// next one's products are issued; the caller waits for the last products and releases the last
+// stage. meanwhile() is called while products run: for each k block from the second on, or for a
+// single one. `width` is an index into kGemmWidths, in kernels of any width.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
@@ -47,8 +46,8 @@ __device__ __forceinline__ void gemm_multiply(
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
-  // What of a descriptor is different from stage to stage is carried on: found out anew, it would
-  // stand between a barrier and the products behind it, which small tiles wait for.
+  // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
+  // it would delay the products after each barrier, which small tiles cannot hide.
   const u32 stage_step = ring.step() / 16;
   const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
   const u64 upper = of_ring >> 32 << 32;
@@ -56,7 +55,7 @@ __device__ __forceinline__ void gemm_multiply(
   const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
   u32 at = first + static_cast<u32>(ring.stage) * stage_step;
   bool landed = false;
-  // The products of one block; of the first one by itself, which the others need not ask about.
+  // Issues the products of one k block. `first_one` is a constant with kFirstApart.
   const auto send = [&](auto first_one) {
     if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     ring.landed();
@@ -118,8 +117,7 @@ __device__ __forceinline__ void gemm_pin(i32& value) {
   asm volatile("" : "+r"(value)::"memory");
 }
 
-// Waits for all products. Accumulators are pinned there: what is done with them must not be moved
-// in front of it.
+// Waits for all products. Pinning stops the compiler from moving uses of d above the wait.
 template <class Config>
 __device__ __forceinline__ void gemm_wait_products(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
@@ -139,7 +137,7 @@ __device__ __forceinline__ void gemm_no_products(
     for (auto& value : piece) value = 0;
 }
 
-// All k blocks of one tile, if there are any.
+// As gemm_multiply from zeros, and d = 0 if the span is empty.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
@@ -148,8 +146,8 @@ __device__ __forceinline__ void gemm_accumulate(
   gemm_multiply<Config>(d, span, ring, first_piece, 0, nullptr, [] {});
 }
 
-// Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
-// are passed as they are: a copy would be twice the registers.
+// Calls use(sums) with the accumulators of one piece as floats, in the order of wgmma's fragment.
+// f32 accumulators are passed by reference, since a copy would take as many registers again.
 template <class Config, class Use>
 __device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config::kSums], Use use) {
   if constexpr (Config::kHalfSum) {
@@ -162,7 +160,7 @@ __device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config:
   }
 }
 
-// One more chain's sums: kept with those in front of it until the last one, which leaves all in d.
+// Adds a finished chain in d to the earlier ones in `kept`. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_keep(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums],
@@ -176,9 +174,10 @@ __device__ __forceinline__ void gemm_keep(
     }
 }
 
-// Puts the upper halves of a chain's sums aside and leaves the lower ones in d, where the next
-// chain begins: small beside its products, so that it does not cut them more than if it began at 0.
-// Halves are split without rounding; an infinity has no lower one. The last chain leaves all in d.
+// Ends a chain with half the registers of gemm_keep: moves the upper 16 bits of each accumulator to
+// `parked`. The remainder stays in d, where the next chain starts. It is small beside the chain's
+// products, so it loses no more to truncation than a start at 0. The split is exact; an infinity
+// leaves no remainder. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kSums],
                                           u32 (&parked)[Config::kPieces][Config::kSums / 2],
@@ -202,8 +201,8 @@ __device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kS
     }
 }
 
-// The k of a warpgroup's chain. Where two of them multiply side by side and park, one does so two
-// blocks behind the other, which meanwhile has the tensor cores for itself.
+// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, group 1
+// does so two k blocks after group 0, so that one of them always feeds the tensor cores.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_of(GemmSpan span, i32 chain, i32 chains, u32 group) {
   GemmSpan of = gemm_chain<Config>(span, chain, chains);

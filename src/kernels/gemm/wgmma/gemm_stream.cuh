@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream-K on Hopper: persistent clusters that share the units behind the last whole wave along k
-// (gemm_stream.h), so that all SMs are busy to the end at any number of tiles.
+// Stream-K on Hopper: persistent clusters share the units after the last full wave along k, so that
+// all SMs are busy to the end for any number of tiles (gemm_stream.h).
 //
-// Operands are swapped: rows of a tile are columns of the caller's D, and its columns, tokens, are
-// as many as the run asks for. Each consumer warpgroup has 64 rows of a tile.
+// The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
+// are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
@@ -12,7 +12,7 @@
 
 namespace tw {
 
-// Asks the L2 for what a tile's epilogue reads besides vectors.
+// Prefetches a tile's C into the L2.
 template <class Config>
 __device__ __forceinline__ void stream_ask_for_c(const GemmStreamArgs& args, const FullRun& run,
                                                  const FullTile& tile, u32 group) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmR
   if constexpr (Config::kFull) full_amax<typename Config::Out>(args.full, largest);
 }
 
-// Makes the barriers, and waits until all blocks of the cluster have theirs.
+// Initializes the barriers and waits until all CTAs of the cluster have done so.
 template <class Config>
 __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
                                              const GemmRing<Config>& ring, u32 warp) {
@@ -97,7 +97,7 @@ __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
         stream_produce<Config, false>(args, ring, rank);
     }
     __syncwarp();
-    ptx::grid_dependency_wait();  // a grid ends after its predecessors
+    ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
   }
 }
 
