@@ -221,7 +221,7 @@ TW_API const char *tw_status_text(tw_status status);
 TW_API const char *tw_last_error(void);
 
 /** Details of the calling thread's last failure.
- *  @param[in,out] info initialized; the function fills in the other fields.
+ *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_OK also if nothing has failed yet; status is then TW_OK.
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
  *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
@@ -409,7 +409,7 @@ TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, 
 TW_API void tw_device_destroy(tw_device *device);
 
 /** Reads the properties of a device. @param device not NULL.
- *  @param[in,out] info initialized; the function fills in the other fields.
+ *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
  *  @threadsafety{any thread} @since 0.1 */
@@ -778,7 +778,7 @@ TW_API tw_status tw_tensor_init(tw_tensor *tensor, size_t size);
  *  still calls its deleter when the work on its memory is done. Missing strides become those of a
  *  row-major tensor. The byte offset is added to the address.
  *  @param dlpack a struct of the given form. @param form which form it has.
- *  @param[in,out] tensor initialized; the function fills in the other fields.
+ *  @param[in,out] tensor initialized; the rest is filled in.
  *  @retval TW_ERROR_UNSUPPORTED the element type or the device has no equivalent here, or the major
  *  version is not 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
  *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds 63 bits.
@@ -925,8 +925,8 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
 /** Finds a valid description near a broken one. It differs only in the fields that the broken rules
  *  name; everything else stays as requested. The box covers at least half of the requested bytes,
  *  if such a box fits in shared memory.
- *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the
- *  function fills in the other fields. It equals desc if no rule is broken.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the rest
+ *  is filled in. It equals desc if no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND no such description is valid. @retval TW_ERROR_INVALID_ARGUMENT an
  *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
  *  @threadsafety{any thread} @since 0.1 */
@@ -1060,7 +1060,7 @@ TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The current description of a map. @param map not NULL.
- *  @param[in,out] desc initialized; the function fills in the other fields.
+ *  @param[in,out] desc initialized; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
@@ -1146,8 +1146,8 @@ typedef struct tw_launch_desc {
 TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
                                 tw_module **module);
 
-/** Destroys the handle; the code stays loaded. @param module may be NULL. @threadsafety{external}
- *  @since 0.1 */
+/** Destroys the handle; the code stays loaded. @param module may be NULL.
+ *  @threadsafety{external} @since 0.1 */
 TW_API void tw_module_destroy(tw_module *module);
 
 /** Finds a kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
@@ -1265,8 +1265,8 @@ typedef struct tw_plan_info {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
-/** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; the
- *  function fills in the other fields.
+/** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; the rest is
+ *  filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
@@ -1403,8 +1403,7 @@ TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_pl
 
 /** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copy_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copy_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1484,8 +1483,7 @@ TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, t
 
 /** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copies_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copies_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
@@ -1566,8 +1564,7 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
 
 /** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_prefetch_plan() would return it; this holds for all
- *  other failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_prefetch_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1697,8 +1694,7 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
 
 /** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gather_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gather_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1730,8 +1726,7 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
 
 /** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_scatter_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_scatter_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1858,8 +1853,7 @@ TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, t
 
 /** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_ragged_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_ragged_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
@@ -2010,8 +2004,7 @@ TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_
 
 /** Answers whether tw_route_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_route_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_route_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
@@ -2154,8 +2147,8 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
 
 /** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
  *  the introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_elementwise_plan() would return it; this holds for all
- *  other failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_elementwise_plan() would, and likewise all other
+ *  failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2470,8 +2463,7 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
 
 /** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -2891,8 +2883,7 @@ TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc,
 
 /** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
@@ -2903,8 +2894,7 @@ TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *
  *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
  *  @param[out] count total number of candidates, which may exceed capacity; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would return it; this holds for all other
- *  failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc *desc,
                                        tw_gemm_candidate *candidates, int32_t capacity,
@@ -2917,8 +2907,8 @@ TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc 
  *  tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is empty. @retval TW_ERROR_NOT_FOUND the library has no such
  *  kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the description or the
- *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would
- *  return it; this holds for all other failures too.
+ *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and
+ *  likewise all other failures.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_desc *desc,
                                            const char *candidate, tw_plan **plan);
@@ -3058,8 +3048,7 @@ TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *des
 
 /** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
  *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_quantize_plan() would return it; this holds for all
- *  other failures too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_quantize_plan() would, and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 
@@ -3114,9 +3103,8 @@ typedef struct tw_kernel_entry {
 TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry initialized; the function fills in the other fields. May be NULL to ask
- *  only for the count. @param[out] count number of entries, which is kernels times targets; may be
- *  NULL.
+ *  @param[in,out] entry initialized; the rest is filled in. May be NULL to ask only for the count.
+ *  @param[out] count number of entries, which is kernels times targets; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
  *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
  *  @threadsafety{any thread} @since 0.1 */
@@ -3126,7 +3114,7 @@ TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t 
  *  memory, parameters. Needs no device. tw_kernel_get_info() asks the driver the same about a
  *  loaded kernel.
  *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
- *  @param[in,out] info initialized; the function fills in the other fields.
+ *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target: the message says
  *  which.
  *  @retval TW_ERROR_UNSUPPORTED target is PTX, which has no registers before the driver compiles

@@ -512,16 +512,16 @@ TW_API tw_status tw_layout_group_modes(const tw_layout *layout, int32_t begin, i
  *  @param layout not NULL. @param mode any layout without swizzle, offset or origin; copied.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
- *  @retval TW_ERROR_CAPACITY the result has too many leaves. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_CAPACITY the result has too many leaves.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_append(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
 
 /** Adds a mode at the beginning. Example: prepend("(2,3):(1,2)", "4:8") = "(4,2,3):(8,1,2)"
  *  @param layout not NULL. @param mode as for tw_layout_append(). @param[out] out owned by the
  *  caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
- *  @retval TW_ERROR_CAPACITY the result has too many leaves. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_CAPACITY the result has too many leaves.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_prepend(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
 
 /** Replaces a mode by a layout. Example: replace("(2,3):(1,2)", 1, "(4,4):(8,2)") =
@@ -591,8 +591,8 @@ TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, t
  *  indices count 0, 1, 2, ... without a gap. Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
  *  @param layout with integer strides, none negative. A swizzle is allowed if it maps the layout's
  *  indices onto themselves. @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Maps an index to its coordinate even if there are gaps: R(L(i)) = i. If several coordinates
@@ -651,8 +651,8 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
                                            tw_layout **out);
 
@@ -660,8 +660,8 @@ TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *t
  *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
                                           tw_layout **out);
 
@@ -669,8 +669,8 @@ TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *ti
  *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
                                          tw_layout **out);
 
@@ -678,16 +678,16 @@ TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *til
  *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
 
 /** logical_product with corresponding modes paired, A's first: a tiling of blocks.
  *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
 /** logical_product with corresponding modes paired, B's first: A's elements are interleaved over
@@ -695,8 +695,8 @@ TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *
  *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
 /** Repeats a block until it covers a shape.
@@ -704,8 +704,8 @@ TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b,
  *  ((8,16),(64,1)):((64,512),(1,0))"
  *  @param block may be swizzled. @param shape of at least the block's rank. @param order of the
  *  copies, NULL for leftmost first. @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
                                          const tw_tuple *order, tw_layout **out);
 
@@ -713,8 +713,8 @@ TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple 
  *  a(R(i)) = b(R(i)) = i.
  *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
  *  @param a with integer strides. @param b likewise. @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout. @threadsafety{any thread}
- *  @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
                                              tw_layout **out);
 
