@@ -1317,12 +1317,12 @@ enum {
   TW_ACTIVATION_NONE = 0, /**< x */
   TW_ACTIVATION_RELU = 1, /**< max(x, 0); NaN stays NaN */
   TW_ACTIVATION_GELU = 2, /**< x / 2 (1 + erf(x / sqrt 2)); absolute error within 2^-21 |x| */
-  TW_ACTIVATION_GELU_TANH =
-      3, /**< x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); error within 2^-20 (1 +
-            |u|) times the value, plus 2^-110. A GEMM applies it to an x that lies within 2^-23
-            (|alpha A B| + |bias|) of the sum */
-  TW_ACTIVATION_SILU =
-      4 /**< x / (1 + exp(-x)); error within 2^-20 (1 + |x|) times the value, plus 2^-110 */
+  /** x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); error within 2^-20 (1 + |u|)
+   *  times the value, plus 2^-110. A GEMM applies it to an x that lies within 2^-23 (|alpha A
+   *  B| + |bias|) of the sum. */
+  TW_ACTIVATION_GELU_TANH = 3,
+  /** x / (1 + exp(-x)); error within 2^-20 (1 + |x|) times the value, plus 2^-110. */
+  TW_ACTIVATION_SILU = 4
 };
 
 /** @name Copies
@@ -1348,9 +1348,9 @@ typedef struct tw_copy_desc {
   uint32_t flags;              /**< TW_COPY_ bits */
   tw_cache_priority src_cache; /**< for reads of the source */
   tw_cache_priority dst_cache; /**< for writes of the destination */
-  tw_oob_fill
-      fill; /**< value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes
-               0x7ff7 into every 16 bits, for f16, bf16, f32, tf32, the ftz types and f64 */
+  /** Value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes 0x7ff7 into
+   *  every 16 bits, for f16, bf16, f32, tf32, the ftz types and f64. */
+  tw_oob_fill fill;
   uint32_t reserved;     /**< 0 */
   int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
@@ -1519,10 +1519,10 @@ typedef struct tw_prefetch_desc {
   int64_t rows;    /**< required with rank 0, excluded otherwise; 1 for a contiguous range */
   int64_t columns; /**< required with rank 0, excluded otherwise: elements of a row */
   int64_t pitch;   /**< elements between rows; 0: columns. Only with rank 0 */
-  int64_t
-      budget; /**< maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched,
-                 along the smallest stride first; that is the lowest address first unless dimensions
-                 interleave. If the first row exceeds the budget, its beginning is prefetched */
+  /** Maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched, along the
+   *  smallest stride first; that is the lowest address first unless dimensions interleave. If the
+   *  first row exceeds the budget, its beginning is prefetched. */
+  int64_t budget;
   int64_t shape[8];  /**< required with a rank: elements, outermost first */
   int64_t stride[8]; /**< required with a rank: elements; may be 0 or negative */
 } tw_prefetch_desc;
@@ -1915,9 +1915,9 @@ enum {
  *  values below exp(-87), or exp(-83) for a sigmoid, become 0. Every device computes the same bits.
  *
  *  An expert map says which experts are local, and their local numbers. Pairs of other experts are
- *  dropped from counts and order, but keep their id and weight. Given ids that name no expert are
- *  dropped too, as are entries of the map that are neither -1 nor the number of a local expert;
- *  both are counted in tw_route_args.invalid_count. */
+ *  dropped from counts and order, but keep their id and weight. Pairs are dropped too if their
+ *  given id names no expert, or if their entry of the map is neither -1 nor the number of a local
+ *  expert; tw_route_args.invalid_count counts these. */
 typedef struct tw_route_desc {
   uint32_t struct_size; /**< set by tw_route_desc_init() */
   uint32_t struct_mark; /**< likewise */
@@ -1934,9 +1934,9 @@ typedef struct tw_route_desc {
   int64_t experts; /**< required: 1 to 1024 */
   int64_t top_k;   /**< required: experts of each token, 1 to 32 */
   int64_t local_experts; /**< number of local experts in the expert map, 1 to experts; 0: experts */
-  int64_t groups;        /**< groups of experts / groups consecutive experts, 1 to 32; 0: 1 */
-  int64_t top_groups;    /**< number of groups that experts are chosen from; 0: all of them */
-  int64_t logits_pitch;  /**< elements between the logits of consecutive tokens; 0: experts */
+  int64_t groups; /**< number of groups of consecutive experts, 1 to 32; divides experts; 0: 1 */
+  int64_t top_groups;   /**< number of groups that experts are chosen from; 0: all of them */
+  int64_t logits_pitch; /**< elements between the logits of consecutive tokens; 0: experts */
 } tw_route_desc;
 
 /** Addresses of a routing's run. A result whose address is 0 is not computed; at least one must be
@@ -1950,9 +1950,9 @@ typedef struct tw_route_args {
   uint64_t given_ids;     /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
   uint64_t given_weights; /**< f32 [tokens, top_k], with TW_ROUTE_GIVEN_IDS: the scores from which
                              `weights` is computed; 0 if `weights` is 0 */
-  uint64_t
-      expert_map;   /**< i32 [experts]: each expert's local number, or -1; 0: every expert is local
-                       under its own number, which requires local_experts equal to experts */
+  /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
+   *  number, which requires local_experts equal to experts. */
+  uint64_t expert_map;
   uint64_t ids;     /**< i32 [tokens, top_k]: the experts; -1 for a given id that names none */
   uint64_t weights; /**< f32 [tokens, top_k] */
   uint64_t counts;  /**< i32 [local_experts]: number of pairs of each local expert */
@@ -2605,8 +2605,7 @@ typedef struct tw_gemm_tune_desc {
                          be 0 with TW_GEMM_BATCH_POINTERS */
   uint64_t flush;     /**< device memory that is read into the L2 cache before each measured run, so
                          that no operands are in the cache; 0: runs are measured back to back */
-  uint64_t
-      flush_bytes; /**< size of that memory, at most 2^60; a few times the size of the L2 cache */
+  uint64_t flush_bytes; /**< size of that memory, at most 2^60; use a few times the L2 size */
 } tw_gemm_tune_desc;
 
 /** Initializes a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
@@ -2676,8 +2675,8 @@ enum {
                            rounded up to a multiple of row_alignment */
   TW_GROUPING_ROW_GROUPS = 4, /**< [m]: each row's group, or -1. The rows of a group must be
                                  consecutive; otherwise the group counts as empty */
-  TW_GROUPING_MASKED =
-      5, /**< [G]: the number of rows of each group. Group g begins at row g * group_rows */
+  /** [G]: the number of rows of each group. Group g begins at row g * group_rows. */
+  TW_GROUPING_MASKED = 5,
   TW_GROUPING_K_RANGES = 6, /**< [G]: ends of ranges of k. A range begins at the end of the previous
                                one. Each has a D of its own */
   TW_GROUPING_BLOCKS = 20   /**< reserved for a later version; refused with TW_ERROR_UNSUPPORTED */
@@ -2686,8 +2685,8 @@ enum {
 /** How the rows of the result are written to D. */
 typedef int32_t tw_grouped_combine;
 enum {
-  TW_GROUPED_STORE =
-      0, /**< they are stored. If several rows go to one row of D, any one of them remains */
+  /** The rows are stored. If several rows go to one row of D, any one of them remains. */
+  TW_GROUPED_STORE = 0,
   /** Each row of D becomes the sum of the rows that go to it, each first rounded to d_dtype. The
    *  sum is computed in f32 in ascending order of the rows. D is overwritten: a row to which no row
    *  goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
@@ -2974,8 +2973,8 @@ typedef struct tw_quantize_desc {
   tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantize,
                              TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantize */
   tw_dtype dst_dtype;   /**< required: a type of the other group */
-  tw_scale_kind
-      scale; /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or TW_SCALE_128X128 */
+  /** Required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or TW_SCALE_128X128. */
+  tw_scale_kind scale;
   tw_order scale_order;        /**< order of the matrix of scales; not with TW_SCALE_TENSOR */
   uint32_t flags;              /**< TW_QUANTIZE_ bits; 0 to dequantize */
   uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
@@ -3076,23 +3075,21 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size; /**< set by tw_kernel_entry_init() */
-  uint32_t struct_mark; /**< likewise */
-  tw_op op;             /**< operation whose plans use the kernel */
-  uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
-  const char *name;     /**< symbol of the kernel; static */
-  const char *target;   /**< "sm_90a": machine code; "compute_90": PTX; static */
-  uint32_t threads;     /**< threads in a block */
-  uint32_t tile[3];     /**< rows, columns, k of a tile, elements; 0 if it has none */
-  uint32_t stages;      /**< of the pipeline in shared memory; 0: chosen by the plan */
-  uint32_t cluster[2];  /**< blocks along rows and columns; 0: chosen by the plan */
-  tw_dtype
-      dtypes[2]; /**< types of the inputs and of the output; 0 if the kernel works with several */
+  uint32_t struct_size;   /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark;   /**< likewise */
+  tw_op op;               /**< operation whose plans use the kernel */
+  uint32_t feature;       /**< the TW_FEATURE_ bit that a device must have to run the kernel */
+  const char *name;       /**< symbol of the kernel; static */
+  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; static */
+  uint32_t threads;       /**< threads in a block */
+  uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 if it has none */
+  uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
+  uint32_t cluster[2];    /**< blocks along rows and columns; 0: chosen by the plan */
+  tw_dtype dtypes[2];     /**< types of inputs and output; 0 if it works with several */
   int32_t driver_version; /**< oldest driver that loads the kernel, 12090 for CUDA 12.9; 0: unknown.
                              A CUDA device needs at least 12040 in any case */
-  uint64_t
-      packed_bytes;     /**< size in the library of its image, which it shares with other kernels */
-  uint64_t image_bytes; /**< number of bytes that tw_kernel_image() writes */
+  uint64_t packed_bytes;  /**< size of its image in the library, shared with other kernels */
+  uint64_t image_bytes;   /**< number of bytes that tw_kernel_image() writes */
 } tw_kernel_entry;
 
 /** Initializes a ::tw_kernel_entry, which other functions then fill in.
