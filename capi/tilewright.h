@@ -244,8 +244,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  @param user passed to the callback; may be NULL. Must stay valid while the callback is
  *  installed.
  *  @param level messages up to this level are delivered.
- *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
 /** Element types. The types from TW_DTYPE_F32_FTZ on exist for tensor maps; operations that only
@@ -474,8 +473,7 @@ TW_API tw_status tw_memory_unregister(tw_device *device, uint64_t address);
 
 /** Creates a stream, which does not synchronize with the NULL stream. @param device not NULL.
  *  @param[out] stream owned by the caller; release it with tw_stream_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
 
 /** Wraps a CUDA stream of the caller's, or a default stream of the device's context:
@@ -526,8 +524,7 @@ TW_API tw_status tw_stream_synchronize(tw_stream *stream);
 
 /** Asks whether everything enqueued so far is done. @param stream not NULL.
  *  @retval TW_OK everything is done. @retval TW_ERROR_NOT_READY some work is not done.
- *  @retval TW_ERROR_CAPTURE the stream is being captured.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_CAPTURE the stream is being captured. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_query(tw_stream *stream);
 
 /** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL.
@@ -596,8 +593,7 @@ TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint6
 
 /** Creates an event with timing enabled. @param device not NULL.
  *  @param[out] event owned by the caller; release it with tw_event_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
 
 /** Wraps a CUDA event of the caller. @param device a CUDA device, in whose context the event was
@@ -620,8 +616,7 @@ TW_API tw_status tw_event_get_cuda(tw_event *event, struct CUevent_st **cuda_eve
 
 /** Destroys the handle, and the event too if tw_event_create() made it. Work that waits for the
  *  event is not disturbed.
- *  @param event may be NULL.
- *  @threadsafety{external} @since 0.1 */
+ *  @param event may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_event_destroy(tw_event *event);
 
 /** Enqueues a record of the event: it is reached when all earlier work of the stream is done.
@@ -1055,14 +1050,12 @@ TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 /** Copies the 128 bytes of the map to any address. A kernel needs them aligned to 64 bytes;
  *  tw_launch() and the kernel's parameter space provide that. @param map not NULL.
  *  @param[out] bytes room for 128.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The current description of a map. @param map not NULL.
  *  @param[in,out] desc initialized; the rest is filled in.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
 /** The coordinate tensor: a layout that maps the tensor's coordinates to TMA coordinates. Modes are
@@ -1071,8 +1064,7 @@ TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_
  *  tw_layout_destroy().
  *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds the largest size of a layout,
  *  2^63 - 1.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
 /** Describes a map in words: its extents, its box, the bytes of a transaction, and whether a store
@@ -1160,8 +1152,7 @@ TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **
 TW_API void tw_kernel_destroy(tw_kernel *kernel);
 
 /** Reads the resources of a kernel. @param kernel not NULL. @param[in,out] info initialized.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
 
 /** Computes how many blocks and clusters of a launch the device can hold at once. @param kernel not
@@ -1267,8 +1258,7 @@ TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
 /** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; the rest is
  *  filled in.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
 /** Describes a plan in words: its kernel, and why it was chosen. @param plan not NULL.
@@ -2652,8 +2642,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  kept.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
- *  @retval TW_ERROR_OVERFLOW likewise.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  @retval TW_ERROR_OVERFLOW likewise. @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
 

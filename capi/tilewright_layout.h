@@ -46,8 +46,7 @@ enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
  *  tw_layout_destroy().
  *  @retval TW_ERROR_PARSE the text is invalid; the message says where and what was expected.
  *  @retval TW_ERROR_CAPACITY the layout has too many leaves or is nested too deeply.
- *  @retval TW_ERROR_OVERFLOW a number is too large.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_OVERFLOW a number is too large. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_parse(const char *text, tw_layout **layout);
 
 /** Makes a flat layout. @param rank 1 to TW_LAYOUT_MAX_LEAVES. @param shape rank extents, each at
@@ -71,8 +70,7 @@ TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t 
 
 /** Number of coordinates: the product of the shape.
  *  Example: size("((2,3),4):((1,8),2)") = "24" @param layout not NULL. @param[out] size the result.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 
 /** Size of the smallest range of consecutive integers that contains all indices: the sum of
@@ -86,22 +84,19 @@ TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
 /** Number of top-level modes; 1 for a layout that is a single `extent:stride`.
  *  Example: rank("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] rank the result.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
 
 /** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
  *  Example: depth("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] depth the result.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
 
 /** Number of leaves: the integers in the shape.
  *  Example: leaves("((2,3),4):((1,8),2)") = "3" @param layout not NULL.
  *  @param[out] leaves the result.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
 
 /** One top-level mode of a layout, as a layout.
@@ -214,23 +209,20 @@ TW_API tw_status tw_tuple_product(const tw_tuple *tuple, int64_t *product);
 /** Tests whether two tuples have the same nesting. Example: congruent("(2,(3,4))", "(1,(1,1))") =
  *  "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Tests whether b's nesting refines a's: where a has a number, b may have anything.
  *  Example: weakly_congruent("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Tests whether every coordinate of shape a is a coordinate of shape b: b must refine a with equal
  *  sizes.
  *  Example: compatible("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_compatible(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Tests whether every number of a coordinate is below that of a shape. This is the predicate for
@@ -348,8 +340,7 @@ TW_API tw_status tw_layout_make_ordered(const tw_tuple *shape, const tw_tuple *o
  *  0.
  *  Example: make_layout_like("(2,16,2):(1,8,4)") = "(2,16,2):(1,4,2)"
  *  @param layout not NULL. @param[out] out owned by the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_like(const tw_layout *layout, tw_layout **out);
 
 /** The layout that returns each coordinate unchanged. Predicates are made from it: see
@@ -388,8 +379,7 @@ TW_API tw_status tw_layout_domain_distribute(const tw_tuple *shape, int64_t size
 /** The shape. Example: shape("((2,3),4):((1,8),2)") = "((2,3),4)"
  *  @param layout not NULL. @param[out] shape owned by the caller; release it with
  *  tw_tuple_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_shape(const tw_layout *layout, tw_tuple **shape);
 
 /** The strides. Example: stride("((2,3),4):((1,8),2)") = "((1,8),2)"
@@ -403,8 +393,7 @@ TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
  *  Example: swizzle("Sw<3,4,3> o 128 o (8,128):(128,1)") = "3 4 3 128"
  *  @param layout not NULL. @param[out] bits B, 0 without a swizzle. @param[out] base M.
  *  @param[out] shift S. @param[out] offset added before the swizzle.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
                                    int32_t *shift, int64_t *offset);
 
@@ -457,8 +446,7 @@ TW_API tw_status tw_layout_max_alignment(const tw_layout *layout, int64_t *eleme
  *  widest access of a copy between them. Example: max_common_vector("(8,4):(1,8)", "(8,4):(1,16)")
  *  = "8"
  *  @param a of integer strides. @param b of the same size. @param[out] elements the number.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout *b,
                                              int64_t *elements);
 /** @} */
@@ -489,14 +477,12 @@ TW_API tw_status tw_layout_filter(const tw_layout *layout, const tw_tuple *profi
 /** Gives modes of stride 0 the extent 1. Example: filter_zeros("(2,4,8):(1,0,2)") =
  *  "(2,1,8):(1,0,2)"
  *  @param layout not NULL. @param[out] out owned by the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_filter_zeros(const tw_layout *layout, tw_layout **out);
 
 /** Removes the nesting. Example: flatten("((2,3),4):((1,8),2)") = "(2,3,4):(1,8,2)"
  *  @param layout not NULL. @param[out] out owned by the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_flatten(const tw_layout *layout, tw_layout **out);
 
 /** Groups several modes into one. Example: group_modes("(2,3,4):(1,2,6)", 1, 3) =
@@ -583,8 +569,7 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler 
  *  @param layout with integer strides, none negative. @param cosize at least 1.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the layout's modes overlap.
- *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
 /** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). The size is how far L's
@@ -721,8 +706,7 @@ TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout
 /** The coordinates that have index 0: L(N(i)) = 0.
  *  Example: nullspace("(4,2,8):(1,0,4)") = "2:4"
  *  @param layout not NULL. @param[out] out owned by the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
 /** @} */
 
@@ -804,8 +788,7 @@ TW_API tw_status tw_layout_add_swizzle(const tw_layout *layout, int32_t bits, in
 /** A layout without its swizzle, its offset and its origin.
  *  Example: remove_swizzle("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
  *  @param layout not NULL. @param[out] out owned by the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **out);
 
 /** Applies a swizzle to a number. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
@@ -830,15 +813,13 @@ TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift,
 /** Joins n consecutive elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset is not divisible into groups of n.
- *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
 /** Splits each element into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, which the parts of an element need.
- *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
 /** The same bytes as elements of another size, swizzle included.
@@ -847,8 +828,7 @@ TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layou
  *  after.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT as tw_layout_upcast() and tw_layout_downcast() return it.
- *  @retval TW_ERROR_INVALID_ARGUMENT a size is below 1.
- *  @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
                                   tw_layout **out);
 /** @} */
