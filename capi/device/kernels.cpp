@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The precompiled kernels: list, resources, images.
+// C API: the precompiled kernels, their list, resources and images.
 #include <vector>
 
 #include "capi/common/boundary.hpp"
@@ -88,7 +88,7 @@ tw_status tw_kernel_image(const char* name, const char* target, void* buffer, si
     FatbinEntry entry;
     TW_TRY(find(name, target, &kernel, &entry));
     if (size) *size = entry.size;
-    if (capacity == 0 && !buffer && size) return Code::OK;  // a question for the size alone
+    if (capacity == 0 && !buffer && size) return Code::OK;  // the caller asks only for the size
     if (capacity > 0) TW_TRY(require(buffer, "buffer"));
     if (capacity < entry.size)
       return fail(Code::ERROR_BUFFER_TOO_SMALL,

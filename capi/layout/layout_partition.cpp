@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who moves what, and pictures.
+// C API: partitions among threads and TMA boxes, and drawings.
 #include "layout/partition/partition.hpp"
 
 #include <string>
@@ -14,7 +14,7 @@ using namespace tw::capi;
 
 namespace {
 
-// The body of a picture: `paint(std::string*)`.
+// The body of a drawing function: `picture(std::string*)`.
 template <class Picture>
 Status write_picture(char* buffer, size_t capacity, size_t* length, Picture&& picture) {
   std::string svg;

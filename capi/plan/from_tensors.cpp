@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions from tensors: types, extents, orders, leading dimensions and strides, so that no
-// binding has to derive them.
+// C API: the tw_x_desc_from_tensors functions. They derive types, extents, orders, leading
+// dimensions and strides from tensors, so that no binding has to.
 #include <algorithm>
 #include <string>
 
@@ -50,8 +50,8 @@ Status check_extent(const char* name, const char* what, int64_t got, const char*
                    std::to_string(wanted) + ": they must agree");
 }
 
-// A matrix as an order and a leading dimension. One of the two strides is 1, where its extent is
-// more than 1; `preferred` is taken where both orders describe the matrix.
+// A matrix as an order and a leading dimension. One of its two strides must be 1, unless the extent
+// is 1. If both orders describe the matrix, `preferred` is used.
 struct Matrix {
   int64_t rows = 0, columns = 0, batch = 1, leading = 0, apart = 0;
   tw_order order = TW_ROW_MAJOR;
@@ -93,8 +93,8 @@ Status same_shape(const tw_tensor& a, const char* a_name, const tw_tensor& b, co
                "is " + extents(a) + " and " + b_name + " " + extents(b) + ": they must agree");
 }
 
-// A source's strides for the destination's shape: dimensions are matched from the last one, and a
-// missing one or one of extent 1 is repeated.
+// The strides of a source for the destination's shape. Dimensions are matched from the last one on;
+// missing dimensions and extents of 1 are broadcast.
 Status broadcast(const tw_tensor& source, const char* name, const tw_tensor& dst,
                  int64_t (&stride)[8]) {
   unset(stride);
@@ -117,7 +117,7 @@ void set_dims(const tw_tensor& tensor, int64_t (&stride)[8]) {
   std::copy_n(tensor.stride, tensor.rank, stride);
 }
 
-// What copies and lists of copies have in common.
+// Fills the fields that tw_copy_desc and tw_copies_desc have in common.
 template <class Desc>
 Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
   TW_TRY(require(src, "src"));
@@ -140,7 +140,7 @@ Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
   return {};
 }
 
-// The batch strides that a description takes: of one product none is wanted.
+// The batch stride for a description; the default, -1, if there is one product.
 int64_t batch_stride(const Matrix& of, int64_t products) {
   return products > 1 ? of.batch == 1 ? 0 : of.apart : -1;
 }
@@ -165,7 +165,7 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
                       desc->gate == TW_GATE_NONE ? "b's are" : "half of b's are", d_columns));
   TW_TRY(check_batch("a", of_a, of_d.batch));
   TW_TRY(check_batch("b", of_b, of_d.batch));
-  // Tensors of f32 are multiplied as tf32 where the description says so.
+  // If the description asks for tf32, f32 tensors are multiplied as tf32.
   const bool tf32 = desc->a_dtype == TW_DTYPE_TF32;
   const auto type = [&](tw_dtype of) { return tf32 && of == TW_DTYPE_F32 ? TW_DTYPE_TF32 : of; };
   desc->a_dtype = type(a.dtype), desc->b_dtype = type(b.dtype), desc->d_dtype = d.dtype;
@@ -190,7 +190,7 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
   return {};
 }
 
-// A matrix whose rows are contiguous.
+// Reads a matrix whose rows must be contiguous.
 Status row_matrix(const tw_tensor& tensor, const char* name, Matrix* out) {
   out->rows = tensor.shape[0];
   out->columns = tensor.shape[1];
@@ -206,7 +206,7 @@ Status check_vector(const tw_tensor& tensor, const char* name) {
                "has stride " + std::to_string(tensor.stride[0]) + ": it must be contiguous");
 }
 
-// 0 stands for packed matrices.
+// Refuses a stride of 0 between matrices, because 0 means packed in a description.
 Status check_stride(const char* name, const Matrix& of) {
   if (of.batch <= 1 || of.apart > 0) return {};
   return wrong(name, "tensor_strides", of.apart, 1,
@@ -214,7 +214,8 @@ Status check_stride(const char* name, const Matrix& of) {
                    " between its matrices: give one matrix alone where they are the same");
 }
 
-// Rows by k times weight matrices, whose rows may be elsewhere than the description's.
+// Fills the description of a grouped product of rows. With gather or scatter, the rows of a or d
+// are not those of the product.
 Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
   const bool gathers = (desc->flags & TW_GROUPED_GATHER) != 0;
   const bool scatters = (desc->flags & TW_GROUPED_SCATTER) != 0;
@@ -233,7 +234,7 @@ Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_groupe
   return {};
 }
 
-// Ranges of the rows of a and b.
+// Fills the description of a grouped product over ranges of k, which are rows of a and b.
 Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
   TW_TRY(check_extent("b", "matrices", b.batch, "ranges of k take", 1));
   TW_TRY(check_extent("b", "rows", b.rows, "a's are", a.rows));
@@ -247,7 +248,7 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   return {};
 }
 
-// The matrix of scales of a quantisation: a vector of rows is a column.
+// Reads the matrix of scales of a quantization; a vector is a matrix of one column.
 Status scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
   tw_tensor whole = tensor;
   if (tensor.rank < 2) {

@@ -19,7 +19,7 @@ tw_copy_desc default_desc() {
   return desc;
 }
 
-// A window has an extent and a start in each dimension, and the fill is of what lies outside it.
+// Refuses a window in dimensions beyond the rank, and a fill value without a window.
 Status check_window(const tw_copy_desc& desc) {
   bool window = false;
   for (int32_t i = 0; i < TW_MAX_RANK; ++i) {

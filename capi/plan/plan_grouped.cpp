@@ -102,7 +102,7 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   return {};
 }
 
-// A kernel for grouped products; how long it takes depends on the groups, which nobody knows here.
+// The candidate for a kernel of grouped products. Its time is unknown: it depends on the groups.
 tw_gemm_candidate public_row(const KernelRow& row, int64_t m) {
   tw_gemm_candidate to{};
   to.split = 1;

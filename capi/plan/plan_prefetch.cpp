@@ -36,7 +36,7 @@ PrefetchDesc convert(const tw_prefetch_desc& from) {
   return to;
 }
 
-// The operand is described in one of two ways, by rows and columns or by a rank.
+// The operand is described either by rows, columns and pitch (rank 0) or by shape and stride.
 Status read_desc(const tw_prefetch_desc* desc, PrefetchDesc* out) {
   tw_prefetch_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));

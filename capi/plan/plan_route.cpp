@@ -50,7 +50,7 @@ RouteDesc convert(const tw_route_desc& from) {
   return to;
 }
 
-// Fields that say how experts are chosen, where they are given; and the other way round.
+// Refuses fields that choose experts if the experts are given, and fields of given experts if not.
 Status check_source(const tw_route_desc& d) {
   if ((d.flags & TW_ROUTE_GIVEN_IDS) == 0)
     return check_excluded(d.id_dtype == TW_DTYPE_I32, "id_dtype", d.id_dtype,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps made for tiles, their boxes and coordinates, and rebinding.
+// C API: tensor maps made for tiles, their boxes and coordinates, and rebinding.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -48,7 +48,7 @@ Status read_request(const tw_tile_desc* desc, TileRequest* out) {
   return Code::OK;
 }
 
-// A layout counts its coordinates; a map's extents may be 2^32 each.
+// Refuses a map whose extents multiply to more than 63 bits, the largest size of a layout.
 Status check_countable(const TensorMapDesc& desc) {
   int64_t count = 1;
   for (int32_t i = 0; i < desc.rank; ++i) {
@@ -67,7 +67,7 @@ Status check_countable(const TensorMapDesc& desc) {
   return {};
 }
 
-// The map with one field changed, if its rules still hold.
+// Refuses a changed description of the map if it breaks a rule.
 Status check_change(const tw_tensor_map& map, const TensorMapDesc& desc) {
   Violations broken;
   check_all(desc, arch_of(map.device()), &broken);

@@ -9,7 +9,6 @@
 namespace tw {
 namespace {
 
-// constinit: no static initialiser, no first-use guard.
 constinit thread_local ErrorInfo t_last_error, t_told_error;
 
 }  // namespace
@@ -57,7 +56,7 @@ Status fail_context(Status status, const char* format, ...) {
   va_end(args);
   char message[sizeof info.message];
   std::memcpy(message, info.message, sizeof message);
-  // A message too long for both keeps its beginning; the cut is intended.
+  // If prefix and message are too long together, the message's end is cut.
   const int written = std::snprintf(info.message, sizeof info.message, "%s: ", prefix);
   const size_t used = written < 0 ? 0 : static_cast<size_t>(written);
   const size_t part = std::min(std::strlen(message), sizeof info.message - used - 1);

@@ -13,7 +13,7 @@ class RehearsedKernel final : public Kernel {
   using Kernel::Kernel;
   Status info(KernelInfo*) override { return only_rehearsed(); }
   Status param(int32_t, size_t*, size_t*) override { return only_rehearsed(); }
-  // No plan fails for want of room: it takes one cluster then.
+  // A plan does not fail over occupancy, so any positive answer will do.
   Status occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = *clusters = 1;
     return {};
@@ -57,7 +57,7 @@ bool find_all_kernels(Device& device, Family family) {
   constexpr FeatureMask kEverywhere = feature::tma | feature::mma;
   const FeatureMask usable = device.info().kernel_features;
   if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
-  const KeptErrors kept;  // what is missing is no failure
+  const KeptErrors kept;  // a missing kernel is an answer here, not an error of the caller's call
   for (const KernelRow& row : kernel_rows(family))
     if ((row.feature & usable) != 0 && !device.find_kernel(row).ok()) return false;
   return true;

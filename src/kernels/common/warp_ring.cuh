@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One warp's ring through shared memory: asynchronous loads into it, asynchronous stores out of it.
+// A pipeline of one warp through stages of shared memory: asynchronous loads in, bulk stores out.
 //
-// Items are numbers first, first + step, ... below end. For each the ring calls, in the whole warp,
-//   mover.load(item, stage, barrier)   issues loads into the stage; exactly one arrival with the
-//                                      bytes that all lanes load together
-//   mover.store(item, stage)           after the loads have landed; issues bulk stores
-// `stages` - 1 - kPendingStores items are loading while the stores of kPendingStores read. The ring
-// ends when its last store has read shared memory; the grid's end completes the writes.
+// Items are the numbers first, first + step, ... below end. For each item the whole warp calls
+//   mover.load(item, stage, barrier)   issues loads to the stage, and arrives on the barrier
+//                                      exactly once with the bytes that all lanes load together
+//   mover.store(item, stage)           after the loads have landed: issues bulk stores
+// While up to kPendingStores items are being stored, `stages` - 1 - kPendingStores others are being
+// loaded. run_warp_ring() returns when the last store has read shared memory; the writes complete
+// at the end of the grid.
 
 #include "kernels/ptx/basic.cuh"
 
@@ -23,8 +24,9 @@ struct WarpRing {
   u32 stage_bytes;
 };
 
-/// The calling warp's part of the block's dynamic shared memory: the stages of all warps, then the
-/// barriers of all warps. Initialises them, for `arrivals` a stage; the block must be converged.
+/// Sets up the calling warp's stages and barriers. The block's dynamic shared memory holds the
+/// stages of all warps, then their barriers. `arrivals` is the barriers' arrival count. The warp
+/// must be converged.
 __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes,
                                                    u32 arrivals = 1) {
   const u32 base = ptx::shared_address(shared);
@@ -55,7 +57,7 @@ __device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover
   u32 ahead = 0;
   for (u64 storing = first; storing < end;) {
     if (loading < end) {
-      // The stage was last read by a store that is more than kPendingStores groups old.
+      // The store that last read this stage is more than kPendingStores groups old.
       ptx::store_wait_read<kPendingStores>();
       ptx::sync_warp();
       mover.load(loading, ring.data + load_stage * ring.stage_bytes,

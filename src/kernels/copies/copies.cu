@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape, and the copies kernels that the target and the part have.
+// Kernels that run many copies of one shape.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/copies/copies.h"
@@ -15,7 +15,7 @@ __device__ __forceinline__ CopiesTile copies_tile(const CopiesArgs& args, u64 nu
   return copies_tile(args, number, [](u64 list, u64 pair) { return listed_address(list, pair); });
 }
 
-// Whether a tile goes by bulk copies is its addresses', the same for the whole warp.
+// The choice between bulk copies and ordinary loads depends on the tile, so it is warp-uniform.
 struct CopiesMover {
   const CopiesArgs& args;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape on the CPU, tile by tile, in the order of their numbers.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the copies kernels: tile by tile, in the order of their numbers. The family's
+// kernel entries are at the end.
 #include "kernels/copies/copies_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"

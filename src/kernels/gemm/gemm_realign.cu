@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel in front of a product whose operands no tensor map reads.
+// The staging copy of operands that no tensor map can describe (gemm_realign.cuh).
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/gemm_realign.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a row of the table to what gemm.h's functions ask for.
+// Converts a kernel entry to the GemmTile that gemm.h's functions take.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/table/kernel_table.hpp"

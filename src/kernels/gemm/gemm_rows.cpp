@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gemm family's rows of the kernel table.
+// The gemm family's entries of the kernel table.
 #include "kernels/gemm/arguments/gemm_realign.h"
 #include "kernels/gemm/gemm_row.hpp"
 #include "kernels/gemm/host/gemm_host.hpp"
@@ -31,7 +31,7 @@ constexpr KernelRow wgmma_row(const char* symbol, const char* part, DType in, DT
   return row;
 }
 
-// Of narrow types, which are K-major and have any D.
+// An entry for narrow types: both operands K-major, D of any type.
 constexpr KernelRow narrow_row(const char* symbol, const char* part, DType a, DType b, int tm,
                                int tn, int tk, uint32_t variant) {
   KernelRow row{};

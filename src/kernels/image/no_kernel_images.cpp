@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for kernel_images.cpp in a build without device code.
+// Replaces kernel_images.cpp in a build without device code.
 #include "kernels/image/kernel_images.hpp"
 
 namespace tw {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation and dequantisation on the CPU, by the formulas that the kernels are held to. At the
-// end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the quantize kernels, which define the bits that the kernels must reproduce. The
+// family's kernel entries are at the end.
 #include <algorithm>
 #include <cstring>
 

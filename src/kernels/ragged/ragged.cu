@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies, and the ragged kernels that the target and the part have.
+// Kernels that pad and unpad sequences.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"
@@ -32,7 +32,7 @@ struct RaggedMover {
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     const RowTile tile = ragged_tile(args, item);
-    // The fill was written by plain stores, which the copy engine does not see by itself.
+    // Threads wrote the fill, so the async proxy needs a fence before the bulk store reads it.
     ptx::fence_async_shared();
     ptx::sync_warp();
     if (args.unpad != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies on the CPU, tile by tile, in the order of their numbers.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the ragged kernels: tile by tile, in the order of their numbers. The family's
+// kernel entries are at the end.
 #include "kernels/ragged/ragged_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"

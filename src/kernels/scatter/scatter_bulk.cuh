@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter by bulk loads from the packed side into a warp's ring, and per-row bulk stores or
-// reductions; rows with weights are multiplied in shared memory.
+// Scatters rows by bulk loads from the packed operand into a per-warp pipeline, and one bulk store
+// or reduction per row. Weights are applied in shared memory.
 
 #include "kernels/rows/row_arithmetic.cuh"
 #include "kernels/rows/row_ring.cuh"
@@ -23,7 +23,7 @@ struct ScatterMover : RowPieces {
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       if (slot(k) < args.stage_pieces) {
-        // Each is written and read by the same lane.
+        // The same lane reads these notes in store().
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
         if constexpr (kReduce)
           ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));

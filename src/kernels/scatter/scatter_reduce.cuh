@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions element by element, for rows of any alignment: by instructions where there are any,
-// else by compare and swap with the result that the copy engine's reductions have.
+// Reductions element by element, for rows of any alignment. Combinations without an instruction use
+// compare-and-swap with the same result as TMA reductions.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ptx/types.cuh"
@@ -11,7 +11,7 @@
 
 namespace tw {
 
-/// Minimum or maximum: the number where one is no number, the canonical NaN where both are.
+/// Minimum or maximum. A single NaN operand is ignored; two NaNs give the canonical NaN.
 template <class Float>
 __device__ __forceinline__ Float lesser_or_greater(bool least, Float a, Float b) {
   if constexpr (sizeof(Float) == 8)
@@ -49,7 +49,7 @@ __device__ __forceinline__ void exchange(u64 global, bool least,
                                          typename ExchangedBits<T>::Bits operand) {
   typename ExchangedBits<T>::Bits seen = operand;
   for (;;) {
-    // The first turn asks by a guess, the others know.
+    // The first iteration guesses the current value; later ones know it.
     const auto wanted = ExchangedBits<T>::of(least, seen, operand);
     const auto found = ptx::compare_swap(global, seen, wanted);
     if (found == seen) return;

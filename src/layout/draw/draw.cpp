@@ -22,7 +22,8 @@ std::string text_of(const Value& value) {
   return std::string(text.view());
 }
 
-// Rows and columns of a picture: mode 0, and the other modes as one. One mode is a row.
+// Mode 0 gives the rows of a picture, the other modes together give the columns. A layout with one
+// mode is drawn as one row.
 struct Sides {
   int64_t rows;
   int64_t columns;
@@ -32,7 +33,8 @@ struct Sides {
   int64_t linear(int64_t r, int64_t c) const { return rows == 1 ? c : r + c * rows; }
 };
 
-// Of a positive number of elements, `unit` a cell; near 2^63 too.
+// The number of cells for `elements` > 0 with `unit` elements per cell. Does not overflow near
+// 2^63.
 int64_t cells_of(int64_t elements, int64_t unit) {
   return (elements - 1) / unit + 1;
 }
@@ -62,7 +64,7 @@ Grid empty_grid(const Sides& sides) {
   return grid;
 }
 
-// Smallest and largest index, for the scale.
+// Smallest and largest index.
 struct Range {
   double low = 0;
   double high = 0;
@@ -103,10 +105,10 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
   return Code::OK;
 }
 
-// In place of a linear coordinate (thread, value) of a thread-value layout.
+// Marks an element that no (thread, value) pair holds.
 constexpr int64_t kNobody = -1;
 
-// Looks at every pair of thread and value: of those that hold one element the first is shown.
+// Evaluates every (thread, value) pair. The first one that holds an element is kept.
 Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
   const int64_t pairs = size(tv);
   for (int64_t pair = 0; pair < pairs; ++pair) {
@@ -132,7 +134,7 @@ Status too_long(const Layout& tv, int64_t done, size_t wanted) {
               static_cast<long long>(kTvBudget));
 }
 
-// Of a large layout only what can be in the picture at all: looks for each element shown.
+// For large layouts: searches a (thread, value) pair for each element in the picture.
 Status search_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
   int64_t budget = kTvBudget;
   for (int64_t r = 0; r < sides.shown_rows; ++r)
@@ -218,13 +220,13 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
 
 namespace {
 
-// The boxes that a picture has at most, the first of more.
+// A picture shows at most this many boxes.
 constexpr int64_t kMaxBoxes = 4096;
 constexpr int32_t kNoBox = -1;
 
 using Pair = std::array<int64_t, 2>;  // along the tensor's first two modes
 
-// Where each box begins. A coordinate tensor's numbers come in the order of its codomain.
+// Finds the first coordinate of each box along the tensor's first two modes.
 Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
                    std::vector<Pair>* corners) {
   int number[2] = {-1, -1};
@@ -246,8 +248,8 @@ Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
   return Code::OK;
 }
 
-// What a cell stands for: the largest square of elements that every box is made of, unless there
-// would be too many cells.
+// The elements per cell: the largest rectangle that divides all boxes, or more if that would give
+// too many cells.
 Pair cell_units(const Pair& whole, const Pair& box, const std::vector<Pair>& corners) {
   Pair unit = box;
   for (size_t k = 0; k < 2; ++k) {
@@ -261,7 +263,7 @@ Pair cell_units(const Pair& whole, const Pair& box, const std::vector<Pair>& cor
   return unit;
 }
 
-// The cells [first, end) of a box along one mode; none where it lies outside of the picture.
+// The cells [first, end) of a box along one mode; empty if it lies outside the picture.
 struct Covered {
   int64_t first, end;
 };

@@ -14,14 +14,14 @@ int64_t ceil_div_signed(int64_t a, int64_t b) {
   return -floor_div(-a, b);
 }
 
-// Depth first, largest step first: the smaller terms together reach little, so few multiples of a
-// term are possible at each depth.
+// Depth-first search, largest step first. The remaining smaller terms reach only a short distance,
+// so few multiples of a term are possible at each depth.
 class Search {
  public:
   Search(StridedTerm* terms, int32_t count, int64_t* budget) : terms_(terms), budget_(budget) {
     std::sort(terms, terms + count,
               [](const StridedTerm& a, const StridedTerm& b) { return a.step > b.step; });
-    // What the terms from k on reach together, and what all their sums are multiples of.
+    // For the terms from k on: their largest sum, and the common divisor of all their sums.
     reach_[count] = 0;
     divisor_[count] = 0;
     for (int32_t k = count - 1; k >= 0; --k) {
@@ -35,7 +35,7 @@ class Search {
     high = std::min(high, reach_[k]);
     if (low > high) return Meets::no;
     if (low == 0 || high == reach_[k]) return Meets::yes;
-    // Not empty from here on: divisor_ is positive.
+    // Some term remains, so divisor_ is positive.
     if (floor_div(high, divisor_[k]) * divisor_[k] < low) return Meets::no;
     const StridedTerm& term = terms_[k];
     const int64_t first = std::max<int64_t>(0, ceil_div_signed(low - reach_[k + 1], term.step));
@@ -66,7 +66,8 @@ Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, in
   std::copy(terms, terms + count, sorted);
   std::sort(sorted, sorted + count,
             [](const StridedTerm& a, const StridedTerm& b) { return a.step < b.step; });
-  // Where each step passes all that the smaller ones reach, coordinates are places of a number.
+  // If each step exceeds what all smaller terms reach, coordinates are like digits of a number: all
+  // sums differ.
   int64_t reach = 0;
   bool nested = true;
   for (int32_t k = 0; k < count; ++k) {
@@ -74,8 +75,8 @@ Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, in
     reach += sorted[k].step * (sorted[k].count - 1);
   }
   if (nested) return Meets::no;
-  // Otherwise look for a difference of two coordinates, by its largest term that is not 0, which
-  // may count as positive: x * step + (differences of the smaller terms) within the width.
+  // Otherwise search for two coordinates whose difference is below the width. Its largest nonzero
+  // term k may be assumed positive: x * step[k] + (differences of the smaller terms).
   Meets answer = Meets::no;
   for (int32_t k = 0; k < count && answer != Meets::yes; ++k) {
     if (sorted[k].count == 1) continue;

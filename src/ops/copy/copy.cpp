@@ -19,7 +19,6 @@ uint32_t bit(uint32_t method) {
   return 1u << method;
 }
 
-// Fills what every method's arguments have.
 template <class Args>
 Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst) {
   args.src = src;
@@ -29,7 +28,8 @@ Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst)
   return args;
 }
 
-// `shape` becomes what lies inside a window, and `outside`, unless it is nullptr, the rest.
+// Checks a description. For a window, `shape` becomes the part inside the source's tensor. The
+// remaining boxes are appended to `outside` unless it is nullptr.
 Status read_desc(const CopyDesc& desc, CopyShape* shape, ByteRange* dst_range,
                  std::vector<CopyShape>* outside) {
   TW_TRY(copy_shape(desc, shape));
@@ -80,7 +80,7 @@ Status CopyPlan::prepare() {
   return prepare_row(*device(), Family::copy, row, 0, &fill_);
 }
 
-// What KernelRow::variant has above the method, and the shared memory of a block.
+// Returns the bits of KernelRow::variant above the method, and the dynamic shared memory per block.
 CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
@@ -99,7 +99,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
               0};
     case kCopyPieces:
       return {small() ? 1u : 4u, 0};
-    case kCopyShift:  // whose loads are two lanes' each
+    case kCopyShift:  // needs two loads per piece
       return {small() ? 1u : 2u, 0};
     default:
       return {0, 0};
@@ -109,7 +109,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
 Status CopyPlan::prepare_method(uint32_t method) {
   RowChoice choice = row_choice(method);
   const KernelRow* row = find_row(*device(), Family::copy, [&](const KernelRow& r) {
-    // A host row serves any element and any number of planes.
+    // A host entry serves any element size and any number of planes.
     const uint32_t counts = r.feature != feature::host  ? ~0u
                             : method == kCopyInterleave ? kToPlanes << 8
                             : method == kCopyTranspose  ? 1u << 8
@@ -121,7 +121,7 @@ Status CopyPlan::prepare_method(uint32_t method) {
         method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
     fill_transpose_tiles(static_cast<uint32_t>(row->tile[0]), static_cast<uint32_t>(row->tile[1]),
                          &args);
-    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile lies in shared memory
+    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile is in shared memory
       choice.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
   }
   TW_TRY(prepare_row(*device(), Family::copy, row, choice.smem, &kernels_[method]));
@@ -141,7 +141,7 @@ LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of
       std::clamp<uint64_t>((items + items_of_block - 1) / items_of_block, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
-  // These wait for the grid in front themselves.
+  // These kernels wait for the predecessor grid themselves.
   config.programmatic =
       small() && (method == kCopyPieces || method == kCopyShift || method == kCopyTranspose);
   return config;
@@ -156,16 +156,16 @@ LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
 }
 
 LaunchConfig CopyPlan::permute_config() const {
-  // As many blocks an SM as its shared memory and registers hold.
+  // As many blocks per SM as its shared memory and registers hold.
   const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
   const uint32_t smem = kernels_[kCopyPermute].dynamic_smem_bytes;
   return config(kCopyPermute, choice_.permute.tiles, 1, std::clamp(room / (smem + 1024), 1u, 4u));
 }
 
-// Kernels without a ring do as well with a block for each piece of work as with fewer that go
-// round, and the hardware spreads them better; only a bound on the SMs bounds the blocks.
+// The following kernels have no pipeline. One block per piece of work is as fast as a persistent
+// grid, and the hardware balances the blocks better. Only max_sms limits them.
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
-  const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host row
+  const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host entry
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
   return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u), 0);
 }
@@ -185,7 +185,7 @@ LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
   return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsOfThread, 0);
 }
 
-// What hangs over the source's tensor, a launch for each box of the destination.
+// Fills what the window does not supply, with one launch per box of the destination.
 Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
   for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
   for (const CopyShape& box : outside_) {
@@ -231,7 +231,7 @@ Status CopyPlan::check_memory(uint64_t src, uint64_t dst) const {
   if (!device()->checks_memory()) return {};
   if (!shape_.empty) TW_TRY(check_memory_range(*device(), "src", src, shape_.src_range));
   ByteRange written = dst_range_;
-  // The padding behind the last row, which may be written too, ends at a multiple of 16.
+  // With padding_free the kernel may also write up to the next multiple of 16 after the last row.
   if (desc_.padding_free)
     written.high += static_cast<int64_t>(-(dst + static_cast<uint64_t>(written.high)) % kAligned);
   return check_memory_range(*device(), "dst", dst, written);
@@ -293,8 +293,6 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
   }
 }
 
-// What a copy's plan will do, in numbers and in words.
-
 namespace {
 
 void take_config(const LaunchConfig& config, PlanInfo* info) {
@@ -306,7 +304,7 @@ void take_config(const LaunchConfig& config, PlanInfo* info) {
   info->dynamic_smem_bytes = config.dynamic_smem_bytes;
 }
 
-// Elements that are read at least once: a dimension of stride 0 reads its elements again.
+// Bytes that are read at least once. Along a dimension of stride 0 the same bytes are read again.
 uint64_t distinct_sources(const CopyShape& shape) {
   int64_t bytes = shape.row_bytes;
   for (int32_t d = 0; d < shape.rank; ++d)
@@ -395,7 +393,6 @@ PlanInfo CopyPlan::info() const {
   return info;
 }
 
-// Why this method, in a line.
 std::string CopyPlan::reason(uint32_t method) const {
   char text[320] = "";
   switch (method) {
@@ -446,7 +443,6 @@ std::string CopyPlan::reason(uint32_t method) const {
   }
 }
 
-// What the window's overhang gets.
 std::string CopyPlan::window_note() const {
   int64_t elements = 0;
   for (const CopyShape& box : outside_) elements += box.elements;

@@ -51,7 +51,7 @@ Status ElementwisePlan::prepare() {
   const int64_t whole = int64_t{vector_} * shape_.bytes[kOperandDst];
   for (int32_t d = shape_.row_dims; d < shape_.rank; ++d)
     rows_begin_alike_ = rows_begin_alike_ && shape_.stride[kOperandDst][d] % whole == 0;
-  // Rows of less than two vectors are mostly ends.
+  // Rows of less than two vectors consist mostly of partial vectors.
   const bool worth = shape_.row_elements >= 2 * int64_t{vector_} ||
                      (desc_.methods & 1u << kElementwiseStrided) == 0;
   vectors_ = (desc_.methods & 1u << kElementwiseVectors) != 0 && shape_.row_dims == 1 && worth &&
@@ -63,7 +63,7 @@ Status ElementwisePlan::prepare() {
               "none of the methods 0x%x serves this description", desc_.methods);
 }
 
-// What a row of the table has to be for, above its vector's elements.
+// Returns the kind of elements (kElementwiseConvert and so on) that the kernel entry must serve.
 uint32_t ElementwisePlan::what() const {
   if (shape_.kind[kOperandDst] >= kWordUnsigned) return kElementwiseWords;
   const bool converts = shape_.sources == 1 && desc_.reduction == kCombineNone &&
@@ -162,7 +162,7 @@ uint32_t ElementwisePlan::misalignment(const Placed& at) const {
   return static_cast<uint32_t>(at.address[kOperandDst] / shape_.bytes[kOperandDst] % vector_);
 }
 
-// Vectors need every operand to lie alike, counted in elements.
+// Vectors require all operands to have the same misalignment, in elements.
 uint32_t ElementwisePlan::choose(const Placed& at) const {
   bool alike = vectors_;
   for (uint32_t o = 0; o < shape_.sources; ++o)
@@ -183,8 +183,8 @@ ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const Placed& at) co
   return args;
 }
 
-// Blocks for each piece of work: the hardware spreads them better than threads that go round, and
-// only a bound on the SMs bounds the blocks.
+// One block per piece of work, because the hardware balances blocks better than a persistent grid.
+// Only max_sms limits them.
 LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& args) const {
   u32 flight = kElementwiseFlight;
   if (method == kElementwiseStrided)
@@ -200,9 +200,7 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
   return config;
 }
 
-// What an elementwise run must give, and its launch.
-
-// A factor as the kernels take it: f32, f64, or an integer that wraps.
+// Converts a factor for the kernels: bits of an f32 or f64, or an integer that wraps.
 Status ElementwisePlan::factor(const char* argument, float value, u64* bits) const {
   const uint32_t kind = shape_.kind[kOperandDst];
   if (kind < kWordUnsigned) {
@@ -222,7 +220,7 @@ Status ElementwisePlan::factor(const char* argument, float value, u64* bits) con
   return {};
 }
 
-// The address of a scalar; `beta` where it is the second source's.
+// Checks the address of a scalar; `beta` if it replaces beta.
 Status ElementwisePlan::check_scalar(const char* argument, uint64_t address, bool beta) const {
   if (address == 0) return {};
   const Fault fault{.argument = argument, .rule = "elementwise_option"};
@@ -300,11 +298,9 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   return stream.launch(*kernels_[method].kernel, config(method, args), &args, sizeof args);
 }
 
-// What an elementwise plan will do, in numbers and in words.
-
 namespace {
 
-// Bytes of the elements that an operand has once: a dimension of stride 0 has its elements again.
+// Bytes of an operand's distinct elements: along a dimension of stride 0 they are the same.
 uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
   int64_t bytes = shape.bytes[operand];
   for (int32_t d = 0; d < shape.rank; ++d)
@@ -312,7 +308,7 @@ uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
   return static_cast<uint64_t>(bytes);
 }
 
-// What the reductions of global memory and of the copy engine take.
+// Returns whether red and TMA reductions support the operation for the type.
 bool hardware_reduces(int32_t op, DType type) {
   const bool word = type == DType::U32 || type == DType::I32 || type == DType::U64;
   switch (op) {
@@ -370,7 +366,6 @@ std::string ElementwisePlan::formula() const {
   return text;
 }
 
-// By what a reduction is done where the hardware has none of the type.
 std::string ElementwisePlan::reduction_note() const {
   const DType type = desc_.dtype[kOperandDst];
   const std::string name =

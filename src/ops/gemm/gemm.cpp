@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-// Of numbers that are not negative; what leaves 64 bits ends there.
+// The product of non-negative factors, saturated at UINT64_MAX.
 uint64_t product(std::initializer_list<int64_t> factors) {
   uint64_t out = 1;
   bool left = false;
@@ -20,10 +20,9 @@ uint64_t product(std::initializer_list<int64_t> factors) {
   return left ? UINT64_MAX : out;
 }
 
-// The problem of the runs that read C, where they may have kernels of their own: plain rows read it
-// element by element once the product is made, full rows 16 bytes at a time before, which of some
-// tiles takes longer than the product. What a caller measured stays, and so do the bits where they
-// must not depend on the kernel.
+// The problem to rank epilogue kernels by for runs that read C; empty if such runs must keep the
+// kernels of the others. Basic kernels read C element by element after the main loop, which for
+// some tiles takes longer than the product. Epilogue kernels load it in 16-byte pieces before that.
 std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
   if (problem.wants_batch() || problem.gated() || problem.out_bytes != 2 ||
@@ -35,7 +34,7 @@ std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   return with_c;
 }
 
-// The least rows of a run that is not empty; 0 where all runs are.
+// The fewest rows of a non-empty run; 0 if all runs are empty.
 int64_t first_rows(const GemmProblem& problem) {
   return std::min(std::max<int64_t>(problem.desc.min_m, 1), problem.rows());
 }
@@ -63,7 +62,7 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
   for (int64_t m = first_rows(problem); m <= rows;) {
     const GemmCandidate best = ranking.best(m);
     int64_t last = std::min(gemm_rung(m), rows);
-    // Blocks may run out amid a step; until then the best of its first rows is that of all.
+    // A choice may run out of blocks within a bucket. Up to there it is the best for all m of it.
     if (best.choice.row) last = ranking.last_with_room(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
@@ -95,7 +94,6 @@ Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
   return GemmRanking(device, served).check_room(served.rows());
 }
 
-// What both kinds of plan begin with.
 Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                        std::unique_ptr<GemmPlan>* out) {
   GemmProblem problem;
@@ -103,7 +101,7 @@ Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& de
   TW_TRY(ask_for_clusters(*device));
   out->reset(new GemmPlan(device, problem));
   TW_TRY(GemmRealign::create(device, problem, &(*out)->realign_));
-  // A copy is made anew for each run.
+  // Each run writes the copies anew, so these operands are not constant for the product kernel.
   if ((*out)->realign_) (*out)->served_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
   return {};
 }
@@ -117,7 +115,6 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   TW_TRY(ranking.check_room(served.rows()));
   plan->keep_best(ranking.at(served.rows()));
   const GemmChoice plain = ranking.best_plain(served.rows()).choice;
-  // Addresses that are not promised to suit maps may turn out not to.
   TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served),
                        served.wants_fallback() ? &plain : nullptr));
   const std::optional<GemmProblem> with_c = gemm_with_c(served);
@@ -170,6 +167,7 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
     GemmKernel* kernel = nullptr;
     TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
     table->kernels.push_back(kernel);
+    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
   }
   return {};
 }
@@ -180,7 +178,6 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   for (size_t i = 0; i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
-    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
     if (forced_) continue;
     if (!gemm_does_all(range.candidate.choice, served_.desc))
       TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
@@ -193,13 +190,12 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   return {};
 }
 
-// Without a kernel that goes through maps nothing is copied.
 void GemmPlan::drop_unused_copies() {
   const auto uses = [](const auto& kernel) { return kernel->choice().through_maps(); };
   if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();
 }
 
-// Ranges of one choice share a kernel, that of the last covers the most rows.
+// Ranges with the same choice share a kernel.
 Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
   for (const auto& kernel : kernels_)
     if (kernel->choice() == choice) {
@@ -227,7 +223,7 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
               gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
 
-// A batch row is all that does not do all.
+// Why the forced kernel cannot do a run. Only batched and stream-K kernels can refuse one.
 Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
   const GemmChoice& choice = ranges().back().candidate.choice;
   const std::string text = gemm_choice_text(choice);
@@ -296,7 +292,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
     if (forced_) return no_kernel_that_does(run, m);
     kernel = whole_[table_.index(m)];
   }
-  // Addresses that are not read may be anything.
+  // If A and B are not read, their addresses may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_ && kernel->choice().through_maps()) {
     GemmRun moved = run;
@@ -332,7 +328,7 @@ PlanInfo GemmPlan::info() const {
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
   info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());
-  // What products share counts once.
+  // A matrix that all products share counts once.
   const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   const uint64_t a_bytes = product({d.m, d.k, a_matrices, problem_.in_bytes});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epilogues: what a description may ask for, what a run must give, and how kernels are told.
+// Epilogue options: checks of a description and of a run, and the arguments of epilogue kernels.
 #include "ops/gemm/gemm_epilogue.hpp"
 
 #include "base/decimal.hpp"
@@ -55,7 +55,7 @@ Status check_bias(const GemmDesc& d) {
   return {};
 }
 
-// Elements of a vector that varies so, of a D of these rows and columns.
+// Elements of a vector with one per row or per column of D.
 int64_t length(Per per, int64_t rows, int64_t columns) {
   return per == Per::row ? rows : per == Per::column ? columns : 1;
 }

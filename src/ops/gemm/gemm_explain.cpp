@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GEMM plan in words: what will run, why, and what would have been next.
+// tw_plan_explain() of a GEMM plan: which kernel runs, why, and the runner-up.
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -28,7 +28,7 @@ const char* name_of(Per per) {
   return per == Per::row ? "per row" : per == Per::column ? "per column" : "one";
 }
 
-// What happens to the sums, in its order.
+// The epilogue's steps, in the order in which the kernel applies them.
 std::string epilogue_text(const GemmEpilogue& e) {
   std::string text;
   const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -81,7 +81,6 @@ const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
-// What the cost model makes a candidate's time of.
 std::string terms_text(const GemmTerms& terms) {
   std::string text;
   const std::pair<const char*, double> all[] = {
@@ -94,7 +93,6 @@ std::string terms_text(const GemmTerms& terms) {
   return text + " us by the model\n";
 }
 
-// A line for each range of m that `shown` has, `lead` in front.
 template <class Shown>
 void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
                 Shown shown) {
@@ -135,8 +133,8 @@ std::string GemmPlan::explain_choice() const {
   return out;
 }
 
-// Runs that read C, where for some m they have another kernel than those that do not: that for all
-// rows if it is another, then the ranges of m with another.
+// Runs that read C, if they have other kernels: the kernel for the plan's m if it differs, then
+// the ranges of m for which it differs.
 std::string GemmPlan::explain_with_c() const {
   std::string out;
   if (with_c_.kernels.empty()) return out;
@@ -153,7 +151,7 @@ std::string GemmPlan::explain_with_c() const {
   return out;
 }
 
-// What the description asks for beside one product; `d` has the caller's names.
+// Batches, flags and dependent launch. `d` is the caller's description.
 std::string GemmPlan::explain_options(const GemmDesc& d) const {
   std::string out;
   if (d.has(kGemmPointers))
@@ -176,7 +174,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         d.has(kGemmDeviceM) && d.has(kGemmDeviceScalars) ? ", " : "",
         d.has(kGemmDeviceScalars) ? "alpha and beta" : "");
   if (!d.has(kGemmProgrammatic)) return out;
-  // Copies of a run's own, and what only the device knows where to find, are not read early.
+  // Staged operands, and operands whose addresses only the device knows, are not loaded early.
   const bool early = !realign_ && !d.has(kGemmPointers);
   const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
   add(&out,
@@ -189,7 +187,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
 }
 
 std::string GemmPlan::explain() const {
-  // The caller's names: where D is column-major the problem is turned.
+  // The caller's A, B and m; for a column-major D problem_ has them swapped.
   const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
   const GemmDesc& d = own.desc;
   const PlanInfo i = info();

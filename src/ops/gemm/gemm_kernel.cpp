@@ -17,7 +17,7 @@
 namespace tw {
 namespace {
 
-// The row's arrangement for a problem as it sees it; a host row takes its orders from there.
+// The tile of a kernel. Host kernels serve every order, so the problem's orders are used.
 GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
@@ -25,7 +25,6 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   return tile;
 }
 
-// Whether only the device knows what a run reads.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
 }
@@ -131,7 +130,6 @@ Status GemmKernel::encode_maps(Device& device) {
   return {};
 }
 
-// Clusters that run at once, as the driver says.
 Status GemmKernel::ask_for_room() {
   const KernelRow& row = *choice_.row;
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
@@ -162,7 +160,8 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   const KernelRow& row = *choice_.row;
   args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
   args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
-  // In 32 bits, where a division takes a third of the time; extents leave room for the sum.
+  // A 32-bit division takes a third of the time of a 64-bit one. kGemmMaxExtent leaves room for the
+  // sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
   const auto columns = static_cast<i32>(gemm_tile_columns(choice_, args->n));
@@ -175,26 +174,26 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(full_.batch);
   LaunchConfig config;
-  // The clusters of a split have one tile each; everything else is persistent.
+  // Split-K launches a cluster per unit; all other kernels are persistent.
   uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
   if (choice_.has(kGemmStreamK)) clusters = static_cast<uint32_t>(shares(args).clusters);
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
-  // Behind the kernel that reads its addresses a product waits for that one.
+  // With arrays of addresses, the product overlaps the kernel that reads them through PDL.
   config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
   return config;
 }
 
-// Lines that a box brings: where the operand has fewer than a whole tile's, a box that hangs over
-// the edge would load slower.
+// Lines of a box. If the operand has fewer lines than a tile, the box is clipped to a multiple of 8
+// lines, because a box that reaches past the edge loads slower.
 u32 GemmKernel::clipped(const Share& share, int64_t lines) {
   if (!share.along_k || share.sharers > 1 || share.halves || lines >= share.part) return share.part;
   return static_cast<u32>(round_up(lines, 8));
 }
 
-// D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
+// The first element of a line of D that plain stores must write: TMA clips stores at 16 bytes.
 int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
   if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
@@ -202,7 +201,7 @@ int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
 }
 
-// D += alpha A B in f32 is the copy engine's own reduction: C need not pass through the kernel.
+// D += alpha A B in f32 is a TMA reduction, so the kernel need not read C.
 bool GemmKernel::adds(const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
   return choice_.row->feature != feature::host && choice_.through_maps() &&
@@ -247,8 +246,9 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.through_maps()) bind_maps(args);
 }
 
-// Behind a copy of operands, which has waited for all in front of it, what it leaves alone lies
-// ready.
+// Operands that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's copy
+// kernel: the one that is not copied. The copy kernel is launched without PDL, so that everything
+// before it has ended.
 u32 GemmKernel::early_behind(u32 copied) const {
   const u32 early = copied ^ kGemmEarlyBoth;
   return problem_.swapped && early != 0 ? early ^ kGemmEarlyBoth : early;
@@ -271,7 +271,7 @@ GemmShares GemmKernel::shares(const GemmArgs& args) const {
   return gemm_shares(choice_, problem_.desc, args.m, args.n, room_);
 }
 
-// Boxes of B for the columns in use, and what lands in a stage with them.
+// Sets B's boxes for the tile width in use, and the stages and bytes per stage that follow from it.
 void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) const {
   GemmArgs& base = args->full.base;
   const auto width = static_cast<u32>(shares.width);
@@ -330,7 +330,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
 
 uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   if (gemm_adds_up_nothing(choice_, problem_.desc)) return 0;
-  // Of a column-major D the columns of tiles are the caller's n, whatever m is.
+  // Unless operands are swapped, the kernel's columns are the caller's n and do not depend on m.
   const int64_t columns = problem_.swapped ? last : problem_.desc.n;
   if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, columns, room_));
   GemmArgs args = args_;
@@ -338,8 +338,9 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));
 }
 
-// Whether D can go through a map, but for its address. A tile has whole boxes of it. Of lines along
-// m it follows from m whether they do, and gelu_tanh's bits from that (FullChunks::kFactor).
+// Whether an epilogue kernel may write D through a map, apart from D's address: a tile must consist
+// of whole boxes. With lines along m, m would decide that and with it the rounding of gelu_tanh
+// (FullChunks::kFactor), so batch-invariant plans do not use the map.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
@@ -351,12 +352,11 @@ bool GemmKernel::can_store() const {
          problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
-// Elements of a line of D, where v has n.
 int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
 }
 
-// Whether D does at these sizes and this address. The copy engine clips at 16 bytes.
+// Whether D goes through its map at these sizes and this address. TMA clips stores at 16 bytes.
 bool GemmKernel::stores(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
   if (!stores_) return false;
@@ -364,8 +364,9 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
-// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone. A stream-K
-// row writes what a map could, and needs products, and memory to add them up in.
+// A batched kernel computes alpha * A B with sizes known to the host, and writes D through a map
+// only. A stream-K kernel needs a workspace to join parts; a basic one also needs k > 0, no C, and
+// a D that a map could describe.
 bool GemmKernel::does(const GemmRun& run, int64_t m) const {
   if (choice_.has(kGemmStreamK)) {
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
@@ -379,8 +380,9 @@ bool GemmKernel::does(const GemmRun& run, int64_t m) const {
          stores(problem_.swapped ? m : problem_.desc.n, run.d);
 }
 
-// What the run asks for, of a D that goes through its map and has lines of n: of the run, which may
-// be odd where the plan's is not. The pair at the end would reach past C then.
+// Flags of the shortest epilogue that does all the run asks for, given a D that goes through its
+// map. `n` is the run's: if it is odd, C cannot be read in pairs, since the last would reach past
+// the end of C's line.
 u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   const GemmDesc& d = problem_.desc;
   if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
@@ -399,7 +401,6 @@ u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
 }
 
-// Operands that may be read while the kernels in front still run.
 u32 GemmKernel::early() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;

@@ -36,13 +36,13 @@ Status GemmPointers::create(Device& device, const GemmProblem& seen, bool throug
   return {};
 }
 
-// What the host device does for a caller who counts no products that are left out: it waits for the
-// arrays and looks at them, so that the run is refused before anything is written.
+// On the host device, if the caller gives no invalid_count: waits for the stream and checks the
+// arrays, so that a bad address fails the run before anything is written.
 Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
   if (prepared_.row->feature != feature::host || args.skipped != 0) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
-  if (captured) return {};  // each launch of the graph finds other arrays
+  if (captured) return {};  // the arrays' contents may differ at each launch of the graph
   TW_TRY(stream.synchronize());
   const char* const names[] = {problem_.swapped ? "b" : "a", problem_.swapped ? "a" : "b", "c",
                                "d"};

@@ -54,7 +54,7 @@ Status check_address(const char* argument, uint64_t address, uint32_t alignment,
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
                 "%s is 0, and the operand is not empty", argument);
-  // Powers of two: see check_alignment().
+  // Both are powers of two, see check_alignment().
   const bool needed = alignment <= 1 || (address & (alignment - 1)) == 0;
   if (needed && (promised <= 1 || (address & (promised - 1)) == 0)) return {};
   const uint32_t wanted = needed ? promised : alignment;
@@ -99,15 +99,15 @@ Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const ch
 
 namespace {
 
-// From the first byte to the last.
+// Bytes from the first to the last byte of an operand.
 uint64_t reach_of(const RunOperand& o) {
   if (o.rows == 0 || o.bytes == 0) return 0;
   return static_cast<uint64_t>((o.rows - 1) * o.pitch) + o.bytes;
 }
 
-// Rows at s and d share a byte where s - d is less than a row's length. With s = a's address + a
-// multiple of its pitch and d = that of b's last row - a multiple of its own, s - d is a sum of two
-// terms and a constant.
+// Two rows at addresses s and d share a byte if s - d is less than a row's length. Write s as a's
+// address plus a multiple of its pitch, and d as the address of b's last row minus a multiple of
+// its pitch. Then s - d is a sum of two non-negative terms and a constant.
 Meets rows_meet(const RunOperand& a, const RunOperand& b) {
   StridedTerm terms[kMaxTerms];
   int32_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of quantisations: what is prepared when one is made, and how a run goes.
+// Plans for quantization: preparation, runs and explanations.
 #include "ops/quantize/quantize.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
 constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeParts} * 4;
-constexpr uint32_t kAllOfSm = 4;  // blocks that an SM holds at once
-// A warp looks after regions of up to so many elements, a block after larger ones.
+constexpr uint32_t kAllOfSm = 4;  // blocks that fit on an SM
+// Regions of up to this many elements are processed by one warp, larger ones by one block.
 constexpr uint32_t kWarpRegion = 2048;
-// Of rows that are joined to one; a tile's columns end below 2^32.
+// Limit for rows that are joined into one, so that the columns of a tile end below 2^32.
 constexpr int64_t kMostColumns = (int64_t{1} << 31) - 1;
 
 uint32_t blocks_for(uint32_t items, uint32_t of_block) {
@@ -55,7 +55,7 @@ uint32_t QuantizePlan::main_step() const {
   }
 }
 
-// The host's bodies serve any alignment, and one of them all regions.
+// Host bodies serve any alignment, and one of them serves all regions.
 Status QuantizePlan::prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out) {
   const uint32_t of_any = step < kQuantizeAmax ? kQuantizeRegions : step;
   const KernelRow* row = find_row(*device(), Family::quantize, [&](const KernelRow& r) {
@@ -82,7 +82,7 @@ Status QuantizePlan::prepare() {
   return {};
 }
 
-// Whether each row of both matrices is whole vectors: rows that are joined are one row.
+// Returns whether the rows of both matrices consist of whole vectors. Joined rows count as one row.
 bool QuantizePlan::vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const {
   const QuantizeProblem& p = problem_;
   const bool one = rows == 1 || rows_join(rows);
@@ -133,8 +133,8 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
                   {"workspace", run.workspace, p.two_steps() ? kWorkspaceBytes : 0, true}});
 }
 
-// Which way a warp's tile lies: down the rows where neighbouring rows' scales lie side by side, and
-// along a row otherwise. Short rows would leave much of a tile along them empty.
+// Returns whether a warp's tile spans several rows. It does if the scales of adjacent rows are
+// adjacent, or if rows are so short that a tile along them would be mostly empty.
 bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
   const ScaleKind kind = problem_.desc.scale;
   if (kind == ScaleKind::k128 && problem_.desc.scale_order == ScaleOrder::column) return true;
@@ -146,7 +146,6 @@ bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
   return down > 1.25 * used(groups, beside() * kQuantizeFlight);
 }
 
-// Tiles of warps and blocks, and regions of what goes element by element.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const QuantizeProblem& p = problem_;
   const bool blocks = !p.back && p.desc.scale == ScaleKind::block128;
@@ -161,7 +160,7 @@ void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const int64_t step = int64_t{beside()} * kQuantizeGroup;
   args->src_step = down ? args->src_pitch : step * p.src_bytes;
   args->dst_step = down ? args->dst_pitch : step * p.dst_bytes;
-  // A tile's rows have one row of scales of 128 rows each.
+  // The rows of a tile share one row of the scale matrix if that covers 128 rows.
   const int64_t scale_down = args->scale_row_shift == 0 ? args->scale_row : 0;
   args->scale_step = down ? scale_down : beside() * args->scale_column;
   if (down) args->flags |= kQuantizeByColumns;
@@ -178,7 +177,8 @@ void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
     args->flags |= kQuantizeWarps;
 }
 
-// Whether rows, and the scales that a row has, follow each other without a gap.
+// Returns whether rows, and the scales of consecutive rows, are contiguous, so that the matrix can
+// be treated as one row.
 bool QuantizePlan::rows_join(int64_t rows) const {
   const QuantizeDesc& d = problem_.desc;
   if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
@@ -217,7 +217,8 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   return args;
 }
 
-// Blocks for each piece of work, but for those that have a scale to find first or a part to write.
+// One block per piece of work. Kernels that first compute a common scale, or write a part, use as
+// many blocks as run at once.
 LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeArgs& args,
                                   bool amax) const {
   const uint32_t step = kernel.row->variant & 0xff;
@@ -238,7 +239,7 @@ LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeAr
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
-  config.programmatic = true;  // as all of them it waits for its predecessor grid itself
+  config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of a quantisation, a line a rule.
 #include "ops/quantize/quantize_problem.hpp"
 
 #include <algorithm>
@@ -16,9 +15,9 @@ namespace {
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
-// Spans stay below this, so that sums of a few never overflow.
+// Limit of a span in bytes, so that sums of a few spans cannot overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
-// Groups of 128 elements of all rows, so that the kernels' numbers stay below kDividerLimit.
+// Limit for the groups of 128 elements in all rows. Keeps the kernels' numbers below kDividerLimit.
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 constexpr int64_t kGroup = kQuantizeGroup;
 
@@ -39,7 +38,7 @@ bool narrow_format(DType dtype, u32* format) {
   return *format = kFormatI8, dtype == DType::I8;
 }
 
-// The types say which way it goes.
+// The types determine the direction.
 Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
   TW_TRY(check_dtype("src_dtype", "quantize_dtype", d.src_dtype));
   TW_TRY(check_dtype("dst_dtype", "quantize_dtype", d.dst_dtype));

@@ -9,7 +9,7 @@ namespace tw::host {
 
 namespace {
 
-// Of a piece by its origin: the call that made it known, the one that ended that, and its kind.
+// Words for messages: the call that adds memory of an origin, the call that removes it, its kind.
 struct Words {
   const char *giver, *taker, *kind;
 };
@@ -77,7 +77,7 @@ bool KnownMemory::remove_range(uint64_t address) {
   const auto index = static_cast<size_t>(range - ranges_.begin());
   ranges_.erase(range);
   update_reach(index);
-  if (ranges_.empty()) std::vector<Range>().swap(ranges_);  // which gives its memory back
+  if (ranges_.empty()) std::vector<Range>().swap(ranges_);  // frees the vector's memory
   return true;
 }
 
@@ -85,7 +85,8 @@ void KnownMemory::remember(const Piece& piece) {
   forgotten_[forgotten_number_++ % forgotten_.size()] = piece;
 }
 
-// Of what holds the address the piece that ends last; an empty one where nothing does.
+// The block or range with the largest end among those that contain the address; an empty Piece if
+// none does.
 KnownMemory::Piece KnownMemory::furthest_at(uint64_t address) const {
   Piece best;
   if (auto block = blocks_.upper_bound(address); block != blocks_.begin()) {
@@ -122,7 +123,7 @@ Status KnownMemory::refuse_end(const char* operand, uint64_t address, uint64_t b
               operand, bytes, address, there, words.kind, words.giver, words.giver);
 }
 
-// The piece that was freed or unregistered last of those that held the address, or nullptr.
+// The block or range containing the address that was removed last, or nullptr.
 const KnownMemory::Piece* KnownMemory::forgotten_at(uint64_t address) const {
   const uint64_t kept = std::min<uint64_t>(forgotten_number_, forgotten_.size());
   for (uint64_t i = 1; i <= kept; ++i) {
@@ -132,7 +133,7 @@ const KnownMemory::Piece* KnownMemory::forgotten_at(uint64_t address) const {
   return nullptr;
 }
 
-// The block or range that ends nearest below the address or begins nearest above it.
+// The block or range nearest to an address that none contains. False if there are none at all.
 bool KnownMemory::nearest_to(uint64_t address, Piece* out) const {
   uint64_t least = UINT64_MAX;
   const auto consider = [&](const Piece& piece) {

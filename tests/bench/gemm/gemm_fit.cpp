@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model for recorded cases, with other parameters than the library's: gemm_fit.py's
-// model. gemm_fit CASES reads a line a case, "in out orders programmatic m n k kernel", and says of
-// each whether the library has its kernel. Then it answers each vector of parameters, doubles in
-// the order of gemm_model.inc, with the nanoseconds of all cases that it has, until its input ends.
+// Evaluates the cost model for gemm_fit.py: recorded cases with parameters that the script chooses.
+// gemm_fit CASES reads a case per line, "in out orders programmatic m n k kernel", and prints a
+// line with 1 for each case whose kernel the library has, else 0. Then, until its input ends, it
+// reads vectors of parameters (doubles in the order of gemm_model.inc) and answers each with the
+// nanoseconds of all cases marked 1, as doubles.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -48,7 +49,6 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   return true;
 }
 
-// One NVIDIA H200.
 GemmChip chip_of_records() {
   GemmChip chip{.sms = 132,
                 .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the host bodies with an epilogue have in common: one matrix of a batch and what becomes of
-// its sums.
+// The epilogue of the host bodies: from the sums of one matrix of a batch to its D.
 
 #include <algorithm>
 
@@ -14,7 +13,7 @@ inline float f32_at(u64 address, i64 element = 0) {
   return read_element(global(address, element, 4), DType::F32);
 }
 
-// One matrix of a batch, its epilogue, and the largest |D| so far.
+// A launch's epilogue, the matrix that matrix() selected last, and the largest |D| so far.
 struct FullJob {
   const GemmFullArgs& args;
   const GemmArgs& base;
@@ -22,7 +21,7 @@ struct FullJob {
   bool largest_before_scale = false;
   int32_t in_bytes, out_bytes;
   GemmLive live;
-  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
+  i32 lines, extent;  // of the selected product's D; no lines if it is skipped
   float alpha, beta, scale;
   GemmMatrix at{};
   u32 largest = 0;
@@ -54,7 +53,7 @@ struct FullJob {
     if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
     if (at.d == 0) lines = 0;
   }
-  // alpha * sum + beta * C + bias at a place of v.
+  // v, the input of the activation: alpha * sum + beta * C + bias.
   float before(float sum, FullPlace place) const {
     float bias = -0.0f;
     if (args.bias_by != kFullNone) {
@@ -70,9 +69,8 @@ struct FullJob {
   void see(float value) {
     if (args.amax) largest = std::max(largest, act::bits(value) & 0x7fffffffu);
   }
-  // What is to be D's element (line, place) from v's sums: sum_at gives the one at a place, the
-  // second of a pair or not. The largest of 8-bit floats is that of the numbers in front of their
-  // scale.
+  // D's element (line, place) before rounding. sum_at(place of v, second of a gated pair) returns
+  // the sum of products. For 8-bit floats, amax is of the values before their scale.
   template <class SumAt>
   float value_of(i32 line, i32 place, SumAt sum_at) {
     const FullPlace first = full_place(args, line, place, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mma.sync kernels for any strides and addresses, with every epilogue and batches.
+// The mma.sync epilogue kernels, for any strides and addresses.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_full_plain.cuh"
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue for any strides and addresses: the plain row's loop over k, with the sums of a
-// tile in shared memory for the epilogue. A gated tile has columns (or rows) of both halves.
+// mma.sync kernels with every epilogue and batches, for any strides and addresses. They have the
+// main loop of gemm_plain.cuh, then move a tile's accumulators to shared memory for the epilogue.
+// With a gate of halves, a tile has columns (or rows) of both halves.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
 
-// As plain_fetch; line i of the tile is line first(i) of the operand.
+// Like plain_fetch, but line i of the tile is line first(i) of the operand.
 template <class Storage, class First>
 __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* global, i64 line_stride,
                                            i64 k_stride, First first, i32 lines, i32 k0,
@@ -26,7 +27,8 @@ __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* globa
   }
 }
 
-// The tile's sums to D, whose first line and place are (line0, at0).
+// Applies the epilogue to a tile's accumulators and writes its part of D. (m0, n0) is the tile's
+// first row and column in v.
 template <class In, class Out>
 __device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const FullRun& run,
                                                  const float* sums, i32 m0, i32 n0, u32& largest) {
@@ -35,7 +37,7 @@ __device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const
   const bool along = gated && !across;
   const i32 groups = kPlainTile / (along ? 16 : 8);
   const i32 lines = kPlainTile / (across ? 2 : 1);
-  // In the tile, what is apart is half of it apart.
+  // Inside of the tile the halves of a gate are half a tile apart.
   const FullGate inside = {args.gate, args.gate_across, kPlainTile / 2};
 #pragma unroll 1
   for (i32 item = static_cast<i32>(threadIdx.x); item < lines * groups;

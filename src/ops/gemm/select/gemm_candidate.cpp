@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices as text, and why one cannot be had.
+// Choices as text, and the error for each reason why a choice cannot serve a problem.
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace tw {
 
 namespace {
 
-// "bf16 to f32", of two types of A and B "f8e4m3 by f8e5m2 to f32".
+// "bf16 to f32", or "f8e4m3 by f8e5m2 to f32" if A and B differ.
 std::string types(DType a, DType b, DType d) {
   const auto name = [](DType type) { return type == DType{} ? "any type" : dtype_name(type); };
   std::string text = name(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the chip has room for, as the context and the driver say, and how fast it is.
+// How many blocks and clusters run concurrently on the chip, and the chip's rates.
 #include "ops/gemm/select/gemm_chip.hpp"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ constexpr KnownChip kChips[] = {
 };
 #undef TW_GEMM_CHIP
 
-// What a Hopper of these clocks would reach; without clocks an SM's share of an H100.
+// The rates that a Hopper chip with these clocks would have. Unknown values are an H100's;
+// bandwidth and L2 size in proportion to the SMs.
 GemmRates estimated(const DeviceInfo& info) {
   constexpr double kAtLimit = 0.65, kBytesOfSm = 25, kL2OfSm = 0.38e6;
   GemmRates rates;
@@ -38,7 +39,8 @@ GemmRates estimated(const DeviceInfo& info) {
   return rates;
 }
 
-// Any row will do: each takes so much shared memory that a block has an SM to itself.
+// Any TMA kernel serves for the question: each uses so much shared memory that a block has an SM
+// to itself.
 const KernelRow* row_to_ask_with(const Device& device) {
   return find_row(device, Family::gemm, [](const KernelRow& row) {
     return row.feature != feature::host && (row.variant & (kGemmPlain | kGemmPrologue)) == 0;
@@ -48,7 +50,7 @@ const KernelRow* row_to_ask_with(const Device& device) {
 }  // namespace
 
 GemmRates gemm_rates(const DeviceInfo& info) {
-  // A slice of a chip has the chip's name and more.
+  // The name of a MIG slice begins with the chip's name.
   const KnownChip* known = nullptr;
   for (const KnownChip& chip : kChips)
     if (info.name.starts_with(chip.name) && (!known || chip.name.size() > known->name.size()))
@@ -70,7 +72,7 @@ Status ask_for_clusters(Device& device) {
   const u32 shared =
       gemm_shared(gemm_tile(*row, dtype_bytes(row->dtypes[0]), dtype_bytes(row->dtypes[1]))).total;
   TW_TRY(prepare_row(device, Family::gemm, row, shared, &kernel));
-  // The largest last: who sees it sees all.
+  // Another thread may run the same loop. It sees the largest size set only after all others.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;
     config.grid[0] = config.cluster[0] = size;

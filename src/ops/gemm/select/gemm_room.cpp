@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a launch has room for a product's tiles, and what is said where none has.
+// Whether one launch can cover a product's work units, and the errors if none can.
 #include <algorithm>
 #include <cinttypes>
 #include <string>
@@ -11,8 +11,8 @@
 namespace tw {
 namespace {
 
-// The last number from `first` on that `holds`, where it holds for `first` (or that is all), no
-// longer for `beyond`, and for no number behind one that it does not hold for.
+// The last number in [first, beyond) for which `holds` is true; `first` if there is none. `holds`
+// is monotonic, and false for `beyond`.
 template <class Holds>
 int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
   while (first + 1 < beyond) {
@@ -42,7 +42,6 @@ bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
 
 bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
-  // Of the smallest tiles, shared by the largest cluster.
   const int64_t blocks = ceil_div(d.m, kGemmLeastTile) * ceil_div(d.n, kGemmLeastTile) * d.batch;
   const bool counted = blocks <= INT32_MAX / int64_t{2 * kMaxCluster};
   if (d.has(kGemmInvariant))
@@ -74,7 +73,7 @@ Status GemmRanking::check_room(int64_t rows) const {
   const auto whole = [&](const GemmChoice& c) { return gemm_does_all(c, problem_.desc); };
   TW_TRY(check_room_of(rows, any));
   if (problem_.wants_fallback()) TW_TRY(check_room_of(rows, plain));
-  // Without them what is left are batch rows, and runs may ask for more than those do.
+  // Batched and stream-K kernels cannot serve every run, so a plan also needs one that can.
   return check_room_of(rows, whole);
 }
 
@@ -86,7 +85,7 @@ Status GemmRanking::check_room_of(int64_t rows, Takes takes) const {
   const auto seen = [&](const GemmChoice& c) -> const GemmProblem& {
     return c.has(kGemmTransposed) ? other : at;
   };
-  const GemmChoice* least = nullptr;  // of those without room, the one of the fewest blocks
+  const GemmChoice* least = nullptr;  // the choice that needs the fewest blocks
   int64_t least_blocks = 0;
   for (const GemmChoice& c : choices_) {
     if (!takes(c)) continue;

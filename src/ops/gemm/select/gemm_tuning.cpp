@@ -27,7 +27,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The fields of a line, one by one.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
@@ -69,7 +68,7 @@ bool read_type(std::string_view field, DType* out) {
   return false;
 }
 
-// Scales as a tuning text has them, a letter each for A and B.
+// Letters for scale kinds in a tuning text, one each for A and B.
 constexpr std::pair<char, ScaleKind> kScaleLetters[] = {{'n', ScaleKind::none},
                                                         {'t', ScaleKind::tensor},
                                                         {'r', ScaleKind::row},
@@ -91,8 +90,8 @@ char letter_of(ScaleKind kind) {
   return 'n';
 }
 
-// What only entries of narrow types have: "by <type of B>", "scales <letters of A and B>", "fast",
-// "quantized". Returns the first field that is none of that.
+// Reads the optional fields of narrow types: "by <type of B>", "scales <letters of A and B>",
+// "fast", "quantized". Returns the first field that is none of these.
 std::string_view read_narrow(Fields* fields, std::string_view field, GemmTuningKey* key) {
   if (field == kBy) {
     if (!read_type(field = fields->next(), &key->b_dtype)) return field;
@@ -210,7 +209,7 @@ void GemmTuning::add(const GemmTuned& entry) {
   add_all({&entry, 1});
 }
 
-// All or, where memory ends, none.
+// Adds all entries, or none if memory runs out.
 void GemmTuning::add_all(std::span<const GemmTuned> added) {
   const std::unique_lock lock(lock_.mutex());
   auto all = std::make_unique<Entries>(*entries_);
