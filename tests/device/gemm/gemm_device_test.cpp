@@ -226,7 +226,7 @@ TEST_CASE("gemm: NaN and infinity pass wherever they stand along a long k") {
     const auto plant = [&](int64_t row, int64_t k, float value) {
       encode_element(a.at(row, k), desc.a_dtype, value);
     };
-    // Rows 0 to 7 have one special each, in another eighth of k.
+    // Rows 0 to 7 have one special each, each in a different eighth of k.
     for (int64_t i = 0; i < 8; ++i) plant(i, i * kDepth / 8 + 7, i % 3 == 0 ? NAN : INFINITY);
     plant(8, 3, -INFINITY);
     plant(9, 5, INFINITY);

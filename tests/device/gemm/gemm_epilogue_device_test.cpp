@@ -359,7 +359,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
         c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
         c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);
-        // In every other case the TMA can store D, even with a gate.
+        // In every second case the TMA can store D, even with a gate.
         const bool whole = number % 2 == 1;
         if (whole) c.desc.n = (c.desc.n + 15) / 16 * 16;
         options(number * 11 + i, &c);

@@ -61,7 +61,7 @@ class RepeatLab {
     TW_REQUIRE_OK(stream->synchronize());
   }
 
-  /// Runs `run` repeatedly on a region of `byte`s. Each time it must leave what `plain` leaves.
+  /// Repeats `run` on a region filled with `byte`. Each time it must leave what `plain` leaves.
   void repeat(const Run& plain, const Run& run, uint8_t byte = 0x5c) {
     TW_REQUIRE_OK(stream->fill(truth(), byte, kBytes));
     TW_REQUIRE_OK(plain(truth()));

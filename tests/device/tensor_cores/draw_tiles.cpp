@@ -144,7 +144,7 @@ bool is_integer(DotType type) {
   return type == DotType::s8 || type == DotType::u8 || type == DotType::s32;
 }
 
-/// Draws a row of A or column of B (`second`). Pairs that cancel differ in sign, only in A.
+/// Draws a row of A or a column of B (`second`). Pairs that cancel: opposite in A, equal in B.
 void draw_row(Random& random, DotType type, Kind kind, bool second, uint8_t* out) {
   const uint32_t bytes = dot_bytes(type), count = kRowBytes / bytes;
   const Float format = float_of(type);
