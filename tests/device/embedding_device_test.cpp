@@ -332,7 +332,7 @@ TEST_CASE("captures in global mode while another thread calls everything") {
 
 // --- Contexts ---
 
-TEST_CASE("whatever context is current, or none, stays so") {
+TEST_CASE("whichever context is current, or none, stays current") {
   if (!on_cuda()) return skip("contexts are a GPU's");
   const DeviceHandle device = open_any_device();
   if (!device) return;

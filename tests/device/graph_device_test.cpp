@@ -149,7 +149,7 @@ TEST_CASE("graphs: a thousand replays with updated addresses and other data") {
 }
 
 // Launches without waiting in between: an update must not affect launches that are pending.
-TEST_CASE("graphs: updates between launches under way") {
+TEST_CASE("graphs: updates between pending launches") {
   const DeviceHandle device = open_any_device();
   if (!device) return;
   const Step step(device.get());

@@ -115,7 +115,7 @@ TEST_CASE("prefetch: tensors of any rank, strides and budget") {
   CHECK(first_difference(after, bench.src->image()) == -1);
 }
 
-TEST_CASE("prefetch: boxes and rows are loaded, or asked for, as they are told to") {
+TEST_CASE("prefetch: boxes and rows are loaded or requested, as the plan says") {
   Bench bench;
   if (!bench.device) return;
   for (const int64_t columns : {20, 200, 256, 5000})
@@ -158,7 +158,7 @@ TEST_CASE("prefetch: more loads than are in flight at once") {
   CHECK(first_difference(bench.src->read(), bench.src->image()) == -1);
 }
 
-TEST_CASE("prefetch: rows by number lie where the dimensions say") {
+TEST_CASE("prefetch: addresses of rows by number") {
   PrefetchRowArgs args{};
   args.src = 1000;
   args.rank = 3;
@@ -175,7 +175,7 @@ TEST_CASE("prefetch: rows by number lie where the dimensions say") {
 }
 
 // The stride is negative: the tensor begins 198 bytes below the address, where no box can begin.
-TEST_CASE("prefetch: rows turned round, of an address that is aligned") {
+TEST_CASE("prefetch: rows with a negative stride at an aligned address") {
   Bench bench;
   if (!bench.device) return;
   PrefetchDesc desc;

@@ -294,7 +294,7 @@ TEST_CASE("ragged: lengths of nothing, one row and all rows") {
         }
 }
 
-TEST_CASE("ragged: long rows in parts, many short ones, and rings that go round") {
+TEST_CASE("ragged: long rows in parts, many short ones, and reused stages") {
   Bench bench(4, 4 << 20);
   if (!bench.device) return;
   struct Size {

@@ -213,7 +213,7 @@ TEST_CASE("copies: every method on random copies") {
   }
 }
 
-TEST_CASE("copies: long rows whose last bytes are no whole unit, and rings that go round") {
+TEST_CASE("copies: long rows whose last bytes are no whole unit, and reused stages") {
   Bench bench(3, 6 << 20);
   if (!bench.device) return;
   for (const int64_t bytes : {1000003, 65536, 65537})

@@ -184,7 +184,7 @@ TEST_CASE("copy: rows in pieces, at every misalignment of the two sides") {
       }
 }
 
-TEST_CASE("copy: one contiguous row is the driver's own, and a bound on SMs keeps it ours") {
+TEST_CASE("copy: the driver copies one contiguous row unless max_sms is set") {
   CopyBench bench(14);
   if (!bench.device) return;
   CopyCase c;

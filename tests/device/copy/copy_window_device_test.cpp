@@ -110,7 +110,7 @@ TEST_CASE("copy window: random tensors, windows and types") {
   }
 }
 
-TEST_CASE("copy window: a destination's row has nothing behind what is inside to give away") {
+TEST_CASE("copy window: padding_free does not spoil filled elements") {
   CopyBench bench(22);
   if (!bench.device) return;
   // 37 elements inside, then five filled ones in 16 bytes that padding_free could spoil.
@@ -133,7 +133,7 @@ TEST_CASE("copy window: a destination's row has nothing behind what is inside to
   check_window_case(bench, c);
 }
 
-TEST_CASE("copy window: refusals by name, and what is filled may not be read") {
+TEST_CASE("copy window: refusals name the argument, and filled elements are not read") {
   CopyBench bench(23);
   if (!bench.device) return;
   std::unique_ptr<Plan> plan;

@@ -94,7 +94,7 @@ TEST_CASE("elementwise: each activation of every number of 8 and 16 bits") {
   }
 }
 
-TEST_CASE("elementwise: a cache is scaled and narrowed in one call, by a factor of the device's") {
+TEST_CASE("elementwise: a cache is scaled and narrowed by a factor in device memory") {
   ElementwiseBench bench(12);
   if (!bench.device) return;
   for (const int64_t tokens : {1, 7, 64}) {

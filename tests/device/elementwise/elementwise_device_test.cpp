@@ -217,7 +217,7 @@ TEST_CASE("elementwise: f32 of random bits, a quarter of them infinite or NaN, t
   check_patterns(bench, DType::F32, bits);
 }
 
-TEST_CASE("elementwise: bytes and halves several at once, with factors, into what is there") {
+TEST_CASE("elementwise: bytes and halves in vectors, with factors and reductions") {
   ElementwiseBench bench(6, 1 << 17);
   if (!bench.device) return;
   for (const DType type : {DType::U8, DType::I8, DType::U16, DType::I16})

@@ -194,7 +194,7 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
   }
 }
 
-TEST_CASE("gemm: rows and scalars that the device knows") {
+TEST_CASE("gemm: m and scalars in device memory") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);

@@ -97,7 +97,7 @@ struct Chain {
 
 }  // namespace
 
-TEST_CASE("gemm chain: three programmatic products write what the one before the last reads") {
+TEST_CASE("gemm chain: three dependent launches reuse each other's memory") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);
@@ -179,7 +179,7 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
 //   X0 = -X2         alpha = 0, so that no load delays reads and writes; another kernel computes it
 //                    if this one cannot add C
 //   X2 = Q W2        A and B are constant, so that all loads may precede the reads of X2
-TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in front") {
+TEST_CASE("gemm chain: each kernel, as a dependent launch, waits for its predecessor") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);

@@ -382,7 +382,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   distances.check();
 }
 
-TEST_CASE("gemm epilogue: the largest |D| is kept over runs, and NaN is larger than all") {
+TEST_CASE("gemm epilogue: amax accumulates over runs, and NaN is the largest") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);
@@ -421,7 +421,7 @@ bool passes(double bias, Activation which, double got) {
   return got == (bias > 0 || which == Activation::identity ? bias : 0);
 }
 
-TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full row") {
+TEST_CASE("gemm epilogue: infinities and NaN through each activation, with each kernel") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);

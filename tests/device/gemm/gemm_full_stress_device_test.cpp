@@ -94,7 +94,7 @@ TEST_CASE("gemm full: small products of each kind and way, for tools that slow k
   });
 }
 
-TEST_CASE("gemm full: an infinite alpha times empty sums is NaN, whatever the row") {
+TEST_CASE("gemm full: an infinite alpha times empty sums is NaN with every kernel") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   FullLab full(*lab);

@@ -132,7 +132,7 @@ int64_t wrong_numbers(const std::shared_ptr<Device>& device, Stream& stream, con
 
 }  // namespace
 
-TEST_CASE("gemm epilogue: each function of every 16-bit number, by each full row") {
+TEST_CASE("gemm epilogue: each activation of every 16-bit number, with each kernel") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);

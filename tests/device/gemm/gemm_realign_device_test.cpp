@@ -112,7 +112,7 @@ void check_beside(const std::shared_ptr<Device>& device, Stream& stream, Beside&
 
 }  // namespace
 
-TEST_CASE("gemm: one operand is copied while the other is loaded early") {
+TEST_CASE("gemm: a staging copy of one operand while the other is loaded") {
   const auto device = open_test_device();
   if (!device) return;
   const auto stream = new_stream(device);

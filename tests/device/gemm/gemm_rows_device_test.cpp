@@ -90,7 +90,7 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
 
 }  // namespace
 
-TEST_CASE("gemm: every row of the table, forced, against float64") {
+TEST_CASE("gemm: every kernel of the table, forced, against float64") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   int number = 0;
@@ -158,7 +158,7 @@ TEST_CASE("gemm: long sums, and large results") {
 
 // Many elements, so that large errors occur: the drift of an accumulation chain grows with the
 // square root of k. Up to a k of about 10^4 it is smaller than the rounding of an f16 D.
-TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
+TEST_CASE("gemm: long sums of many elements, whatever kernel the plan chooses") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   const int64_t sizes[][3] = {{2048, 256, 7168},
@@ -192,7 +192,7 @@ TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
 // Two and more accumulation chains with every f32 kernel that makes them, each with C, scalars and
 // partial tiles. The number of tiles is odd for two blocks, so that one has no partner. NaN and
 // infinities in chains before the last one must survive the later additions.
-TEST_CASE("gemm: k in several chains, each row forced") {
+TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   int number = 0;

@@ -217,7 +217,7 @@ void try_image(GemmLab& lab, bool full, Attempt attempt) {
 
 }  // namespace
 
-TEST_CASE("gemm: rows of another image multiply right") {
+TEST_CASE("gemm: kernels of another image give right results") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
@@ -225,7 +225,7 @@ TEST_CASE("gemm: rows of another image multiply right") {
   });
 }
 
-TEST_CASE("gemm realigned: rows of another image multiply right behind a copy") {
+TEST_CASE("gemm realigned: kernels of another image wait for the staging copy") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
@@ -234,7 +234,7 @@ TEST_CASE("gemm realigned: rows of another image multiply right behind a copy") 
   if (have_kernel_folder()) CHECK_FALSE(images_of_folder().empty());
 }
 
-TEST_CASE("gemm full: rows of another image multiply right") {
+TEST_CASE("gemm full: kernels of another image give right results") {
   const auto lab = GemmLab::open();
   if (!lab) return;
   FullLab full(*lab);

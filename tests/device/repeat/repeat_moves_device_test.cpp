@@ -393,7 +393,7 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
 
 // Blocks of another kernel come and go on the same SMs. A load that its block has not waited for
 // would overwrite their shared memory. The source is host memory, so that loads are slow.
-TEST_CASE("prefetch: what is loaded lands before the shared memory is another's") {
+TEST_CASE("prefetch: loads land before another block gets the shared memory") {
   RepeatLab lab;
   if (!lab.open()) return;
   LiveDriver driver;

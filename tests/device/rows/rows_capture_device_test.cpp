@@ -108,7 +108,7 @@ TEST_CASE("rows: one captured run serves every count") {
 
 // A sequence of gathers and scatters of a few long rows as dependent launches (PDL). Each reads
 // what its predecessor writes, and writes where earlier ones have read.
-TEST_CASE("rows: few of them behind one another") {
+TEST_CASE("rows: dependent launches of a few rows") {
   const auto device = open_test_device();
   if (!device) return;
   std::unique_ptr<Stream> stream;

@@ -232,7 +232,7 @@ TEST_CASE("rows: every method on random rows") {
 }
 
 // The sizes of Triton's tutorial on gather4 and scatter4, with windows before and after the table.
-TEST_CASE("rows: the sweeps that gather4 and scatter4 are shown with") {
+TEST_CASE("rows: the sizes of the tutorial on gather4 and scatter4") {
   Bench bench(2, 1024 * 1024 * 4 + 4096);
   if (!bench.device) return;
   for (const uint32_t methods : {~0u, 1u << kRowsFour})
@@ -289,7 +289,7 @@ TEST_CASE("rows: windows before the table's first column, at every address") {
       }
 }
 
-TEST_CASE("rows: long rows in parts, and rings that go round") {
+TEST_CASE("rows: long rows in parts, and reused stages") {
   Bench bench(3, 3 << 20);
   if (!bench.device) return;
   for (const Op op : {Op::gather, Op::scatter})
@@ -308,7 +308,7 @@ TEST_CASE("rows: long rows in parts, and rings that go round") {
     }
 }
 
-TEST_CASE("rows: equal indices in a scatter leave whole elements of the rows that name one") {
+TEST_CASE("rows: equal indices in a scatter leave whole elements of one of the rows") {
   Bench bench(4);
   if (!bench.device) return;
   Case c;

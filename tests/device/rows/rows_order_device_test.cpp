@@ -131,7 +131,7 @@ TEST_CASE("rows: deterministic sums give the same bits every time and on any num
     }
 }
 
-TEST_CASE("rows: bf16 sums in f32 where they are asked for") {
+TEST_CASE("rows: bf16 sums in f32 on request") {
   Bench bench(22);
   if (!bench.device) return;
   RowsDesc desc;
@@ -161,7 +161,7 @@ TEST_CASE("rows: bf16 sums in f32 where they are asked for") {
 }
 
 // Bulk reductions and reductions by element must agree with the measured behavior of the TMA.
-TEST_CASE("rows: minima and maxima of numbers that are none") {
+TEST_CASE("rows: minima and maxima with NaNs and infinities") {
   Bench bench(23);
   if (!bench.device) return;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

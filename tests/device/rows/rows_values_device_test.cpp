@@ -108,7 +108,7 @@ TEST_CASE("rows: the NaN of weighted rows and of sums is the canonical one") {
         }
 }
 
-TEST_CASE("rows: of two NaNs the canonical one is the lesser and the greater, of one the number") {
+TEST_CASE("rows: minima and maxima of two NaNs are the canonical NaN, of one the number") {
   Bench bench;
   if (!bench.device) return;
   for (const Nans& nans : kNans)

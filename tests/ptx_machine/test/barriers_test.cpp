@@ -25,7 +25,7 @@ std::string wait(uint32_t parity) {
 
 }  // namespace
 
-TEST_CASE("barriers: a CTA's warps meet, all of them or as many as are named") {
+TEST_CASE("barriers: bar.sync waits for all warps of a CTA or for a given count") {
   Lab lab;
   lab.shape.block[0] = 128;
   lab.fill([](size_t i) { return i; });
@@ -68,7 +68,7 @@ TEST_CASE("barriers: arrivals and bytes end a phase") {
           .empty());
 }
 
-TEST_CASE("barriers: what must not be") {
+TEST_CASE("barriers: misuse is reported") {
   Lab lab;
   CHECK(says(lab.fault(barrier(1) + wait(0)), "deadlock"));
   CHECK(says(
@@ -102,7 +102,7 @@ TEST_CASE("barriers: what must not be") {
       says(lab.fault("barrier.cluster.arrive.aligned;\nbarrier.cluster.arrive.aligned;"), "twice"));
 }
 
-TEST_CASE("registers: a CTA shares out what it was launched with") {
+TEST_CASE("registers: setmaxnreg redistributes the registers of the launch") {
   Lab lab;
   lab.shape.block[0] = 384;
   const auto shared_out = [](int few, int many) {

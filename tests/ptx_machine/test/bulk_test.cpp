@@ -25,7 +25,7 @@ const std::string kRead =
 
 }  // namespace
 
-TEST_CASE("bulk: a load is there when its barrier says so, and not before") {
+TEST_CASE("bulk: a load has arrived when its mbarrier completes, not before") {
   Lab lab;
   lab.fill([](size_t i) { return 1000 + i; });
   for (const bool late : {false, true}) {
@@ -37,7 +37,7 @@ TEST_CASE("bulk: a load is there when its barrier says so, and not before") {
   CHECK(says(lab.fault(kBarrier + kLoad + kRead), "nothing has written"));
 }
 
-TEST_CASE("bulk: a store has read its source when the group has been waited for") {
+TEST_CASE("bulk: wait_group waits until stores have read their source") {
   Lab lab;
   lab.fill([](size_t i) { return 7 * i; });
   const std::string store =

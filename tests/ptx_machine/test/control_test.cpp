@@ -7,7 +7,7 @@
 using namespace tw;
 using namespace tw::test;
 
-TEST_CASE("control: lanes part and meet again") {
+TEST_CASE("control: lanes diverge and reconverge") {
   Lab lab;
   lab.fill([](size_t i) { return i; });
   // Lanes leave a loop after different numbers of turns, then all vote.
@@ -26,7 +26,7 @@ TEST_CASE("control: lanes part and meet again") {
   }
 }
 
-TEST_CASE("control: a lane that waits for another of its warp does not hold it up") {
+TEST_CASE("control: a lane that spins on another lane of its warp does not starve it") {
   Lab lab;
   // Lane 0 spins until lane 1 has stored. Lane 1's code is after the loop, so it must not starve.
   lab.run(

@@ -40,7 +40,7 @@ const float kNan = std::bit_cast<float>(0x7fc12345u);
 
 }  // namespace
 
-TEST_CASE("floats: arithmetic, and the one NaN that it makes") {
+TEST_CASE("floats: arithmetic, whose NaN is the canonical one") {
   CHECK(result_float("add.f32 %f3, %f1, %f2;", 1.5f, 0.25f) == bits(1.75f));
   CHECK(result_float("mul.f32 %f3, %f1, %f2;", 3e38f, 10) == bits(kInf));
   CHECK(result_float("sub.f32 %f3, %f1, %f2;", kInf, kInf) == 0x7fffffffu);

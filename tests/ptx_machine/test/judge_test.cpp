@@ -54,7 +54,7 @@ TEST_CASE("judge: threads that write and read need a barrier between them") {
              "writes what was written without an order"));
 }
 
-TEST_CASE("judge: the async proxy reads what threads have fenced") {
+TEST_CASE("judge: the async proxy may read only fenced writes of threads") {
   Lab lab = judged();
   // The writers fence before the barrier, or the thread that begins the copy does so after it.
   CHECK(lab.fault(kStore + kFence + kSync + kBulk + kBulkWait).empty());
@@ -65,7 +65,7 @@ TEST_CASE("judge: the async proxy reads what threads have fenced") {
   CHECK(says(lab.fault(kStore + kFence + kBulk), "race: "));
 }
 
-TEST_CASE("judge: what a bulk store reads is overwritten behind its wait alone") {
+TEST_CASE("judge: the source of a bulk store may be overwritten only after its wait") {
   Lab lab = judged();
   const std::string begin = kStore + kFence + kSync + kBulk,
                     end = kSync + "st.shared.u64 [%r11], %d4;";
@@ -73,7 +73,7 @@ TEST_CASE("judge: what a bulk store reads is overwritten behind its wait alone")
   CHECK(says(lab.fault(begin + end), "writes what may still be read"));
 }
 
-TEST_CASE("judge: what a load brings is read behind its barrier alone") {
+TEST_CASE("judge: loaded bytes may be read only after the load's mbarrier") {
   Lab lab = judged();
   const std::string begin = "mov.u32 %r10, fixed;\nshl.b32 %r4, %r0, 3;\n" + kBarrier + kLoad;
   CHECK(lab.fault(begin + kWait + kRead).empty());

@@ -50,7 +50,7 @@ TEST_CASE("lanes: votes, matches, sums and the elected lane") {
   CHECK(lab.out[4] == 3);
 }
 
-TEST_CASE("lanes: members that do not come, and strangers") {
+TEST_CASE("lanes: members that never arrive, and lanes that are no members") {
   Lab lab;
   CHECK(says(lab.fault("setp.eq.u32 %p1, %r0, 0;\n@%p1 bar.warp.sync -1;"), "pass over it"));
   CHECK(says(lab.fault("bar.warp.sync 1;"), "no member"));

@@ -24,7 +24,7 @@ TEST_CASE("launch: coordinates of threads, CTAs and clusters") {
   }
 }
 
-TEST_CASE("launch: more CTAs than run at once, and one that waits for the one before") {
+TEST_CASE("launch: more CTAs than are resident, and one that waits for its predecessor") {
   Lab lab;
   lab.shape.grid[0] = 40;
   lab.options.resident = 3;
@@ -55,7 +55,7 @@ TEST_CASE("launch: a cluster's barrier, with threads that have exited") {
            "deadlock"));
 }
 
-TEST_CASE("launch: a short turn that begins with lanes that wait is no deadlock") {
+TEST_CASE("launch: a turn whose first lanes wait is no deadlock") {
   Lab lab;
   const std::string body =
       "setp.lt.u32 %p1, %r0, 16;\nmov.u32 %r3, 0;\n@!%p1 bra LONG;\nMEET:\nbar.warp.sync -1;\n"

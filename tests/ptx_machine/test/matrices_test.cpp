@@ -16,7 +16,7 @@ uint32_t half(float value) {
 
 }  // namespace
 
-TEST_CASE("matrices: loads and stores of 8 x 8, straight and turned") {
+TEST_CASE("matrices: ldmatrix and stmatrix, also transposed") {
   Lab lab;
   // Element (row, column) is 100 * row + column; a lane's input holds its two elements.
   lab.fill([](size_t l) {

@@ -51,7 +51,7 @@ TEST_CASE("memory: atomic operations count every lane") {
   CHECK(lab.out[0] == 32);
 }
 
-TEST_CASE("memory: what is outside, unaligned or not written yet is a fault") {
+TEST_CASE("memory: accesses out of bounds, misaligned or to unwritten bytes are faults") {
   Lab lab;
   CHECK(says(lab.fault("st.global.u32 [%d0+256], %r1;"), "outside global memory: 4 bytes"));
   CHECK(lab.fault("st.global.u32 [%d0+252], %r1;").empty());
@@ -68,7 +68,7 @@ TEST_CASE("memory: what is outside, unaligned or not written yet is a fault") {
              "test.ptx:24 (st), kernel test, CTA (0, 0, 0), warp 0: "));
 }
 
-TEST_CASE("memory: sums of subnormal f32 are zeros in global memory, and kept in shared memory") {
+TEST_CASE("memory: f32 additions flush subnormals in global, not in shared memory") {
   Lab lab;
   lab.fill([](size_t) { return 0x23; });
   lab.run("st.global.u32 [%d2], %r1;\nred.global.add.f32 [%d2], 0f00000100;");

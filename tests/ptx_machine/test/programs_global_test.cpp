@@ -79,7 +79,7 @@ TEST_CASE("programs: messages by fences") {
   good(kTwo, kSplit + leave(kFenceGpu, both) + take(load, kFenceGpu));
 }
 
-TEST_CASE("programs: the last CTA reads what all have left") {
+TEST_CASE("programs: the last CTA reads the results of all CTAs") {
   const auto last = [](const std::string& meet, const std::string& before,
                        const std::string& after) {
     return kPlaces + "mov.u32 %r7, 1;\nst.global.u32 [%d2+4], %r7;\n" + meet + before +
@@ -207,7 +207,7 @@ TEST_CASE("programs: barriers of another CTA") {
       "exit");
 }
 
-TEST_CASE("programs: stores into another CTA that count on a barrier") {
+TEST_CASE("programs: st.async into another CTA") {
   const std::string begin =
       kPlaces + init(1) + "fence.mbarrier_init.release.cluster;\n" +
       "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" +

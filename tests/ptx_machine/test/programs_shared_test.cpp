@@ -42,7 +42,7 @@ TEST_CASE("programs: named barriers") {
       "deadlock");
 }
 
-TEST_CASE("programs: memory that there is, and that has been written") {
+TEST_CASE("programs: bounds, alignment and unwritten bytes") {
   good({}, kPlaces + "ld.shared.u64 %d5, [%r10+4088];\n");
   bad({}, kPlaces + "ld.shared.u64 %d5, [%r10+4096];\n", "outside shared memory");
   good({}, kPlaces + "ld.global.u64 %d5, [%d1+504];\n");

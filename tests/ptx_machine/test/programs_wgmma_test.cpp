@@ -96,7 +96,7 @@ TEST_CASE("programs: shared memory that wgmma still reads") {
   bad(kGroup, kReady + kProduct + kSync + kFill + kWaitProduct, "race: ");
 }
 
-TEST_CASE("programs: what another warp of the product has read before") {
+TEST_CASE("programs: reads by another warp of the warpgroup before a wgmma") {
   // The end of the wgmma orders the read on known hardware, but not in the memory model.
   const std::string read = "ld.shared.u64 %d7, [%r10+3072];\n",
                     write = "@%p1 st.shared.u64 [%r10+3072], %d4;\n";

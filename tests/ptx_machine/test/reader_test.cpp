@@ -93,7 +93,7 @@ TEST_CASE("reader: registers, lists, constants, labels and tables have their pla
   CHECK(code[6].op == Op::ret);
 }
 
-TEST_CASE("reader: what it does not know is refused by line and text") {
+TEST_CASE("reader: unknown PTX is refused with line and text") {
   struct Bad {
     const char *body, *reason;
   };
@@ -127,7 +127,7 @@ TEST_CASE("reader: what it does not know is refused by line and text") {
              ":25: there is no register %q:"));
 }
 
-TEST_CASE("reader: a missing handler is refused by its line") {
+TEST_CASE("reader: an instruction without a handler is refused with its line") {
   const ptx_machine::Module module =
       read_module(kernel_text("add.rz.f32 %f1, %f1, %f1;"), "test.ptx");
   CHECK_THROWS_WITH_AS(link(module, "test", find_handler),

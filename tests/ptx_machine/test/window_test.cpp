@@ -39,7 +39,7 @@ TEST_CASE("window: whole numbers are exact") {
   CHECK(dot(Type::f16, {}, {}, -0.0f) == 0);
 }
 
-TEST_CASE("window: what is below 2^-25 of the largest is cut") {
+TEST_CASE("window: bits below 2^-25 of the largest term are truncated") {
   // 2^25 - 2^25 + a small product, of which the window keeps the integral part.
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 1}, 0) == 1);
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 0.5f}, 0) == 0);
@@ -53,7 +53,7 @@ TEST_CASE("window: what is below 2^-25 of the largest is cut") {
   CHECK(dot(Type::e4m3, {128, 128, 1}, {128, -128, 1}, 0, kWindowBits8) == 0);
 }
 
-TEST_CASE("window: the sum of exponents counts, not the product's own") {
+TEST_CASE("window: a product's exponent is the sum of its factors' exponents") {
   // 1.5 * 1.5 = 2.25 has the exponent 0 here, so the window keeps 2^-25.
   CHECK(dot(Type::bf16, {1.5f, -1.5f, 0x1p-12f}, {1.5f, 1.5f, 0x1p-13f}, 0) == 0x1p-25f);
   // A subnormal factor has the exponent of the smallest normal one.
@@ -62,7 +62,7 @@ TEST_CASE("window: the sum of exponents counts, not the product's own") {
   CHECK(dot(Type::f16, {0x1p-24f, 0x1p-3f}, {0x1p-24f, 0}, 0x1p-14f) == 0x1p-14f);
 }
 
-TEST_CASE("window: the result is cut to f32") {
+TEST_CASE("window: the result is truncated to f32") {
   CHECK(dot(Type::f16, {1, 1}, {1, 0x1p-12f}, 0x1p-13f) == 1 + 0x1p-12f + 0x1p-13f);
   CHECK(dot(Type::bf16, {1, 1}, {1, 0x1p-24f}, 0) == 1);
   CHECK(dot(Type::bf16, {-1, -1}, {1, 0x1p-24f}, 0) == -1);
@@ -173,7 +173,7 @@ struct Layout {
 
 }  // namespace
 
-TEST_CASE("window: tf32, e4m3 and e5m2 as wgmma adds them up") {
+TEST_CASE("window: sums of tf32, e4m3 and e5m2 products in wgmma") {
   std::mt19937 random(5);
   for (const Layout& layout : {Layout{Type::tf32, 19, 10, 8, 127, 13},
                                {Type::e4m3, 8, 3, 4, 7, 0},
