@@ -210,7 +210,7 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   // Keep the box's rows below the bits that the swizzle reads.
   int64_t inner_limit = kMaxBoxExtent;
   if (!smem.swizzle.is_identity() && smem.swizzle.shift > 0)
-    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.shift);
+    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.bits);
   if (inner_limit > kMaxBoxExtent) inner_limit = kMaxBoxExtent;
   const int64_t elements = take_box(&leaves, inner_limit, out);
   TW_TRY(check_contiguous(tensor, *out));
