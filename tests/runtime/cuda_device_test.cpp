@@ -186,6 +186,25 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
     }
 }
 
+TEST_CASE("memory whose context cannot be entered can be freed again") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  uint64_t address = 0;
+  void* pinned = nullptr;
+  REQUIRE(device->allocate(64, &address).ok());
+  REQUIRE(device->allocate_host(64, &pinned).ok());
+  fake().fail_with = CUDA_ERROR_INVALID_VALUE;
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release(address).ok());
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release_host(pinned).ok());
+  fake().fail_at = 0;
+  CHECK(device->release(address).ok());
+  CHECK(device->release_host(pinned).ok());
+  device->close();
+  CHECK(fake().clean());
+}
+
 TEST_CASE("the context that was current stays so") {
   const FakeDriver driver;
   fake().stack.push_back(fake_other_context());
