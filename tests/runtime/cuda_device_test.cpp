@@ -319,15 +319,15 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
   constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   const auto device = open_fake();
   int first = 0, others = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!row.image || (others > 0 && !row.shared_first)) continue;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if (!row.image || (others > 0 && !row.prefers_shared_carveout)) continue;
     INFO(std::string(row.symbol));
     fake().function_attributes.clear();
     std::unique_ptr<Kernel> kernel;
     REQUIRE(device->prepare(row, 0, &kernel).ok());
-    ++(row.shared_first ? first : others);
-    CHECK(fake().function_attributes.count(kCarveout) == (row.shared_first ? 1u : 0u));
-    if (!row.shared_first) continue;
+    ++(row.prefers_shared_carveout ? first : others);
+    CHECK(fake().function_attributes.count(kCarveout) == (row.prefers_shared_carveout ? 1u : 0u));
+    if (!row.prefers_shared_carveout) continue;
     CHECK(std::string(row.symbol) == "gemm_realign");
     CHECK(fake().function_attributes[kCarveout] == 100);
     fake().refused_attribute = kCarveout;
@@ -358,7 +358,7 @@ TEST_CASE("images that the driver refuses are explained") {
   CHECK(device->load_module(image.data(), image.size(), &module).code() ==
         Code::ERROR_DRIVER_TOO_OLD);
   CHECK(message_has("580"));
-  KernelRow row{};
+  KernelEntry row{};
   row.symbol = "kernel_without_image";
   row.image = "copy_7";
   row.family = Family::copy;

@@ -196,7 +196,7 @@ Status put_origin(const Layout& tensor, const int64_t* origin, int rank, LayoutB
   for (int k = 0; k < rank; ++k)
     if (!add_scaled(&moved, step_along(tensor, k, origin[k]), 1))
       return fail(Code::ERROR_OVERFLOW, {.argument = "coord"}, "a coordinate exceeds 64 bits");
-  return builder->frame_at(tensor, moved);
+  return builder->moved_frame(tensor, moved);
 }
 
 }  // namespace

@@ -104,8 +104,8 @@ Status CudaDevice::open(CUcontext context) {
 }
 
 Status CudaDevice::describe() {
-  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
-  chip_ = {info_.compute_major, info_.compute_minor, ptx_alone && std::strcmp(ptx_alone, "1") == 0};
+  const char* ptx_only = std::getenv("CUDA_FORCE_PTX_JIT");
+  chip_ = {info_.compute_major, info_.compute_minor, ptx_only && std::strcmp(ptx_only, "1") == 0};
   info_.kernel_features = info_.features & embedded_features(chip_);
   // If no embedded image runs here, planning still chooses a kernel by the chip's features, and
   // prepare() then fails with that kernel's name and what it lacks.
