@@ -52,12 +52,12 @@ const char* tw_status_text(tw_status status) {
 }
 
 const char* tw_last_error(void) {
-  return told_error().message;
+  return published_error().message;
 }
 
 tw_status tw_last_error_info(tw_error_info* info) {
   // Read before guard(): a failure inside would replace the error that the caller asked for.
-  const ErrorInfo& error = told_error();
+  const ErrorInfo& error = published_error();
   const tw_error_info value = {.status = static_cast<tw_status>(error.code),
                                .driver_result = error.fault.driver_result,
                                .index = error.fault.index,

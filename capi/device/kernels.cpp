@@ -34,7 +34,7 @@ tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count)
                   "index is %d and %d kernels are embedded", index, precompiled_count());
     FatbinEntry image;
     TW_TRY(precompiled_image(kernel, &image));
-    const KernelRow& row = *kernel.row;
+    const KernelEntry& row = *kernel.row;
     tw_kernel_entry value{};
     value.op = static_cast<tw_op>(row.family);
     value.name = row.symbol;

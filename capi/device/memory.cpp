@@ -42,7 +42,7 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
 }
 
 /// Refuses a copy between devices whose source or destination `side` is not of the stream's kind.
-Status check_side(const Device& own, const Device& side, const char* argument) {
+Status check_same_kind(const Device& own, const Device& side, const char* argument) {
   if (side.info().kind == own.info().kind) return Code::OK;
   const bool host = side.info().kind == DeviceKind::host;
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
@@ -206,8 +206,8 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
     TW_TRY(usable(stream, "stream"));
     TW_TRY(usable(dst_device, "dst_device"));
     TW_TRY(usable(src_device, "src_device"));
-    TW_TRY(check_side(stream->device(), dst_device->device(), "dst_device"));
-    TW_TRY(check_side(stream->device(), src_device->device(), "src_device"));
+    TW_TRY(check_same_kind(stream->device(), dst_device->device(), "dst_device"));
+    TW_TRY(check_same_kind(stream->device(), src_device->device(), "src_device"));
     if (&stream->device() != &dst_device->device() && &stream->device() != &src_device->device())
       return fail(Code::ERROR_WRONG_DEVICE, {.argument = "stream"},
                   "stream is neither of dst_device nor of src_device: use a stream of one of them");

@@ -191,7 +191,7 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
 }
 
 // Reads a matrix whose rows must be contiguous.
-Status row_matrix(const tw_tensor& tensor, const char* name, Matrix* out) {
+Status read_row_matrix(const tw_tensor& tensor, const char* name, Matrix* out) {
   out->rows = tensor.shape[0];
   out->columns = tensor.shape[1];
   if (as_order(tensor, TW_ROW_MAJOR, out)) return {};
@@ -249,7 +249,7 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
 }
 
 // Reads the matrix of scales of a quantization; a vector is a matrix of one column.
-Status scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
+Status read_scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
   tw_tensor whole = tensor;
   if (tensor.rank < 2) {
     whole.rank = 2;
@@ -323,8 +323,8 @@ tw_status tw_rows_desc_from_tensors(const tw_tensor* table, const tw_tensor* ind
     TW_TRY(read(index, "index", 1, 1, &by));
     TW_TRY(read(packed, "packed", 2, 2, &to));
     Matrix of_table, of_packed;
-    TW_TRY(row_matrix(from, "table", &of_table));
-    TW_TRY(row_matrix(to, "packed", &of_packed));
+    TW_TRY(read_row_matrix(from, "table", &of_table));
+    TW_TRY(read_row_matrix(to, "packed", &of_packed));
     TW_TRY(check_vector(by, "index"));
     TW_TRY(check_extent("packed", "columns", of_packed.columns, "table has", of_table.columns));
     if (ours.group < 1 || of_packed.rows > INT64_MAX / ours.group ||
@@ -360,7 +360,7 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
     TW_TRY(read(offsets, "offsets", 1, 1, &by));
     TW_TRY(read(padded, "padded", 3, 3, &to));
     Matrix of_packed, of_padded;
-    TW_TRY(row_matrix(from, "packed", &of_packed));
+    TW_TRY(read_row_matrix(from, "packed", &of_packed));
     TW_TRY(matrix(to, "padded", TW_ROW_MAJOR, &of_padded));
     TW_TRY(check_vector(by, "offsets"));
     if (of_padded.order != TW_ROW_MAJOR)
@@ -394,11 +394,11 @@ tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* i
     TW_TRY(require(ids, "ids"));
     const bool given = (ours.flags & TW_ROUTE_GIVEN_IDS) != 0;
     if (!given) TW_TRY(require(logits, "logits"));
-    TW_TRY(check_excluded(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
+    TW_TRY(check_unset(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
     tw_tensor from{}, to{};
     Matrix of_logits, of_ids;
     TW_TRY(read(ids, "ids", 2, 2, &to));
-    TW_TRY(row_matrix(to, "ids", &of_ids));
+    TW_TRY(read_row_matrix(to, "ids", &of_ids));
     TW_TRY(check_extent("ids", "elements between rows", of_ids.leading, "rows of them have",
                         std::max<int64_t>(of_ids.columns, 1)));
     if (given) {
@@ -406,7 +406,7 @@ tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* i
     } else {
       TW_TRY(check_written(to, "ids"));
       TW_TRY(read(logits, "logits", 2, 2, &from));
-      TW_TRY(row_matrix(from, "logits", &of_logits));
+      TW_TRY(read_row_matrix(from, "logits", &of_logits));
       TW_TRY(check_extent("ids", "rows", of_ids.rows, "logits have", of_logits.rows));
       if (to.dtype != TW_DTYPE_I32)
         return wrong("ids", "tensor_dtype", to.dtype, TW_DTYPE_I32, "are not of the type i32");
@@ -483,7 +483,7 @@ tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, c
     TW_TRY(read(d, "d", 2, ranges ? 3 : 2, &to));
     TW_TRY(check_written(to, "d"));
     Matrix of_a, of_b, of_d;
-    TW_TRY(row_matrix(from, "a", &of_a));
+    TW_TRY(read_row_matrix(from, "a", &of_a));
     TW_TRY(matrix(by, "b", TW_ROW_MAJOR, &of_b));
     TW_TRY(matrix(to, "d", TW_ROW_MAJOR, &of_d));
     if (of_d.order != TW_ROW_MAJOR)
@@ -517,15 +517,15 @@ tw_status tw_quantize_desc_from_tensors(const tw_tensor* src, const tw_tensor* d
     TW_TRY(read(scale, "scale", 0, 2, &by));
     TW_TRY(check_written(to, "dst"));
     Matrix of_src, of_dst, of_scale;
-    TW_TRY(row_matrix(from, "src", &of_src));
-    TW_TRY(row_matrix(to, "dst", &of_dst));
+    TW_TRY(read_row_matrix(from, "src", &of_src));
+    TW_TRY(read_row_matrix(to, "dst", &of_dst));
     TW_TRY(same_shape(to, "dst", from, "src"));
     if (by.dtype != TW_DTYPE_F32)
       return wrong("scale", "tensor_dtype", by.dtype, TW_DTYPE_F32, "is not of the type f32");
     ours.src_dtype = from.dtype, ours.dst_dtype = to.dtype;
     ours.rows = of_src.rows, ours.columns = of_src.columns;
     ours.src_pitch = of_src.leading, ours.dst_pitch = of_dst.leading;
-    TW_TRY(scale_matrix(by, ours, &of_scale));
+    TW_TRY(read_scale_matrix(by, ours, &of_scale));
     const bool one = ours.scale == TW_SCALE_TENSOR;
     ours.scale_order = one ? TW_ROW_MAJOR : of_scale.order;
     ours.scale_ld = one ? 0 : of_scale.leading;

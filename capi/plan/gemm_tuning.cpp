@@ -86,7 +86,7 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
     TW_TRY(read_gemm_desc(desc, &our_desc));
     TW_TRY(read_gemm_args(args, &run));
     TW_TRY(read_tune_desc(how, &our_how));
-    GemmTuned tuned;
+    GemmTuningEntry tuned;
     Stream& on = *stream->value;
     TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, *tuning->value, &tuned));
     // Before the entry is added to the set, because this may fail for lack of memory.

@@ -112,9 +112,8 @@ constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEM
 // before the predecessor grid has ended.
 Status check_constants(const tw_gemm_desc& desc) {
   const uint32_t constant = desc.flags & (TW_GEMM_A_CONSTANT | TW_GEMM_B_CONSTANT);
-  return check_excluded(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags",
-                        desc.flags,
-                        "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
+  return check_unset(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags", desc.flags,
+                     "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
 }
 
 // Refuses batch strides with TW_GEMM_BATCH_POINTERS.
@@ -128,8 +127,8 @@ Status check_batch_strides(const tw_gemm_desc& desc) {
                  {"c_batch_stride", desc.c_batch_stride},
                  {"d_batch_stride", desc.d_batch_stride}};
   for (const auto& [name, value] : strides)
-    TW_TRY(check_excluded(value == kGemmPackedBatch, name, value,
-                          "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
+    TW_TRY(check_unset(value == kGemmPackedBatch, name, value,
+                       "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
   return {};
 }
 

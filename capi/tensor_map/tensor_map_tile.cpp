@@ -122,7 +122,7 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
     if (map->value->tile)
       TW_TRY(tile_box(*map->value->tile, start, index, at, &offset));
     else
-      TW_TRY(whole_box(map->value->desc, start, index, at));
+      TW_TRY(untiled_box(map->value->desc, start, index, at));
     std::copy_n(at, 5, coord);
     *shared_offset = offset;
     return Code::OK;
@@ -171,7 +171,7 @@ tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t e
                   {.argument = "dimension", .got = dimension, .limit = map->value->desc.rank - 1},
                   "there is no dimension %d: the map has %d", dimension, map->value->desc.rank);
     if (map->value->desc.kind != MapKind::tiled ||
-        (map->value->tile && !plain_dim(*map->value->tile, dimension)))
+        (map->value->tile && !is_whole_mode(*map->value->tile, dimension)))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
                   map->value->desc.kind != MapKind::tiled
                       ? "dimension %d cannot be resized: the map is an im2col map; make a new one"

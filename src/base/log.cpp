@@ -46,7 +46,8 @@ void Log::deliver(LogLevel level, const char* message) {
     if (sink_.callback) {
       // The callback may have been replaced since enabled() looked at its level.
       if (level > sink_.level) return;
-      const KeptErrors kept;  // a failure inside the callback must not replace the caller's error
+      const RestoreErrors
+          kept;  // a failure inside the callback must not replace the caller's error
       ++t_depth;
       sink_.callback(sink_.user, static_cast<int32_t>(level), message);
       --t_depth;

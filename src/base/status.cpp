@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constinit thread_local ErrorInfo t_last_error, t_told_error;
+constinit thread_local ErrorInfo t_last_error, t_published_error;
 
 }  // namespace
 
@@ -75,19 +75,19 @@ void clear_error() {
   t_last_error.message[0] = '\0';
 }
 
-void tell_error() {
-  t_told_error = t_last_error;
+void publish_error() {
+  t_published_error = t_last_error;
 }
 
-const ErrorInfo& told_error() {
-  return t_told_error;
+const ErrorInfo& published_error() {
+  return t_published_error;
 }
 
-KeptErrors::KeptErrors() : last_(t_last_error), told_(t_told_error) {}
+RestoreErrors::RestoreErrors() : last_(t_last_error), told_(t_published_error) {}
 
-KeptErrors::~KeptErrors() {
+RestoreErrors::~RestoreErrors() {
   t_last_error = last_;
-  t_told_error = told_;
+  t_published_error = told_;
 }
 
 }  // namespace tw

@@ -7,8 +7,8 @@
 // code on with TW_TRY. Success touches no thread-local state.
 //
 // Some failures are internal: they answer a question, or happen in a destructor. Therefore the
-// error that tw_last_error() reports is separate (told_error()). Only a failing C API function
-// replaces it by the last failure, through tell_error().
+// error that tw_last_error() reports is separate (published_error()). Only a failing C API function
+// replaces it by the last failure, through publish_error().
 
 #include <cstdint>
 
@@ -62,17 +62,17 @@ struct ErrorInfo {
 const ErrorInfo& last_error();
 void clear_error();
 /// Makes the last failure the one that tw_last_error() reports.
-void tell_error();
-const ErrorInfo& told_error();
+void publish_error();
+const ErrorInfo& published_error();
 
-/// Restores last_error() and told_error() at the end of a scope. For failures that are answers, and
-/// for the caller's code in callbacks.
-class KeptErrors {
+/// Restores last_error() and published_error() at the end of a scope. For failures that are
+/// answers, and for the caller's code in callbacks.
+class RestoreErrors {
  public:
-  KeptErrors();
-  ~KeptErrors();
-  KeptErrors(const KeptErrors&) = delete;
-  KeptErrors& operator=(const KeptErrors&) = delete;
+  RestoreErrors();
+  ~RestoreErrors();
+  RestoreErrors(const RestoreErrors&) = delete;
+  RestoreErrors& operator=(const RestoreErrors&) = delete;
 
  private:
   const ErrorInfo last_, told_;

@@ -86,7 +86,7 @@ void LayoutBuilder::frame(const Layout& src) {
     if (src.owner[i] == Layout::kOrigin) origin(src.extra[i].value, src.extra[i].basis);
 }
 
-Status LayoutBuilder::frame_at(const Layout& src, const Stride& by) {
+Status LayoutBuilder::moved_frame(const Layout& src, const Stride& by) {
   out_->swizzle = src.swizzle;
   out_->offset = src.offset;
   bool fits = true;

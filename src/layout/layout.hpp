@@ -89,7 +89,7 @@ class LayoutBuilder {
   void frame(const Layout& src);
   /// Copies the frame of `src` with offset or origin moved by `by`, for a part of `src` that begins
   /// elsewhere. A layout with basis strides then always gets an origin.
-  Status frame_at(const Layout& src, const Stride& by);
+  Status moved_frame(const Layout& src, const Stride& by);
   /// Adds one element of the origin.
   void origin(int64_t value, Basis basis);
 

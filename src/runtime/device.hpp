@@ -171,11 +171,11 @@ inline constexpr size_t kMaxArgumentBytes = 4096;
 /// Largest portable cluster, in blocks: every chip with clusters supports it.
 inline constexpr uint32_t kMaxCluster = 8;
 
-/// Value of Device::clusters_at_once(): the driver reports that no cluster of that size can run.
+/// Value of Device::max_active_clusters(): the driver reports that no cluster of that size can run.
 inline constexpr int32_t kNoClusters = -1;
 
 /// Cache of has_all_kernels() (rehearsal.hpp). Bit i stands for the family with the value i.
-struct KnownFamilies {
+struct FamilyCache {
   std::atomic<uint32_t> looked{0};  // families that were looked up
   std::atomic<uint32_t> whole{0};   // those of them that have all their kernels
 };
@@ -188,11 +188,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// How many clusters of `size` blocks (at most kMaxCluster) run at once with one block per SM, or
   /// kNoClusters. 0 until a planner stores the driver's answer, which needs a kernel. A cluster
   /// cannot straddle GPCs, so the answer is not sm_count / size.
-  int32_t clusters_at_once(uint32_t size) const {
-    return clusters_at_once_[size].load(std::memory_order_acquire);
+  int32_t max_active_clusters(uint32_t size) const {
+    return max_active_clusters_[size].load(std::memory_order_acquire);
   }
-  void set_clusters_at_once(uint32_t size, int32_t clusters) {
-    clusters_at_once_[size].store(clusters, std::memory_order_release);
+  void set_max_active_clusters(uint32_t size, int32_t clusters) {
+    max_active_clusters_[size].store(clusters, std::memory_order_release);
   }
 
   /// The device's own log. Its messages go to the process's log while it has no callback.
@@ -234,11 +234,11 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Loads a kernel entry's image and sets its attributes for `dynamic_smem_bytes` and clusters, so
   /// that a later launch loads nothing.
-  virtual Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  virtual Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                          std::unique_ptr<Kernel>* out) = 0;
   /// Fails as prepare() would if the kernel entry has no code for this device. Loads nothing.
-  virtual Status find_kernel(const KernelRow&) { return {}; }
-  KnownFamilies& known_families() { return known_families_; }
+  virtual Status find_kernel(const KernelEntry&) { return {}; }
+  FamilyCache& family_cache() { return known_families_; }
   /// Checks the description and writes its 128-byte tensor map. On CUDA the driver encodes it.
   virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
 
@@ -257,8 +257,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<bool> closed_{false};
 
  private:
-  KnownFamilies known_families_;
-  std::atomic<int32_t> clusters_at_once_[kMaxCluster + 1] = {};
+  FamilyCache known_families_;
+  std::atomic<int32_t> max_active_clusters_[kMaxCluster + 1] = {};
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;
   char lost_message_[512] = {};  // written once, before lost_

@@ -20,6 +20,6 @@ bool has_all_kernels(Device& device, Family family);
 /// A stand-in with the DeviceInfo of `device`. It looks kernels up without loading them and encodes
 /// tensor maps through `device`; every other call fails. It holds `device` and works only while
 /// that is alive.
-std::shared_ptr<Device> rehearsal_of(const std::shared_ptr<Device>& device);
+std::shared_ptr<Device> make_dry_run_device(const std::shared_ptr<Device>& device);
 
 }  // namespace tw

@@ -8,8 +8,8 @@ namespace tw {
 
 /// Corrects a descriptor that a faulty driver encoded. Returns the id of the corrected fault (a
 /// literal), or nullptr if there was none.
-const char* mend_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
-                               TensorMapBytes* bytes);
+const char* correct_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
+                                  TensorMapBytes* bytes);
 
 /// Bytes from the start of the tensor to its end; UINT64_MAX if that overflows.
 uint64_t tensor_span_bytes(const TensorMapDesc& desc);

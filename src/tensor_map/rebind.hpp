@@ -27,7 +27,7 @@ void rebind_dim(Map* map, int32_t dimension, uint64_t extent) {
 /// Sets box_dim[1] of a tiled rank-2 map to `lines`, 1 to 256. `line_bytes` is the size of the box
 /// along dimension 0. Both element strides must be 1.
 template <class Map>
-void rebind_box_lines(Map* map, uint32_t lines, uint32_t line_bytes) {
+void rebind_box_rows(Map* map, uint32_t lines, uint32_t line_bytes) {
   map->words[7] = lines - 1;
   map->words[8] = uint64_t{lines} * line_bytes;
 }

@@ -65,7 +65,8 @@ const tw::Driver* g_driver = nullptr;
 tw::Driver g_table;
 CUresult (*g_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
 
-CUresult take_down(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) {
+CUresult record_launch(const CUlaunchConfig* config, CUfunction function, void** params,
+                       void** extra) {
   g_launch.config = *config;
   std::copy_n(config->attrs, config->numAttrs, g_launch.attributes);
   g_launch.config.attrs = g_launch.attributes;
@@ -360,7 +361,7 @@ void Bench::runs() {
               "difference, ns", "allocations");
   const auto wait = [this] { REQUIRE(tw_stream_synchronize(stream)); };
   for (Case& one : cases) {
-    g_table.LaunchKernelEx = take_down;
+    g_table.LaunchKernelEx = record_launch;
     one.run(0);
     g_table.LaunchKernelEx = g_driver->LaunchKernelEx;
     void* params[] = {g_launch.parameters};

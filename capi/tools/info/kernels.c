@@ -56,7 +56,7 @@ static sum* find_sum(sum* sums, int* count, const tw_kernel_entry* entry) {
 
 /* Whether this image has not been counted yet. Images with equal family, target and sizes are taken
  * to be the same, because the library does not identify images. */
-static int is_new(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
+static int is_first_of_image(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
   for (int i = 0; i < *count; ++i)
     if (seen[i].op == entry->op && seen[i].packed_bytes == entry->packed_bytes &&
         seen[i].image_bytes == entry->image_bytes && strcmp(seen[i].target, entry->target) == 0)
@@ -79,7 +79,7 @@ static int sum_up(sum* sums, int* sum_count) {
     if (!one) continue;
     ++one->kernels;
     if (entry.driver_version > one->driver) one->driver = entry.driver_version;
-    if (!is_new(seen, &seen_count, &entry)) continue;
+    if (!is_first_of_image(seen, &seen_count, &entry)) continue;
     ++one->images;
     one->packed += entry.packed_bytes;
     one->unpacked += entry.image_bytes;

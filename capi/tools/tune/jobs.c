@@ -13,7 +13,7 @@ void job_name(const tune_job* job, char* text, size_t size) {
 
 /* Whether a product takes an epilogue kernel or a batched kernel. Tuning entries tell these from
  * basic kernels, and nothing else of the options below. */
-static int takes_more(const tw_gemm_desc* d) {
+static int needs_epilogue_or_batch(const tw_gemm_desc* d) {
   return d->bias || d->activation || d->gate || d->d_scale || d->batch_count > 1 ||
          (d->flags &
           (TW_GEMM_AMAX | TW_GEMM_BATCH_POINTERS | TW_GEMM_DEVICE_M | TW_GEMM_DEVICE_SCALARS)) != 0;
@@ -30,8 +30,8 @@ static int same_entry(const tune_job* one, const tune_job* other, int32_t sms) {
          a->a_dtype == b->a_dtype && a->d_dtype == b->d_dtype &&
          a->accumulator_dtype == b->accumulator_dtype && a->a_order == b->a_order &&
          a->b_order == b->b_order && a->d_order == b->d_order && a->batch_count == b->batch_count &&
-         takes_more(a) == takes_more(b) && sms_of(a, sms) == sms_of(b, sms) &&
-         ((a->flags ^ b->flags) & TW_GEMM_PROGRAMMATIC) == 0;
+         needs_epilogue_or_batch(a) == needs_epilogue_or_batch(b) &&
+         sms_of(a, sms) == sms_of(b, sms) && ((a->flags ^ b->flags) & TW_GEMM_PROGRAMMATIC) == 0;
 }
 
 /* Jobs that are left out. One message tells those of the same two shapes. */

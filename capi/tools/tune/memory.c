@@ -61,7 +61,7 @@ static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
 }
 
 /* Workspace bytes for split-K candidates, as tw_gemm_tune() states them; 0 on the host device. */
-static tw_status partial_bytes(tw_device* device, uint64_t* bytes) {
+static tw_status split_k_workspace_bytes(tw_device* device, uint64_t* bytes) {
   tw_device_info info;
   tw_status status = tw_device_info_init(&info, sizeof info);
   if (status == TW_OK) status = tw_device_get_info(device, &info);
@@ -89,7 +89,7 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   tw_status status;
   memset(to, 0, sizeof *to);
   status = workspace_of(device, d, &to->workspace_bytes);
-  if (status == TW_OK) status = partial_bytes(device, &candidates);
+  if (status == TW_OK) status = split_k_workspace_bytes(device, &candidates);
   if (status != TW_OK) return status;
   to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
   to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->a_dtype);

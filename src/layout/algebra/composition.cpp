@@ -173,7 +173,7 @@ Status composition(const Layout& a, const Layout& b, Layout* out) {
   if (start.count == 0)
     builder.frame(a);
   else
-    TW_TRY(builder.frame_at(a, start));
+    TW_TRY(builder.moved_frame(a, start));
   return builder.finish();
 }
 

@@ -64,7 +64,7 @@ Status value_of(const Layout& layout, const int64_t* digit, Stride* out) {
 Status frame_or_offset(const Layout& layout, const Stride& moved, LayoutBuilder* builder,
                        int64_t* offset) {
   if (!layout.is_plain()) {
-    TW_TRY(builder->frame_at(layout, moved));
+    TW_TRY(builder->moved_frame(layout, moved));
     return builder->finish();
   }
   TW_TRY(builder->finish());

@@ -79,14 +79,14 @@ Range range_of(const Layout& layout) {
   return range;
 }
 
-std::string colour_of(int64_t index, Paint paint, int element_bits, const Range& range) {
+std::string color_of(int64_t index, Paint paint, int element_bits, const Range& range) {
   if (paint == Paint::banks) {
     const Wide bits = Wide{index} * element_bits;
     const auto word = static_cast<int64_t>((bits >= 0 ? bits : bits - 31) / 32 % 32);
-    return pick_colour((word + 32) % 32, 32);
+    return pick_color((word + 32) % 32, 32);
   }
   if (paint == Paint::index && range.high > range.low)
-    return scale_colour((static_cast<double>(index) - range.low) / (range.high - range.low));
+    return scale_color((static_cast<double>(index) - range.low) / (range.high - range.low));
   return "#ffffff";
 }
 
@@ -100,13 +100,13 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
       at.push(sides.linear(r, c), 0, 0);
       TW_TRY(crd2crd(layout, at, &value));
       cell.text = text_of(value);
-      if (!layout.coordinates) cell.colour = colour_of(value.value[0], paint, element_bits, range);
+      if (!layout.coordinates) cell.colour = color_of(value.value[0], paint, element_bits, range);
     }
   return Code::OK;
 }
 
 // Marks an element that no (thread, value) pair holds.
-constexpr int64_t kNobody = -1;
+constexpr int64_t kNotHeld = -1;
 
 // Evaluates every (thread, value) pair. The first one that holds an element is kept.
 Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
@@ -118,7 +118,7 @@ Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* 
     const int64_t r = element % sides.rows, c = element / sides.rows;
     if (r >= sides.shown_rows || c >= sides.shown_columns) continue;
     int64_t& holder = (*holders)[static_cast<size_t>(r * sides.shown_columns + c)];
-    if (holder == kNobody) holder = pair;
+    if (holder == kNotHeld) holder = pair;
   }
   return Code::OK;
 }
@@ -197,19 +197,19 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
   const Sides sides =
       tile.rank(tile.root()) == 1 ? sides_of(1, elements) : sides_of(rows, elements / rows);
   Grid grid = empty_grid(sides);
-  std::vector<int64_t> holders(grid.cells.size(), kNobody);
+  std::vector<int64_t> holders(grid.cells.size(), kNotHeld);
   TW_TRY(size(tv) <= kTvBudget ? list_holders(tv, sides, &holders)
                                : search_holders(tv, sides, &holders));
   const int64_t threads = size(tv, tv.mode(0)), values = size(tv, tv.mode(1));
   for (size_t i = 0; i < holders.size(); ++i) {
     Cell& cell = grid.cells[i];
     const int64_t thread = holders[i] % threads, value = holders[i] / threads;
-    if (holders[i] == kNobody) {
+    if (holders[i] == kNotHeld) {
       cell.colour = "#eeeeee";
       continue;
     }
     cell.text = "T" + std::to_string(thread) + "\nV" + std::to_string(value);
-    cell.colour = pick_colour(thread, threads);
+    cell.colour = pick_color(thread, threads);
   }
   std::string remark = std::to_string(threads) + " threads with " + std::to_string(values) +
                        " values each, coloured by thread";
@@ -286,7 +286,7 @@ void put_boxes(const std::vector<Pair>& corners, const Pair& box, Grid* grid) {
   for (size_t i = 0; i < owners.size(); ++i) {
     if (owners[i] == kNoBox) continue;
     grid->cells[i].text = std::to_string(owners[i]);
-    grid->cells[i].colour = pick_colour(owners[i], static_cast<int64_t>(corners.size()));
+    grid->cells[i].colour = pick_color(owners[i], static_cast<int64_t>(corners.size()));
   }
 }
 

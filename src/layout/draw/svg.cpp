@@ -120,7 +120,7 @@ void put_grid(const Grid& grid, const Size& size, double x0, double y0, std::str
 
 }  // namespace
 
-std::string pick_colour(int64_t number_of, int64_t of) {
+std::string pick_color(int64_t number_of, int64_t of) {
   if (of < 1) of = 1;
   const auto count = static_cast<double>(std::min<int64_t>(of, 32));
   int64_t n = number_of % of;
@@ -140,7 +140,7 @@ std::string pick_colour(int64_t number_of, int64_t of) {
   return text;
 }
 
-std::string scale_colour(double part) {
+std::string scale_color(double part) {
   static constexpr int kLow[] = {255, 250, 214}, kHigh[] = {104, 190, 190};
   part = std::clamp(part, 0.0, 1.0);
   char text[16];

@@ -10,9 +10,9 @@ namespace tw {
 
 /// The color of item `number` of `of`. Adjacent numbers get distinguishable colors that are light
 /// enough for black text.
-std::string pick_colour(int64_t number, int64_t of);
+std::string pick_color(int64_t number, int64_t of);
 /// A scale from light yellow (part = 0) to green-blue (1).
-std::string scale_colour(double part);
+std::string scale_color(double part);
 
 struct Cell {
   std::string text;

@@ -196,7 +196,7 @@ Status put_origin(const Layout& tensor, const int64_t* origin, int rank, LayoutB
   for (int k = 0; k < rank; ++k)
     if (!add_scaled(&moved, step_along(tensor, k, origin[k]), 1))
       return fail(Code::ERROR_OVERFLOW, {.argument = "coord"}, "a coordinate exceeds 64 bits");
-  return builder->frame_at(tensor, moved);
+  return builder->moved_frame(tensor, moved);
 }
 
 }  // namespace
@@ -210,7 +210,7 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   // Keep the box's rows below the bits that the swizzle reads.
   int64_t inner_limit = kMaxBoxExtent;
   if (!smem.swizzle.is_identity() && smem.swizzle.shift > 0)
-    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.shift);
+    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.bits);
   if (inner_limit > kMaxBoxExtent) inner_limit = kMaxBoxExtent;
   const int64_t elements = take_box(&leaves, inner_limit, out);
   TW_TRY(check_contiguous(tensor, *out));

@@ -37,7 +37,7 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
 Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
 /// Most ranges of m that explain() lists; of the others it gives the number.
-inline constexpr size_t kRangesShown = 64;
+inline constexpr size_t kMaxRangesShown = 64;
 
 class GemmPlan final : public Plan {
  public:
@@ -85,7 +85,7 @@ class GemmPlan final : public Plan {
   };
 
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
-      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_served(problem)) {}
+      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_with_staging(problem)) {}
   static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                       std::unique_ptr<GemmPlan>* out);
   void keep_best(std::vector<GemmCandidate> candidates);
@@ -103,14 +103,14 @@ class GemmPlan final : public Plan {
   uint64_t workspace_bytes() const { return required_bytes() + optional_bytes_; }
   uint64_t required_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
-  Status no_kernel_that_does(const GemmRun& run, int64_t m) const;
+  Status forced_kernel_cannot(const GemmRun& run, int64_t m) const;
   std::string explain_choice() const;
   std::string explain_with_c() const;
   std::string explain_options(const GemmDesc& d) const;
 
   GemmProblem problem_;
-  GemmProblem served_;                    // as TMA kernels see it, with the pitches of copies
-  std::unique_ptr<GemmRealign> realign_;  // nullptr: no staging copies
+  GemmProblem served_;                          // as TMA kernels see it, with the pitches of copies
+  std::unique_ptr<GemmStagingCopies> realign_;  // nullptr: no staging copies
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   Table table_;

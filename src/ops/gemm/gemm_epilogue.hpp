@@ -16,6 +16,6 @@ Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run);
 Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans);
 
 /// Fills in the arguments that follow from the problem as the kernel sees it.
-void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args);
+void fill_epilogue(const GemmProblem& seen, GemmEpilogueArgs* args);
 
 }  // namespace tw

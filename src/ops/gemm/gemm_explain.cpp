@@ -98,10 +98,10 @@ void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>
                 Shown shown) {
   size_t count = 0;
   for (const GemmRange& range : ranges)
-    if (shown(range) && ++count <= kRangesShown)
+    if (shown(range) && ++count <= kMaxRangesShown)
       add(out, "%sm %" PRId64 " to %" PRId64 ": %s\n", lead, range.first, range.last,
           gemm_choice_text(range.candidate.choice).c_str());
-  if (count > kRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kRangesShown);
+  if (count > kMaxRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kMaxRangesShown);
 }
 
 }  // namespace
@@ -159,8 +159,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         "%" PRId64
         " products whose addresses the device reads: a kernel in front leaves them%s in "
         "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
-        d.batch,
-        table_.kernels.back()->choice().through_maps() ? " and tensor maps made of them" : "",
+        d.batch, table_.kernels.back()->choice().uses_maps() ? " and tensor maps made of them" : "",
         workspace_bytes());
   else if (d.batch != 1)
     add(&out,
@@ -219,26 +218,26 @@ std::string GemmPlan::explain() const {
         realign_->workspace_bytes());
   const GemmChoice& chosen = table_.kernels.back()->choice();
   const char* const others =
-      !chosen.has(kGemmStreamK) ? "runs that add C, or whose D does not suit a tensor map,"
-      : chosen.has(kGemmFull)   ? "runs without a workspace"
-                                : "runs without a workspace, that add C, or whose D does not "
-                                  "suit a tensor map,";
-  if (forced_ && !gemm_does_all(chosen, served_.desc))
+      !chosen.has(kGemmStreamK)   ? "runs that add C, or whose D does not suit a tensor map,"
+      : chosen.has(kGemmEpilogue) ? "runs without a workspace"
+                                  : "runs without a workspace, that add C, or whose D does not "
+                                    "suit a tensor map,";
+  if (forced_ && !gemm_serves_every_run(chosen, served_.desc))
     add(&out, "%s are refused\n", others);
   else if (!forced_ && whole_.back() != table_.kernels.back())
     add(&out, "%s take %s\n", others, gemm_choice_text(whole_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
     add(&out, "parts of k are added up in a workspace of %" PRIu64 " bytes\n", workspace_bytes());
-  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
+  if (!chosen.uses_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
     out += "plain loads: copies that a tensor map can read would take longer\n";
-  else if (!chosen.through_maps() && !forced_ && d.is_narrow())
+  else if (!chosen.uses_maps() && !forced_ && d.is_narrow())
     out +=
         "plain loads: A is not row-major or B not column-major, a pitch is not a multiple of 16 "
         "bytes "
         "below 2^40, which a tensor map needs, or the device has no faster kernel for these types "
         "and "
         "scales\n";
-  else if (!chosen.through_maps() && !forced_)
+  else if (!chosen.uses_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
         "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "

@@ -17,7 +17,7 @@ namespace tw {
 /// Immutable after create(); several threads may launch it at once.
 class GemmKernel {
  public:
-  /// For runs of at most `rows` rows. `problem` is the plan's, before gemm_seen_by().
+  /// For runs of at most `rows` rows. `problem` is the plan's, before gemm_kernel_view().
   static Status create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                        int64_t rows, std::unique_ptr<GemmKernel>* out);
 
@@ -28,7 +28,7 @@ class GemmKernel {
   Status check_rows(int64_t rows) const;
   /// Whether a run's addresses of A and B suit the kernel.
   bool takes(const GemmRun& run) const {
-    return !choice_.through_maps() || problem_.desc.has(kGemmPointers) ||
+    return !choice_.uses_maps() || problem_.desc.has(kGemmPointers) ||
            (run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0);
   }
   /// Whether the kernel can do all that a run of m rows asks for. Only batched and stream-K kernels
@@ -73,7 +73,7 @@ class GemmKernel {
   bool can_store() const;
   int64_t d_extent(int64_t n) const;
   bool stores(int64_t n, uint64_t address) const;
-  u32 stored_as(const GemmRun& run, int64_t n) const;
+  u32 store_flags(const GemmRun& run, int64_t n) const;
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
@@ -81,12 +81,12 @@ class GemmKernel {
   bool adds(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
-  void bind_options(const GemmRun& run, GemmFullArgs* args) const;
+  void bind_options(const GemmRun& run, GemmEpilogueArgs* args) const;
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
   GemmShares shares(const GemmArgs& args) const;
   void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
-  u32 early_behind(u32 copied) const;
+  u32 early_after_copy(u32 copied) const;
   LaunchConfig config(const GemmArgs& args) const;
 
   GemmProblem problem_;  // as the kernel sees it
@@ -97,8 +97,8 @@ class GemmKernel {
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: a run gives addresses, not arrays of them
   GemmTile tile_{};                         // of a TMA kernel
   Share share_a_, share_b_;
-  bool stores_ = false;  // an epilogue kernel may write D through a map
-  GemmFullArgs full_{};  // everything but addresses and the run's sizes
+  bool stores_ = false;      // an epilogue kernel may write D through a map
+  GemmEpilogueArgs full_{};  // everything but addresses and the run's sizes
   GemmArgs& args_ = full_.base;
 };
 

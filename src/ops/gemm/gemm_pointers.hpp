@@ -18,17 +18,17 @@ uint64_t gemm_pointers_bytes(const GemmDesc& desc);
 /// Immutable after create().
 class GemmPointers {
  public:
-  /// `seen` is the problem as the product's kernel sees it; `through_maps` whether that uses maps.
-  static Status create(Device& device, const GemmProblem& seen, bool through_maps,
+  /// `seen` is the problem as the product's kernel sees it; `uses_maps` whether that uses maps.
+  static Status create(Device& device, const GemmProblem& seen, bool uses_maps,
                        std::unique_ptr<GemmPointers>* out);
 
   /// Launches the kernel that reads a run's arrays into its workspace, and sets the workspace's
   /// addresses in `args`, which are otherwise complete.
-  Status launch(Stream& stream, const GemmRun& run, GemmFullArgs* args) const;
+  Status launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs* args) const;
 
  private:
-  GemmPointers(const GemmProblem& seen, bool through_maps)
-      : problem_(seen), through_maps_(through_maps) {}
+  GemmPointers(const GemmProblem& seen, bool uses_maps)
+      : problem_(seen), through_maps_(uses_maps) {}
 
   Status check_arrays(Stream& stream, const GemmPointersArgs& args) const;
 

@@ -167,9 +167,9 @@ CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
   return copy;
 }
 
-const KernelRow* row_for(const Device& device) {
+const KernelEntry* row_for(const Device& device) {
   return find_row(device, Family::gemm,
-                  [](const KernelRow& row) { return (row.variant & kGemmRealigns) != 0; });
+                  [](const KernelEntry& row) { return (row.variant & kGemmStagingCopy) != 0; });
 }
 
 // Fills in the copy kernel's arguments without addresses; false if a copy plan must do the copy.
@@ -197,7 +197,7 @@ void count_copy(const Operand& from, GemmProblem* problem) {
 
 }  // namespace
 
-GemmProblem gemm_served(const GemmProblem& problem) {
+GemmProblem gemm_with_staging(const GemmProblem& problem) {
   if (!problem.desc.realign) return problem;
   GemmProblem own = problem.swapped ? turned(problem) : problem;
   const Operand a = operand_a(own.desc), b = operand_b(own.desc);
@@ -213,12 +213,13 @@ GemmProblem gemm_served(const GemmProblem& problem) {
 }
 
 // Decides which operands are copied and how. Needs no kernels.
-Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
+Status GemmStagingCopies::arrange(const Device& device, const GemmProblem& problem) {
   const GemmDesc own = own_desc(problem);
   const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &a_}, {operand_b(own), &b_}};
-  most_blocks_ = static_cast<uint32_t>(most_blocks(device, own.max_sms, kRealignBlocks));
-  // One launch copies both operands if each thread has at most kRealignMost pieces: such copies are
-  // bound by launch latency. After larger ones, products without clusters run up to 15 % slower.
+  most_blocks_ = static_cast<uint32_t>(max_blocks(device, own.max_sms, kStagingCtasPerSm));
+  // One launch copies both operands if each thread has at most kStagingMaxPieces pieces: such
+  // copies are bound by launch latency. After larger ones, products without clusters run up to 15 %
+  // slower.
   int64_t pieces = 0;
   alone_ = row_for(device) != nullptr;
   for (const auto& [from, copy] : operands) {
@@ -226,7 +227,7 @@ Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
     alone_ = alone_ && fill_lines(from, problem.in_bytes, &copy->lines);
     pieces += copy->lines.pieces;
   }
-  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kRealignMost;
+  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kStagingMaxPieces;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
     TW_TRY(check_operand(own, from, problem.in_bytes));
@@ -243,14 +244,14 @@ Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
   return {};
 }
 
-Status GemmRealign::check(const Device& device, const GemmProblem& problem) {
-  return GemmRealign().arrange(device, problem);
+Status GemmStagingCopies::check(const Device& device, const GemmProblem& problem) {
+  return GemmStagingCopies().arrange(device, problem);
 }
 
-Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
-                           std::unique_ptr<GemmRealign>* out) {
+Status GemmStagingCopies::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
+                                 std::unique_ptr<GemmStagingCopies>* out) {
   if (!problem.desc.realign) return {};
-  std::unique_ptr<GemmRealign> made(new GemmRealign);
+  std::unique_ptr<GemmStagingCopies> made(new GemmStagingCopies);
   TW_TRY(made->arrange(*device, problem));
   if (made->bytes_ == 0) return {};
   const GemmDesc own = own_desc(problem);
@@ -266,7 +267,7 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
 
 // Divides the blocks between the operands in proportion to their pieces, with at least one each;
 // one piece per thread if the chip has room.
-Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
+Status GemmStagingCopies::launch(Stream& stream, GemmRealignArgs args) const {
   const uint64_t first = args.operands[0].pieces, second = args.operands[1].pieces;
   if (first == 0 && second == 0) return {};
   if (first != 0 && second != 0 && most_blocks_ == 1) {  // a single block: two launches
@@ -292,7 +293,7 @@ Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
   return stream.launch(*kernel_.kernel, config, &args, sizeof args);
 }
 
-Status GemmRealign::apply(Stream& stream, GemmRun* run, u32* copied) const {
+Status GemmStagingCopies::apply(Stream& stream, GemmRun* run, u32* copied) const {
   const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
   GemmRealignArgs args{};
   for (int i = 0; i < 2; ++i) {

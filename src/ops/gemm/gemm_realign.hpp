@@ -14,14 +14,14 @@ namespace tw {
 
 /// The problem as TMA kernels see it. With `realign`, pitches that no map can have are replaced by
 /// those of the copies. Kernels without maps read the caller's operands.
-GemmProblem gemm_served(const GemmProblem& problem);
+GemmProblem gemm_with_staging(const GemmProblem& problem);
 
 /// Immutable after create().
-class GemmRealign {
+class GemmStagingCopies {
  public:
   /// `out` stays empty if no operand can need a copy.
   static Status create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
-                       std::unique_ptr<GemmRealign>* out);
+                       std::unique_ptr<GemmStagingCopies>* out);
 
   /// The checks of create() that need no kernels.
   static Status check(const Device& device, const GemmProblem& problem);

@@ -24,8 +24,9 @@ void add_term(int64_t step, int64_t count, StridedTerm* terms, int32_t* size) {
 }
 
 // Whether two operands at addresses `a` and `b` share a byte, given that their spans overlap.
-Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmBytes& b_bytes) {
-  if (a_bytes.span() > kMaxSpan || b_bytes.span() > kMaxSpan) return Meets::undecided;
+Intersection bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b,
+                        const GemmBytes& b_bytes) {
+  if (a_bytes.span() > kMaxSpan || b_bytes.span() > kMaxSpan) return Intersection::undecided;
   // A line of the first begins at a + x and one of the second at b + reach - y, where x and y are
   // sums of multiples of the terms. The lines overlap if x + y differs from b + reach - a by less
   // than a line's length.
@@ -38,8 +39,8 @@ Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmByt
   const int64_t reach = b_bytes.span() - b_bytes.contiguous;
   const int64_t between = static_cast<int64_t>(b - a) + reach;
   int64_t steps = kSteps;
-  return sums_meet(terms, count, between - (a_bytes.contiguous - 1),
-                   between + (b_bytes.contiguous - 1), &steps);
+  return sums_intersect(terms, count, between - (a_bytes.contiguous - 1),
+                        between + (b_bytes.contiguous - 1), &steps);
 }
 
 }  // namespace
@@ -64,9 +65,9 @@ Status GemmSpans::apart(const Span& a, const Span& b) {
   const auto b_span = static_cast<uint64_t>(b.bytes.span());
   if (a_span == 0 || b_span == 0) return {};
   if (a.address - b.address >= b_span && b.address - a.address >= a_span) return {};
-  const Meets meets = bytes_meet(a.address, a.bytes, b.address, b.bytes);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets = bytes_meet(a.address, a.bytes, b.address, b.bytes);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(Code::ERROR_OVERLAP,
               {.argument = a.name, .rule = yes ? "operands_disjoint" : "gemm_overlap_undecided"},
               "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") %s", a.name,

@@ -14,7 +14,7 @@ namespace {
 constexpr double kBatchNs = 200e3;
 constexpr int32_t kMostInBatch = 64;
 // After the first round, candidates slower than the best by this factor are not measured again.
-constexpr double kHopeless = 1.3;
+constexpr double kDropFactor = 1.3;
 
 struct Contender {
   GemmCandidate candidate;
@@ -136,7 +136,7 @@ Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
 
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
                  const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
-                 GemmTuned* out) {
+                 GemmTuningEntry* out) {
   TW_TRY(check_tune(how));
   GemmDesc own;
   TW_TRY(own_desc(desc, run, &own));
@@ -153,14 +153,14 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
 
   GemmProblem problem;
   TW_TRY(gemm_problem(own, &problem));
-  TW_TRY(ask_for_clusters(*device));
+  TW_TRY(query_cluster_occupancy(*device));
   std::vector<Contender> contenders;
-  const GemmProblem served = gemm_served(problem);
+  const GemmProblem served = gemm_with_staging(problem);
   const GemmRanking ranking(*device, served, &known);
   TW_TRY(ranking.check_room(own.m));
   for (const GemmCandidate& candidate : ranking.at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
-    if (candidate.choice.through_maps() && !own.realign && !own.has(kGemmPointers) &&
+    if (candidate.choice.uses_maps() && !own.realign && !own.has(kGemmPointers) &&
         !addresses_suit_maps(mine))
       continue;
     Contender contender{.candidate = candidate};
@@ -181,7 +181,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   for (int32_t round = -1; round < how.rounds; ++round)  // round -1 warms up
     for (Contender& contender : contenders) {
       const double last = contender.nanoseconds.empty() ? 0 : contender.median();
-      if (round > 0 && last > best * kHopeless) continue;
+      if (round > 0 && last > best * kDropFactor) continue;
       const int32_t runs = watch.flushes() || round < 0
                                ? 1
                                : static_cast<int32_t>(std::clamp(kBatchNs / std::max(last, 1.0),

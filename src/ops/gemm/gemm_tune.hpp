@@ -20,6 +20,6 @@ struct GemmTuneDesc {
 /// GemmTuning.
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
                  const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
-                 GemmTuned* out);
+                 GemmTuningEntry* out);
 
 }  // namespace tw

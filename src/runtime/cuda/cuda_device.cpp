@@ -104,8 +104,8 @@ Status CudaDevice::open(CUcontext context) {
 }
 
 Status CudaDevice::describe() {
-  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
-  chip_ = {info_.compute_major, info_.compute_minor, ptx_alone && std::strcmp(ptx_alone, "1") == 0};
+  const char* ptx_only = std::getenv("CUDA_FORCE_PTX_JIT");
+  chip_ = {info_.compute_major, info_.compute_minor, ptx_only && std::strcmp(ptx_only, "1") == 0};
   info_.kernel_features = info_.features & embedded_features(chip_);
   // If no embedded image runs here, planning still chooses a kernel by the chip's features, and
   // prepare() then fails with that kernel's name and what it lacks.
@@ -205,6 +205,9 @@ Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
 }
 
 Status CudaDevice::release(uint64_t address) {
+  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
     if (allocations_.erase(address) == 0)
@@ -212,8 +215,6 @@ Status CudaDevice::release(uint64_t address) {
                   "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
                   static_cast<unsigned long long>(address));
   }
-  const Scope scope(*this, Scope::relaxed);
-  TW_TRY(scope.status());
   return check(cu_.MemFree(address), "cuMemFree");
 }
 
@@ -239,6 +240,9 @@ Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
 }
 
 Status CudaDevice::release_host(void* memory) {
+  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
     if (host_allocations_.erase(memory) == 0)
@@ -247,8 +251,6 @@ Status CudaDevice::release_host(void* memory) {
                   "freed",
                   memory);
   }
-  const Scope scope(*this, Scope::relaxed);
-  TW_TRY(scope.status());
   return check(cu_.MemFreeHost(memory), "cuMemFreeHost");
 }
 

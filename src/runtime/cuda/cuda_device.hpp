@@ -46,11 +46,11 @@ class CudaDevice final : public Device {
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override {
     return libraries_.load_module(image, size, out);
   }
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override {
     return libraries_.prepare(row, dynamic_smem_bytes, out);
   }
-  Status find_kernel(const KernelRow& row) override { return libraries_.find_kernel(row); }
+  Status find_kernel(const KernelEntry& row) override { return libraries_.find_kernel(row); }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 
   // For the other classes of this folder.
@@ -72,7 +72,7 @@ class CudaDevice final : public Device {
   /// held.
   bool gone() const { return gone_; }
   /// Fails if waiting for work is impossible: the device is lost, or this is a forked child.
-  Status waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
+  Status check_waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
   /// Puts a graph on the device's list. Destroys it and throws if the list cannot grow.

@@ -110,7 +110,7 @@ Status CudaKernel::param(int32_t index, size_t* offset, size_t* size) {
   return Code::OK;
 }
 
-Status CudaKernel::check_blob(size_t bytes) const {
+Status CudaKernel::check_argument_bytes(size_t bytes) const {
   if (target_.parameters.size() == 1 && target_.parameters[0].size == bytes) return Code::OK;
   return fail(Code::ERROR_INTERNAL,
               {.got = static_cast<int64_t>(bytes), .limit = target_.info.param_bytes},

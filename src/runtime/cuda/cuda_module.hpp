@@ -40,7 +40,7 @@ class CudaKernel final : public Kernel {
   const char* name() const { return target_.name; }
   Status check(const LaunchConfig& config) const { return check_launch(config, target_.limits); }
   /// Fails unless the kernel has exactly one parameter and that has `bytes` bytes.
-  Status check_blob(size_t bytes) const;
+  Status check_argument_bytes(size_t bytes) const;
 
  private:
   LaunchTarget target_;

@@ -49,7 +49,7 @@ Status CudaEvent::check_not_captured() const {
 Status CudaEvent::synchronize() {
   TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
-  TW_TRY(device.waitable());
+  TW_TRY(device.check_waitable());
   const Scope scope(device, Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
@@ -122,7 +122,7 @@ Status CudaStream::check_not_captured() {
 }
 
 Status CudaStream::synchronize() {
-  TW_TRY(cuda().waitable());
+  TW_TRY(cuda().check_waitable());
   const Scope scope(cuda(), Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
@@ -203,7 +203,7 @@ Status CudaStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {
 
 Status CudaStream::launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                           size_t bytes) {
-  TW_TRY(static_cast<CudaKernel&>(kernel).check_blob(bytes));
+  TW_TRY(static_cast<CudaKernel&>(kernel).check_argument_bytes(bytes));
   // The driver's interface lacks the const; it only reads the bytes.
   void* params[] = {const_cast<void*>(arguments), nullptr};
   return launch_params(kernel, config, params);

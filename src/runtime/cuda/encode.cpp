@@ -86,7 +86,7 @@ Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* byt
     TW_TRY(encoded);
   }
   std::memcpy(bytes->words, &map, sizeof map);
-  if (const char* fault = mend_driver_faults(desc, arch, info.driver_version, bytes))
+  if (const char* fault = correct_driver_faults(desc, arch, info.driver_version, bytes))
     device.log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)",
                        fault);
   if (!can_encode(desc)) return Code::OK;

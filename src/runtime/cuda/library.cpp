@@ -12,7 +12,7 @@
 namespace tw::cuda {
 namespace {
 
-Status nothing_runs(const DeviceInfo& info, const ImageSummary& image) {
+Status no_code_for_device(const DeviceInfo& info, const ImageSummary& image) {
   return fail(Code::ERROR_NO_KERNEL_IMAGE,
               {.driver_result = static_cast<int32_t>(CUDA_ERROR_NO_BINARY_FOR_GPU)},
               "nothing in the image runs on %s, compute capability %d.%d: it holds %s",
@@ -23,7 +23,7 @@ Status nothing_runs(const DeviceInfo& info, const ImageSummary& image) {
 Status explain_load(CudaDevice& device, CUresult result, const char* call,
                     const ImageSummary& image, const char* compiler_log) {
   const DeviceInfo& info = device.info();
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) return nothing_runs(info, image);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) return no_code_for_device(info, image);
   if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
     return fail(Code::ERROR_DRIVER_TOO_OLD, {.driver_result = static_cast<int32_t>(result)},
                 "the image's PTX (%s) is newer than this driver, which is for CUDA %d.%d: PTX of "
@@ -83,7 +83,7 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
   return Code::OK;
 }
 
-Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
+Status Libraries::no_image(const KernelEntry& row, const KernelImage& image) {
   if (kernel_left_out(row))
     return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
                 "kernel %s was left out of this build: configure it with -Dkernels that matches "
@@ -106,7 +106,7 @@ Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
 
 /// Fails if the driver is too old for the image. Checked before loading, because drivers differ in
 /// the error they return for code that is too new.
-Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
+Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image) {
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
   const int32_t needed = choice.oldest_driver(), has = device_.info().driver_version;
   if (!choice.target || has >= needed) return Code::OK;
@@ -130,7 +130,7 @@ Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
 
 // Makes the checks of prepare() that need no loading. For an image without code for the chip it
 // fails as the driver would.
-Status Libraries::find_kernel(const KernelRow& row) {
+Status Libraries::find_kernel(const KernelEntry& row) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
@@ -139,10 +139,10 @@ Status Libraries::find_kernel(const KernelRow& row) {
   if (choice.target) return no_image(row, image);
   ImageSummary summary;
   TW_TRY(check_image(image.data, image.size, &summary));
-  return nothing_runs(device_.info(), summary);
+  return no_code_for_device(device_.info(), summary);
 }
 
-Status Libraries::find_library(const KernelRow& row, CUlibrary* out) {
+Status Libraries::find_library(const KernelEntry& row, CUlibrary* out) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
@@ -161,7 +161,7 @@ Status Libraries::find_library(const KernelRow& row, CUlibrary* out) {
   return Code::OK;
 }
 
-Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                           std::unique_ptr<Kernel>* out) {
   if (!row.image)
     return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
@@ -185,7 +185,7 @@ Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
                 "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
                 dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
-  if (row.shared_first) {
+  if (row.prefers_shared_carveout) {
     const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     // Only a preference: without it the kernel still runs, but the next kernel's blocks, which need

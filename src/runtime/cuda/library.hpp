@@ -24,8 +24,8 @@ class Libraries {
   explicit Libraries(CudaDevice& device) : device_(device) {}
   /// These three implement the functions of Device.
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out);
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
-  Status find_kernel(const KernelRow& row);
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
+  Status find_kernel(const KernelEntry& row);
   /// Unloads all libraries. Call when no other thread uses the device any more.
   void unload();
 
@@ -39,9 +39,9 @@ class Libraries {
   };
 
   Status load_library(const void* image, size_t size, bool embedded, Library* out);
-  Status find_library(const KernelRow& row, CUlibrary* out);
-  Status no_image(const KernelRow& row, const KernelImage& image);
-  Status check_driver(const KernelRow& row, const KernelImage& image);
+  Status find_library(const KernelEntry& row, CUlibrary* out);
+  Status no_image(const KernelEntry& row, const KernelImage& image);
+  Status check_driver(const KernelEntry& row, const KernelImage& image);
 
   CudaDevice& device_;
   std::mutex mutex_;                         // guards everything below

@@ -187,7 +187,7 @@ Status HostDevice::load_module(const void*, size_t, std::unique_ptr<Module>*) {
               "the host device cannot run GPU code: load the module on a CUDA device");
 }
 
-Status HostDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+Status HostDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                            std::unique_ptr<Kernel>* out) {
   if (!row.host)
     return fail(Code::ERROR_UNSUPPORTED, {}, "kernel %s has no body for the host device",

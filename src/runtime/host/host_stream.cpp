@@ -109,7 +109,7 @@ HostStream::~HostStream() {
     leak(std::move(worker_));
     return;
   }
-  leave_capture();
+  end_own_capture();
   worker_->finish();
 }
 
@@ -225,7 +225,7 @@ Status HostStream::launch(Kernel& kernel, const LaunchConfig&, const void* argum
     return fail(Code::ERROR_INTERNAL,
                 {.got = static_cast<int64_t>(bytes), .limit = kMaxArgumentBytes},
                 "an argument struct of %zu bytes exceeds %zu", bytes, kMaxArgumentBytes);
-  const KernelRow& row = static_cast<HostKernel&>(kernel).row();
+  const KernelEntry& row = static_cast<HostKernel&>(kernel).row();
   return enqueue({.kind = Operation::Kind::launch, .row = &row}, arguments, bytes);
 }
 
@@ -306,7 +306,7 @@ Status HostStream::captured(bool* yes) {
   return Code::OK;
 }
 
-void HostStream::leave_capture() {
+void HostStream::end_own_capture() {
   const std::lock_guard lock(captures());
   if (capturing() && point_.capture->origin == this) point_.capture->ended = true;
 }

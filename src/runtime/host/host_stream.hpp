@@ -12,15 +12,15 @@ namespace tw::host {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::shared_ptr<Device> device, const KernelRow& row)
+  HostKernel(std::shared_ptr<Device> device, const KernelEntry& row)
       : Kernel(std::move(device)), row_(row) {}
-  const KernelRow& row() const { return row_; }
+  const KernelEntry& row() const { return row_; }
   Status info(KernelInfo* out) override;
   Status param(int32_t index, size_t* offset, size_t* size) override;
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override;
 
  private:
-  const KernelRow& row_;
+  const KernelEntry& row_;
 };
 
 class HostEvent final : public Event {
@@ -74,7 +74,7 @@ class HostStream final : public Stream {
   Status enqueue(Operation operation, const void* arguments = nullptr, size_t bytes = 0);
   Status check_not_captured();
   /// Ends the capture that began on this stream, if any. For the destructor.
-  void leave_capture();
+  void end_own_capture();
   std::mutex& captures() const;
   // The caller of the following holds captures().
   bool capturing();

@@ -57,18 +57,18 @@ class KnownMemory {
   void update_reach(size_t from);
   void remember(const Piece& piece);
   Piece furthest_at(uint64_t address) const;
-  const Piece* forgotten_at(uint64_t address) const;
+  const Piece* removed_at(uint64_t address) const;
   bool nearest_to(uint64_t address, Piece* out) const;
-  Status refuse_end(const char* operand, uint64_t address, uint64_t bytes,
-                    const Piece& piece) const;
-  Status refuse_place(const char* operand, uint64_t address, uint64_t bytes) const;
+  Status past_memory_end(const char* operand, uint64_t address, uint64_t bytes,
+                         const Piece& piece) const;
+  Status unknown_memory(const char* operand, uint64_t address, uint64_t bytes) const;
 
   mutable std::mutex mutex_;  // guards everything below
   Blocks blocks_;
   std::vector<Range> ranges_;  // sorted by begin, which is unique
-  // A ring buffer of the blocks and ranges removed last. forgotten_number_ counts all removals.
-  std::array<Piece, 256> forgotten_;
-  uint64_t forgotten_number_ = 0;
+  // A ring buffer of the blocks and ranges removed last. removed_count_ counts all removals.
+  std::array<Piece, 256> removed_;
+  uint64_t removed_count_ = 0;
 };
 
 }  // namespace tw::host

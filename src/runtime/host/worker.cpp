@@ -137,7 +137,7 @@ void Worker::execute(const Slot& slot) {
 }
 
 void Worker::launch(const Slot& slot) {
-  const KernelRow& row = *slot.operation.row;
+  const KernelEntry& row = *slot.operation.row;
   engine_.reset();
   try {
     row.host(engine_, slot.arguments);

@@ -2,7 +2,7 @@
 #pragma once
 // The arithmetic of reductions, 16 bytes at a time.
 
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 
 namespace tw::model {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 
 namespace tw::model {
 

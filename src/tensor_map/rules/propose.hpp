@@ -17,6 +17,6 @@ bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violatio
 
 /// Bytes of the requested box, ignoring element strides. A double, because a broken description may
 /// exceed 64 bits.
-double asked_bytes(const TensorMapDesc& desc);
+double requested_bytes(const TensorMapDesc& desc);
 
 }  // namespace tw

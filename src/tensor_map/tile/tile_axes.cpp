@@ -123,7 +123,7 @@ Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int6
 }
 
 // Gives each axis without leaves, along which the tile has one position, a leaf of extent 1.
-void add_points(TileShape* shape) {
+void add_unit_leaves(TileShape* shape) {
   for (int32_t a = 0; a < shape->axes; ++a)
     if (shape->leaves_of(a) == 0) shape->add_leaf(a, 1, 1);
 }
@@ -165,7 +165,7 @@ Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
     // Rows narrower than the swizzle are one swizzle width apart.
     if (i == 0) next = std::max<int64_t>(next, swizzle_span(request.swizzle) / bytes);
   }
-  add_points(shape);
+  add_unit_leaves(shape);
   return {};
 }
 

@@ -29,7 +29,7 @@ class Builder {
   bool add_dim(const TileLeaf& leaf, bool last, int64_t box);
   bool add_loop(int64_t count, int32_t dim, int64_t step);
   bool place(const TileLeaf& leaf);
-  bool share_among_blocks();
+  bool split_for_multicast();
   bool add_parts();
   bool add_mode(int32_t mode, LayoutBuilder* builder);
   int32_t dim_of(int32_t axis, int64_t step) const;
@@ -96,7 +96,7 @@ bool Builder::place(const TileLeaf& leaf) {
 
 // With multicast the blocks of a cluster load equally many boxes each. If the number of boxes does
 // not divide, split the box along its slowest dimension, which keeps the order in shared memory.
-bool Builder::share_among_blocks() {
+bool Builder::split_for_multicast() {
   const int32_t blocks = request_.multicast;
   if (out_.boxes % blocks == 0) return true;
   int64_t missing = blocks;
@@ -207,7 +207,7 @@ bool Builder::run() {
   desc.global_address = request_.address;
   for (int32_t i = 0; i < shape_.leaves; ++i)
     if (!place(shape_.leaf[i])) return false;
-  return share_among_blocks() && add_parts();
+  return split_for_multicast() && add_parts();
 }
 
 }  // namespace

@@ -265,14 +265,14 @@ Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
 
 }  // namespace
 
-Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
+Status untiled_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
   if (index != 0) return no_box(index, 1);
   Wide at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
   return narrow(desc, at, coord);
 }
 
-bool plain_dim(const TileMap& map, int32_t dimension) {
+bool is_whole_mode(const TileMap& map, int32_t dimension) {
   int32_t parts = 0;
   int32_t mode = -1;
   for (int32_t i = 0; i < map.parts; ++i)

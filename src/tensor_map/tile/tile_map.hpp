@@ -79,12 +79,12 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
                 uint32_t* shared_offset);
 
 /// The same for a map without a TileMap, whose only box begins at `start` (outermost first).
-Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord);
+Status untiled_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord);
 
-/// Changes the extent of a dimension for which plain_dim() is true.
+/// Changes the extent of a dimension for which is_whole_mode() is true.
 void resize_dim(TileMap* map, int32_t dimension, uint64_t extent);
 
 /// Whether the dimension is exactly one mode of the tensor, neither merged nor folded.
-bool plain_dim(const TileMap& map, int32_t dimension);
+bool is_whole_mode(const TileMap& map, int32_t dimension);
 
 }  // namespace tw

@@ -159,7 +159,7 @@ void GpuBench::flush() {
   launch_over(*stream_, *read_, flush_buffer_, kFlushBytes);
 }
 
-void GpuBench::forget_priorities() {
+void GpuBench::reset_cache_priorities() {
   require(driver_.cuCtxResetPersistingL2Cache_() == CUDA_SUCCESS, "cuCtxResetPersistingL2Cache");
 }
 
@@ -270,8 +270,8 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
   return {us / launches, joules > 0 ? (sensors_->joules() - joules) / launches : 0};
 }
 
-std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& variants, double seconds,
-                                        double guess_us) {
+std::vector<Alone> GpuBench::race_back_to_back(const std::vector<Variant>& variants, double seconds,
+                                               double guess_us) {
   std::vector<Alone> sums(variants.size());
   const auto add = [&](size_t v) {
     const Alone one = run_alone(variants[v], seconds, guess_us);

@@ -77,8 +77,8 @@ class GpuBench {
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
   /// Runs each variant by itself, back to back, for `seconds` twice, in the order ABBA, because at
   /// the power limit the clock depends on what ran before. `guess_us` estimates a launch's time.
-  std::vector<Alone> race_alone(const std::vector<Variant>& variants, double seconds,
-                                double guess_us);
+  std::vector<Alone> race_back_to_back(const std::vector<Variant>& variants, double seconds,
+                                       double guess_us);
   /// Enqueues a kernel that reads the range once, 64 bytes per thread. Ignores the part of `bytes`
   /// beyond a multiple of 32 KB.
   void read(uint64_t address, uint64_t bytes);
@@ -86,7 +86,7 @@ class GpuBench {
   void spin(uint64_t nanoseconds);
   void flush();
   /// Resets evict-last lines to normal, since flush() does not evict them. Waits for running work.
-  void forget_priorities();
+  void reset_cache_priorities();
 
  private:
   Alone run_alone(const Variant& variant, double seconds, double guess_us);

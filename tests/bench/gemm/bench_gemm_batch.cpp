@@ -153,7 +153,7 @@ class Bench {
     std::vector<GemmCandidate> candidates;
     std::vector<Variant> variants;
     for (const GemmRange& range : ranges) {
-      if (!range.candidate.choice.through_maps()) continue;
+      if (!range.candidate.choice.uses_maps()) continue;
       candidates.push_back(range.candidate);
       plans.emplace_back();
       require(

@@ -43,17 +43,17 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   *known = parse_gemm_choice("kernel", kernel.c_str(), &out->choice).ok();
   GemmProblem problem;
   if (!*known || !gemm_problem(d, &problem).ok()) return true;
-  problem = gemm_served(problem);
-  problem.set_rows(gemm_rung(problem.rows()));
-  out->seen = gemm_seen_by(out->choice, problem);
+  problem = gemm_with_staging(problem);
+  problem.set_rows(gemm_bucket_end(problem.rows()));
+  out->seen = gemm_kernel_view(out->choice, problem);
   return true;
 }
 
 GemmChip chip_of_records() {
   GemmChip chip{.sms = 132,
                 .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
-                .plain_blocks = 132 * kGemmPlainBlocks,
-                .plain_split_blocks = 132 * kGemmPlainSplitBlocks};
+                .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,
+                .no_maps_split_blocks = 132 * kGemmNoMapsSplitBlocksPerSm};
   DeviceInfo info;
   info.name = "NVIDIA H200";
   info.sm_count = 132;

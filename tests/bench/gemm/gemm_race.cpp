@@ -219,13 +219,13 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
-  const auto ranked = GemmRanking(*bench_.device(), gemm_served(problem)).at(problem.rows());
+  const auto ranked = GemmRanking(*bench_.device(), gemm_with_staging(problem)).at(problem.rows());
   const bool alone = is_alone(shape);
   const double us = alone ? 2e6 * options_.alone_seconds
                           : std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
   const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
   std::vector<std::unique_ptr<Plan>> plans;
-  std::set<const KernelRow*> seen;
+  std::set<const KernelEntry*> seen;
   for (const GemmCandidate& candidate : ranked) {
     if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
     if (plans.size() == most) break;
@@ -270,7 +270,7 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   if (is_alone(shape) && variants.size() > 1) {
     bench_.flush_before_each(false);
     const std::vector<Alone> alone =
-        bench_.race_alone(variants, options_.alone_seconds, guess_us(shape));
+        bench_.race_back_to_back(variants, options_.alone_seconds, guess_us(shape));
     bench_.flush_before_each(true);
     result.ours.us = alone[0].us;
     result.ours.joules = alone[0].joules;

@@ -97,7 +97,7 @@ class CacheBench {
 
   float again(const Plan& small, const Pair& of_small, const Plan* large, const Pair& of_large) {
     const Driver& driver = bench_.driver();
-    bench_.forget_priorities();
+    bench_.reset_cache_priorities();
     bench_.flush();
     copy(small, of_small);
     if (large) copy(*large, of_large);

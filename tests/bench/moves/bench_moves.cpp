@@ -234,7 +234,7 @@ double time_after(GpuBench& bench, int repeats, const std::function<void()>& fir
     require(driver.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
   std::vector<float> times;
   for (int round = 0; round < repeats + 1; ++round) {
-    bench.forget_priorities();
+    bench.reset_cache_priorities();
     bench.flush();
     first();
     bench.spin(kArrival);
@@ -309,7 +309,7 @@ void run_prefetch(GpuBench& bench, const Options& options, const PrefetchCase& c
       warm <= 0.7 * cold ? "within" : "MISSES", empty / cold,
       empty <= 0.7 * cold ? "must NOT be within" : "misses it as it must", alone, both);
   std::fflush(stdout);
-  bench.forget_priorities();
+  bench.reset_cache_priorities();
   bench.release_all();
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kSecondList = 1 << 16;  // offset of the second list from the first
 
-bool moves(const KernelRow& row) {
+bool moves(const KernelEntry& row) {
   return row.variant != kCopiesSkipped && row.variant != kRaggedFaults;
 }
 
@@ -300,7 +300,7 @@ TEST_CASE("quantize: a thousand runs with every kernel") {
         }
   // A plan reports one kernel, but its runs include the preceding kQuantizeAmax kernel.
   taken.check_all(*lab.device, Family::quantize,
-                  [](const KernelRow& row) { return (row.variant & 0xff) != kQuantizeAmax; });
+                  [](const KernelEntry& row) { return (row.variant & 0xff) != kQuantizeAmax; });
   MESSAGE(lab.cases << " cases");
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("route: a thousand runs with every kernel") {
       desc.flags = kRouteDescRenormalize;
       repeat_route(lab, &taken, desc);
     }
-  taken.check_all(*lab.device, Family::route, [](const KernelRow& row) {
+  taken.check_all(*lab.device, Family::route, [](const KernelEntry& row) {
     return row.variant != kRouteScan && row.variant != kRoutePlace;
   });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
@@ -346,7 +346,7 @@ TEST_CASE("elementwise: a thousand runs with every kernel") {
                      kElementwiseVectors, Activation::silu);
   repeat_elementwise(lab, &taken, DType::F32, DType::F32, DType::F32, kCombineNone,
                      kElementwiseStrided);
-  taken.check_all(*lab.device, Family::elementwise, [](const KernelRow&) { return true; });
+  taken.check_all(*lab.device, Family::elementwise, [](const KernelEntry&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
@@ -387,7 +387,7 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
           return copy(to);
         });
       }
-  taken.check_all(*lab.device, Family::prefetch, [](const KernelRow&) { return true; });
+  taken.check_all(*lab.device, Family::prefetch, [](const KernelEntry&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 

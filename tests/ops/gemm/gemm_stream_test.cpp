@@ -22,7 +22,8 @@ GemmDesc shared_desc() {
 std::unique_ptr<GemmPlan> chosen(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc) {
   GemmChoice choice;
   REQUIRE(parse_gemm_choice("candidate", kStream, &choice).ok());
-  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
+  GemmTuningEntry entry{
+      gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
   entry.candidate.nanoseconds = 1000;
   GemmTuning tuning;
   tuning.add(entry);
@@ -136,7 +137,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     of.workspace_bytes = bytes;
     if (bytes == 0) of.workspace = 0;
     GemmTuning tuning;
-    GemmTuned out;
+    GemmTuningEntry out;
     const Status status =
         tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning, &out);
     INFO(last_error().message);

@@ -16,7 +16,7 @@ namespace tw::ptx_machine {
 Status open_machine_device(std::shared_ptr<Device>* out);
 DeviceInfo machine_info();
 /// Clusters that the device claims to run at once.
-int32_t clusters_at_once(const LaunchConfig& config);
+int32_t max_active_clusters(const LaunchConfig& config);
 
 /// Sets the options of later launches.
 void set_options(Device& device, const Options& options);

@@ -186,13 +186,13 @@ struct GemmProblem {
   int64_t map_batch(int64_t stride) const {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
   }
-  /// Whether the problem takes epilogue kernels (kGemmFull), which have every option.
-  bool wants_full() const {
+  /// Whether the problem takes epilogue kernels (kGemmEpilogue), which have every option.
+  bool wants_epilogue_kernel() const {
     return desc.is_narrow() || desc.epilogue.any() || wants_batch() || reads_c;
   }
-  /// Whether batched kernels (kGemmAlone) can serve runs that do not read C: no epilogue, constant
-  /// strides, sizes that the host knows, and a D that suits maps. They are left out of programmatic
-  /// plans because they load nothing before the predecessor grid ends.
+  /// Whether batched kernels (kGemmBatched) can serve runs that do not read C: no epilogue,
+  /// constant strides, sizes that the host knows, and a D that suits maps. They are left out of
+  /// programmatic plans because they load nothing before the predecessor grid ends.
   bool is_alone() const {
     return !desc.epilogue.any() && !reads_c &&
            !desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars | kGemmProgrammatic) &&

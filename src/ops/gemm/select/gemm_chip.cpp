@@ -41,9 +41,9 @@ GemmRates estimated(const DeviceInfo& info) {
 
 // Any TMA kernel serves for the question: each uses so much shared memory that a block has an SM
 // to itself.
-const KernelRow* row_to_ask_with(const Device& device) {
-  return find_row(device, Family::gemm, [](const KernelRow& row) {
-    return row.feature != feature::host && (row.variant & (kGemmPlain | kGemmPrologue)) == 0;
+const KernelEntry* row_to_ask_with(const Device& device) {
+  return find_row(device, Family::gemm, [](const KernelEntry& row) {
+    return row.feature != feature::host && (row.variant & (kGemmNoMaps | kGemmPrologue)) == 0;
   });
 }
 
@@ -64,9 +64,9 @@ GemmRates gemm_rates(const DeviceInfo& info) {
   return rates;
 }
 
-Status ask_for_clusters(Device& device) {
-  if (device.clusters_at_once(kMaxCluster) != 0) return {};
-  const KernelRow* row = row_to_ask_with(device);
+Status query_cluster_occupancy(Device& device) {
+  if (device.max_active_clusters(kMaxCluster) != 0) return {};
+  const KernelEntry* row = row_to_ask_with(device);
   if (!row) return {};
   PreparedKernel kernel;
   const u32 shared =
@@ -80,23 +80,24 @@ Status ask_for_clusters(Device& device) {
     config.dynamic_smem_bytes = shared;
     int32_t blocks = 0, clusters = 0;
     TW_TRY(kernel.kernel->occupancy(config, &blocks, &clusters));
-    device.set_clusters_at_once(size, clusters > 0 ? clusters : kNoClusters);
+    device.set_max_active_clusters(size, clusters > 0 ? clusters : kNoClusters);
   }
   return {};
 }
 
-uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits) {
-  const uint32_t most = usable_sms(device, 0) * (splits ? kGemmPlainSplitBlocks : kGemmPlainBlocks);
+uint32_t gemm_no_maps_blocks(const Device& device, uint32_t max_sms, bool splits) {
+  const uint32_t most =
+      usable_sms(device, 0) * (splits ? kGemmNoMapsSplitBlocksPerSm : kGemmNoMapsBlocksPerSm);
   return max_sms == 0 ? most : std::min(most, max_sms);
 }
 
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
   GemmChip chip{.sms = usable_sms(device, max_sms), .rates = gemm_rates(device.info())};
-  chip.plain_blocks = gemm_plain_room(device, max_sms, false);
-  chip.plain_split_blocks = gemm_plain_room(device, max_sms, true);
+  chip.no_maps_blocks = gemm_no_maps_blocks(device, max_sms, false);
+  chip.no_maps_split_blocks = gemm_no_maps_blocks(device, max_sms, true);
   chip.clusters[1] = chip.sms;
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
-    const int32_t known = device.clusters_at_once(size);
+    const int32_t known = device.max_active_clusters(size);
     const uint32_t most = chip.sms / size;
     chip.clusters[size] = known == 0             ? most
                           : known == kNoClusters ? 0

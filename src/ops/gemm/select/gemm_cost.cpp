@@ -76,7 +76,7 @@ class Cost {
   const GemmProblem& seen_;
   const GemmChip& chip_;
   const GemmModel& model_;
-  const KernelRow& row_;
+  const KernelEntry& row_;
   const GemmDesc& d_;
   double m_, n_, k_, batch_;
   double tm_, tn_, cm_, cn_;  // tile of a block; blocks of a cluster that share loads
@@ -152,7 +152,7 @@ void Cost::count_shares() {
 // For 64 rows and 32 bytes of k wgmma takes N / 2 clocks, or longer if it waits for shared memory,
 // which delivers A and B at 128 bytes per clock: 16 + N / 4 clocks.
 double Cost::step_ns() const {
-  if (!choice_.through_maps()) return plain_step_ns();
+  if (!choice_.uses_maps()) return plain_step_ns();
   const double products = tm_ / 64 * (row_.tile[2] * seen_.in_bytes / 32.0);
   const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
   const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
@@ -230,14 +230,14 @@ double Cost::memory_ns() const {
 }
 
 double Cost::launch_ns() const {
-  const bool split = choice_.has(kGemmSplit), plain = !choice_.through_maps();
+  const bool split = choice_.has(kGemmSplit), plain = !choice_.uses_maps();
   const double hidden = d_.has(kGemmProgrammatic) ? model_.programmatic_ns : 0;
   if (plain && choice_.has(kGemmShort)) return model_.plain_short_ns - hidden;
   if (plain && split)
     return model_.plain_split_ns + (choice_.split > 1 ? model_.plain_cluster_ns : 0) - hidden;
   return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
-         (choice_.has(kGemmStreamK) && choice_.has(kGemmFull) ? model_.stream_option_ns : 0) +
+         (choice_.has(kGemmStreamK) && choice_.has(kGemmEpilogue) ? model_.stream_option_ns : 0) +
          (shares_loads() ? model_.cluster_ns : 0) - hidden;
 }
 
@@ -251,15 +251,15 @@ double Cost::epilogue_ns(double fixed, double element) const {
 
 double Cost::element_clocks() const {
   const GemmEpilogue& e = d_.epilogue;
-  const double store = choice_.has(kGemmTransposed) ? model_.swap_element
+  const double store = choice_.has(kGemmSwapAB)     ? model_.swap_element
                        : choice_.has(kGemmPingpong) ? model_.ping_element
                                                     : model_.element_clocks;
   double clocks = store * seen_.out_bytes / 2;
   const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
   if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;
   if (seen_.reads_c) clocks += work;
-  if (choice_.has(kGemmFull) && !choice_.has(kGemmAlone))
-    clocks += choice_.has(kGemmSplit | kGemmTransposed) && !choice_.has(kGemmStreamK)
+  if (choice_.has(kGemmEpilogue) && !choice_.has(kGemmBatched))
+    clocks += choice_.has(kGemmSplit | kGemmSwapAB) && !choice_.has(kGemmStreamK)
                   ? model_.split_option_clocks
                   : model_.option_clocks;
   return clocks;
@@ -277,7 +277,7 @@ double Cost::reduce_ns() const {
   if (choice_.has(kGemmStreamK)) {
     return parts_ == 1 ? 0 : model_.stream_ns + sums * parts_ / model_.stream_bytes;
   }
-  if (choice_.has(kGemmPlain) && choice_.has(kGemmSplit))
+  if (choice_.has(kGemmNoMaps) && choice_.has(kGemmSplit))
     return model_.plain_split_tile_ns +
            model_.plain_split_column_ns * std::min(n_, tn_) / choice_.split;
   if (choice_.split == 1) return 0;
@@ -293,7 +293,7 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
   return {.tensor = steps * step_ns_ + between,
-          .load = choice_.through_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
+          .load = choice_.uses_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
           .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
 }
 
@@ -305,7 +305,7 @@ double Cost::between_ns(double end) const {
   const double bytes = seen_.out_bytes / 2.0;  // relative to 16-bit elements
   if (choice_.has(kGemmStreamK))
     return epilogue_ns(model_.epilogue_clocks, element_clocks() + model_.stream_store * bytes);
-  if (choice_.has(kGemmFull)) return end;
+  if (choice_.has(kGemmEpilogue)) return end;
   return epilogue_ns(model_.between_clocks, model_.between_element * bytes);
 }
 
@@ -319,7 +319,7 @@ double Cost::power_ns() const {
 
 GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
-  const bool waits = choice_.through_maps() && row_.feature != feature::host;
+  const bool waits = choice_.uses_maps() && row_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
   // With split-K a wave ends with its clusters; again_ns is counted below.
@@ -347,7 +347,7 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const Ge
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
          ceil_div(problem.desc.n, gemm_tile_columns(choice, problem.desc.n) * row.cluster[1]) *
          problem.desc.batch;

@@ -13,7 +13,7 @@
 
 namespace tw {
 
-int64_t gemm_rung(int64_t m) {
+int64_t gemm_bucket_end(int64_t m) {
   if (m <= 512) return round_up(m, 8);
   if (m <= 8192) return round_up(m, 64);
   if (m <= 65536) return round_up(m, 256);
@@ -22,27 +22,27 @@ int64_t gemm_rung(int64_t m) {
   return round_up(m, step);
 }
 
-bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
+bool gemm_types_fit(const KernelEntry& row, const GemmDesc& desc) {
   if (((row.variant & kGemmScaled) != 0) != desc.is_narrow()) return false;
   if (row.feature == feature::host) return true;
   const auto takes = [](DType own, DType wanted) { return own == DType{} || own == wanted; };
   if (!takes(row.dtypes[1], desc.d_dtype)) return false;
   // Kernels without maps convert each 8-bit float on its own, so they take any mix of formats.
-  if (is_f8(desc.a_dtype) && (row.variant & kGemmPlain) != 0) return is_f8(row.dtypes[0]);
+  if (is_f8(desc.a_dtype) && (row.variant & kGemmNoMaps) != 0) return is_f8(row.dtypes[0]);
   const DType b = row.dtypes[2] == DType{} ? row.dtypes[0] : row.dtypes[2];
   return row.dtypes[0] == desc.a_dtype && b == desc.b_type();
 }
 
-bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc) {
-  if (choice.has(kGemmStreamK) && !choice.has(kGemmFull)) return false;
-  return !choice.has(kGemmAlone) && gemm_adds_up_nothing(choice, desc);
+bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
+  if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue)) return false;
+  return !choice.has(kGemmBatched) && gemm_needs_no_workspace(choice, desc);
 }
 
 namespace {
 
-bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
+bool orders_fit(const KernelEntry& row, const GemmDesc& desc) {
   constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
-  if (row.feature == feature::host || (row.variant & (kGemmPlain | kAlongK)) == kGemmPlain)
+  if (row.feature == feature::host || (row.variant & (kGemmNoMaps | kAlongK)) == kGemmNoMaps)
     return true;
   const uint32_t orders = (desc.a_order == Order::column ? kGemmColumnA : 0u) |
                           (desc.b_order == Order::column ? kGemmColumnB : 0u);
@@ -52,17 +52,16 @@ bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
 // Gate::halves: a tile loads half of its columns from each half of the operand. If those lie across
 // k, boxes are 64 wide and must begin at multiples of 16 bytes.
 bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
-  if (choice.has(kGemmAlone)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
-  if (!seen.wants_full()) return true;
-  if (!choice.has(kGemmFull)) return false;
+  if (choice.has(kGemmBatched)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
+  if (!seen.wants_epilogue_kernel()) return true;
+  if (!choice.has(kGemmEpilogue)) return false;
   // A scale of D covers more columns than such a tile holds.
-  if (choice.has(kGemmScaled) && choice.through_maps() && seen.desc.d_quantize.any()) return false;
-  if (!seen.gated() || !choice.through_maps()) return true;
+  if (choice.has(kGemmScaled) && choice.uses_maps() && seen.desc.d_quantize.any()) return false;
+  if (!seen.gated() || !choice.uses_maps()) return true;
   if (!seen.gate_along()) return false;
   // Such a kernel could not stage D: half a tile's width is no multiple of a 128-byte line. A
   // split-K kernel with a factor of 1 is faster.
-  if (!choice.has(kGemmSplit | kGemmTransposed) &&
-      choice.row->tile[1] / 2 * seen.out_bytes % 128 != 0)
+  if (!choice.has(kGemmSplit | kGemmSwapAB) && choice.row->tile[1] / 2 * seen.out_bytes % 128 != 0)
     return false;
   if (seen.desc.epilogue.gate != Gate::halves) return true;
   const bool by_m = seen.swapped;  // the gate halves the kernel's m
@@ -88,35 +87,37 @@ bool stores_whole_pieces(const GemmProblem& seen) {
 }  // namespace
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
   if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
-  if (choice.has(kGemmFast) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
+  if (choice.has(kGemmNoPromotion) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
     return GemmMisfit::sums;
   // Scales that vary along k are applied to the accumulators of each 128 of k outside the tensor
   // cores, which the fast kernels do not do.
-  if (choice.has(kGemmFast) && seen.desc.a_scaling.kind >= ScaleKind::k128) return GemmMisfit::sums;
-  if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
+  if (choice.has(kGemmNoPromotion) && seen.desc.a_scaling.kind >= ScaleKind::k128)
+    return GemmMisfit::sums;
+  if (choice.has(kGemmF16Accumulators) && seen.desc.accumulator != DType::F16)
+    return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
   // With TW_GEMM_BATCH_POINTERS the host sees no addresses, so a map needs promised alignments.
-  if (choice.through_maps() && seen.desc.has(kGemmPointers) &&
+  if (choice.uses_maps() && seen.desc.has(kGemmPointers) &&
       (seen.desc.a_alignment < kMapAlignment || seen.desc.b_alignment < kMapAlignment))
     return GemmMisfit::promises;
-  if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
-  if (!choice.through_maps() && choice.has(kGemmSplit) &&
-      gemm_least_pitch(seen.desc) < kGemmPlainSplitPitch)
+  if (choice.uses_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
+  if (!choice.uses_maps() && choice.has(kGemmSplit) &&
+      gemm_pitch_without_copy(seen.desc) < kGemmNoMapsSplitMinPitch)
     return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms) ||
-      device.clusters_at_once(choice.least_sms()) == kNoClusters)
+      device.max_active_clusters(choice.min_sms()) == kNoClusters)
     return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
-  if (choice.has(kGemmStreamK) && seen.desc.k > kGemmMostStreamK) return GemmMisfit::depth;
+  if (choice.has(kGemmStreamK) && seen.desc.k > kGemmMaxStreamK) return GemmMisfit::depth;
   if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
-  if (choice.has(kGemmAlone) && !seen.d_suits_map()) return GemmMisfit::stores;
-  if (choice.has(kGemmStreamK) && !choice.has(kGemmFull) && !stores_whole_pieces(seen))
+  if (choice.has(kGemmBatched) && !seen.d_suits_map()) return GemmMisfit::stores;
+  if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue) && !stores_whole_pieces(seen))
     return GemmMisfit::stores;
   if (choice.has(kGemmStreamK) && (choice.split & (choice.split - 1)) != 0)
     return GemmMisfit::parts;
@@ -130,21 +131,21 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
   return {choice, terms.total, units / std::max(1u, chip.at_once(choice)), terms};
 }
 
-GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
-  return choice.has(kGemmTransposed) ? turned(problem) : problem;
+GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& problem) {
+  return choice.has(kGemmSwapAB) ? turned(problem) : problem;
 }
 
 GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
     : problem_(problem), chip_(GemmChip::of(device, problem.desc.max_sms)) {
   const GemmProblem other = turned(problem);
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     GemmChoice choice{&row, 1};
     // Without epilogue or batch, consider only basic kernels; otherwise only epilogue kernels.
-    if (choice.has(kGemmFull) != problem.wants_full()) continue;
-    if (choice.has(kGemmAlone) && !problem.is_alone()) continue;
+    if (choice.has(kGemmEpilogue) != problem.wants_epilogue_kernel()) continue;
+    if (choice.has(kGemmBatched) && !problem.is_alone()) continue;
     const bool splits = choice.shares_k();
-    choice.split = choice.least_split();
-    const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
+    choice.split = choice.min_split();
+    const GemmProblem& seen = choice.has(kGemmSwapAB) ? other : problem;
     while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
            gemm_misfit(device, seen, choice) == GemmMisfit::none) {
       choices_.push_back(choice);
@@ -152,7 +153,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     }
   }
   // Where TMA kernels need no staging copies, split-K and short-k kernels without maps cannot win.
-  const auto maps = [](const GemmChoice& c) { return c.through_maps(); };
+  const auto maps = [](const GemmChoice& c) { return c.uses_maps(); };
   if (problem.copies == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
     choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
                                   [&](const GemmChoice& c) {
@@ -160,30 +161,29 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
                                   }),
                    choices_.end());
   // If the caller asks for f16 accumulators, use f32 only if no kernel has f16 ones.
-  const auto half = [](const GemmChoice& c) { return c.has(kGemmHalfSum); };
+  const auto half = [](const GemmChoice& c) { return c.has(kGemmF16Accumulators); };
   if (std::any_of(choices_.begin(), choices_.end(), half))
-    choices_.erase(
-        std::remove_if(choices_.begin(), choices_.end(),
-                       [&](const GemmChoice& c) { return c.through_maps() && !half(c); }),
-        choices_.end());
-  leave_long_sums();
-  if (problem.desc.has(kGemmInvariant)) leave_other_orders();
+    choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
+                                  [&](const GemmChoice& c) { return c.uses_maps() && !half(c); }),
+                   choices_.end());
+  drop_long_chains();
+  if (problem.desc.has(kGemmInvariant)) keep_batch_invariant();
   if (tuning) add_tuned(*tuning, gemm_tuning_key(device, problem));
 }
 
 // Accuracy: the drift of one accumulation chain grows with its length (gemm_chains_of). It does not
 // show in a bf16 D. For other types, drops kernels without chains whose split-K factor is below the
 // wanted number of chains, or below the largest factor available if that is smaller.
-void GemmRanking::leave_long_sums() {
+void GemmRanking::drop_long_chains() {
   const GemmDesc& d = problem_.desc;
   if (d.d_dtype == DType::BF16) return;
   const auto wanted = static_cast<uint32_t>(gemm_chains_of(d));
   uint32_t most = 1;
   for (const GemmChoice& c : choices_)
-    if (c.through_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);
+    if (c.uses_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {
     // Stream-K kernels bound the length of their chains at run time.
-    return c.through_maps() && !c.makes_chains() && !c.has(kGemmStreamK) &&
+    return c.uses_maps() && !c.makes_chains() && !c.has(kGemmStreamK) &&
            c.split < std::min(wanted, most);
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_few), choices_.end());
@@ -194,18 +194,18 @@ void GemmRanking::leave_long_sums() {
 // uses maps. A split-K kernel with a factor of 1 adds in the order of one without split-K, but its
 // epilogue rounds gelu_tanh differently (FullChunks::kFactor). The choice among these classes
 // follows from n, k, types, pitches and promises only.
-void GemmRanking::leave_other_orders() {
+void GemmRanking::keep_batch_invariant() {
   const GemmDesc& d = problem_.desc;
   const bool suits =
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto usual = [&](const GemmChoice& c) {
-    return suits && c.through_maps() && !c.has(kGemmTransposed) &&
+    return suits && c.uses_maps() && !c.has(kGemmSwapAB) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
   // If no such kernel has these types and orders, use stream-K kernels that share nothing.
   const bool streams = std::none_of(choices_.begin(), choices_.end(), usual);
   const auto possible = [&](const GemmChoice& c) {
-    return streams ? suits && c.has(kGemmStreamK) && gemm_does_all(c, d) : usual(c);
+    return streams ? suits && c.has(kGemmStreamK) && gemm_serves_every_run(c, d) : usual(c);
   };
   // Smallest split-K factor among TMA kernels; on ties prefer a kernel without split-K. 0: there
   // are no TMA kernels.
@@ -214,7 +214,7 @@ void GemmRanking::leave_other_orders() {
   for (const GemmChoice& c : choices_)
     if (possible(c) && (least == 0 || parts(c) < least)) least = parts(c);
   const auto other = [&](const GemmChoice& c) {
-    return least == 0 ? c.through_maps() || c.has(kGemmSplit | kGemmShort)
+    return least == 0 ? c.uses_maps() || c.has(kGemmSplit | kGemmShort)
                       : !possible(c) || parts(c) != least;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
@@ -231,9 +231,10 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
   for (const bool own : {false, true}) {
     if (own && !programmatic) break;
     key.programmatic = own;
-    for (const GemmTuned& entry : tuning.find(key))
+    for (const GemmTuningEntry& entry : tuning.find(key))
       if (has(entry.candidate.choice))
-        tuned_.push_back({gemm_rung(entry.m), entry.candidate.choice, entry.candidate.nanoseconds});
+        tuned_.push_back(
+            {gemm_bucket_end(entry.m), entry.candidate.choice, entry.candidate.nanoseconds});
   }
 }
 
@@ -241,13 +242,13 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
 bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   if (tuned_.empty()) return false;
   GemmProblem at = problem_;
-  at.set_rows(gemm_rung(m));
+  at.set_rows(gemm_bucket_end(m));
   int64_t found = 0;  // upper end of the bucket of *out
   for (const Measured& one : tuned_) {
     if (!gemm_tuning_serves(one.rung, m) || (found != 0 && one.rung > found)) continue;
     if (!has_room(one.choice, m)) continue;
     found = one.rung;
-    *out = gemm_candidate(one.choice, gemm_seen_by(one.choice, at), chip_);
+    *out = gemm_candidate(one.choice, gemm_kernel_view(one.choice, at), chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
@@ -261,11 +262,11 @@ template <class Take>
 void GemmRanking::each(int64_t m, Take take) const {
   GemmProblem exact = problem_, step = problem_;
   exact.set_rows(m);
-  step.set_rows(gemm_rung(m));
+  step.set_rows(gemm_bucket_end(m));
   const GemmProblem exact_turned = turned(exact), step_turned = turned(step);
   for (const GemmChoice& choice : choices_) {
-    const bool turns = choice.has(kGemmTransposed);
-    if (!gemm_has_room(choice, turns ? exact_turned : exact)) continue;
+    const bool turns = choice.has(kGemmSwapAB);
+    if (!gemm_fits_launch(choice, turns ? exact_turned : exact)) continue;
     const GemmProblem& seen = turns ? step_turned : step;
     take(choice, seen, gemm_terms(choice, seen, chip_).total);
   }
@@ -300,8 +301,8 @@ GemmCandidate GemmRanking::best_of(int64_t m, Takes takes) const {
   });
   if (!choice.row) return {};
   GemmProblem at = problem_;
-  at.set_rows(gemm_rung(m));
-  return gemm_candidate(choice, gemm_seen_by(choice, at), chip_);
+  at.set_rows(gemm_bucket_end(m));
+  return gemm_candidate(choice, gemm_kernel_view(choice, at), chip_);
 }
 
 GemmCandidate GemmRanking::best(int64_t m) const {
@@ -310,12 +311,12 @@ GemmCandidate GemmRanking::best(int64_t m) const {
   return best_of(m, [](const GemmChoice&) { return true; });
 }
 
-GemmCandidate GemmRanking::best_plain(int64_t m) const {
-  return best_of(m, [](const GemmChoice& c) { return !c.through_maps(); });
+GemmCandidate GemmRanking::best_without_maps(int64_t m) const {
+  return best_of(m, [](const GemmChoice& c) { return !c.uses_maps(); });
 }
 
-GemmCandidate GemmRanking::best_whole(int64_t m) const {
-  return best_of(m, [&](const GemmChoice& c) { return gemm_does_all(c, problem_.desc); });
+GemmCandidate GemmRanking::best_for_every_run(int64_t m) const {
+  return best_of(m, [&](const GemmChoice& c) { return gemm_serves_every_run(c, problem_.desc); });
 }
 
 }  // namespace tw

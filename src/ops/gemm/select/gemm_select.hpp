@@ -6,7 +6,7 @@
 // "/<factor>" for split-K and stream-K kernels. A candidate is a choice that can serve a problem,
 // with its time by the cost model. GemmRanking holds all choices for a problem and ranks them for
 // any m. `seen` is always the problem as the kernel sees it: swap-AB kernels see it with the
-// operands swapped, see gemm_seen_by().
+// operands swapped, see gemm_kernel_view().
 
 #include <algorithm>
 #include <cstdint>
@@ -26,24 +26,26 @@ class GemmTuning;
 struct GemmTuningKey;
 
 /// Blocks per SM of kernels without tensor maps, and of those with split-K.
-inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
+inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
 /// split-K). For a stream-K kernel the factor bounds the parts into which a tile's k is cut.
 struct GemmChoice {
-  const KernelRow* row = nullptr;
+  const KernelEntry* row = nullptr;
   uint32_t split = 1;
 
   bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
-  bool through_maps() const { return !has(kGemmPlain); }
+  bool uses_maps() const { return !has(kGemmNoMaps); }
   bool shares_k() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
   /// a factor of 1.
-  uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
+  uint32_t min_split() const {
+    return has(kGemmSplit) && !has(kGemmEpilogue | kGemmNoMaps) ? 2 : 1;
+  }
   /// Whether each block multiplies a long k in several accumulation chains. A chain is a stretch of
   /// k that is summed in one set of accumulators; see gemm_chains for why its length is bounded.
   bool makes_chains() const {
-    return through_maps() && row->feature != feature::host && !shares_k() && !has(kGemmFull) &&
+    return uses_maps() && row->feature != feature::host && !shares_k() && !has(kGemmEpilogue) &&
            row->dtypes[1] == DType::F32;
   }
   /// How such a kernel joins its chains. It keeps the accumulators of a second chain in registers,
@@ -62,8 +64,8 @@ struct GemmChoice {
     return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * (has(kGemmSplit) ? split : 1);
   }
   /// Fewest SMs that can hold one cluster.
-  uint32_t least_sms() const {
-    const uint32_t blocks = through_maps() ? 1 : kGemmPlainSplitBlocks;
+  uint32_t min_sms() const {
+    const uint32_t blocks = uses_maps() ? 1 : kGemmNoMapsSplitBlocksPerSm;
     return (cluster() + blocks - 1) / blocks;
   }
   bool operator==(const GemmChoice& other) const {
@@ -73,11 +75,11 @@ struct GemmChoice {
 
 /// Smallest pitch of A, in elements, for split-K kernels without maps: they load aligned 16-byte
 /// pieces, which can reach outside A if lines are shorter.
-inline constexpr int64_t kGemmPlainSplitPitch = 7;
+inline constexpr int64_t kGemmNoMapsSplitMinPitch = 7;
 
-/// The pitch to compare with kGemmPlainSplitPitch. With staging copies lda may be the pitch of a
-/// copy, but these kernels read the caller's A, whose pitch is only known to be at least k.
-inline int64_t gemm_least_pitch(const GemmDesc& seen) {
+/// The pitch to compare with kGemmNoMapsSplitMinPitch. With staging copies lda may be the pitch of
+/// a copy, but these kernels read the caller's A, whose pitch is only known to be at least k.
+inline int64_t gemm_pitch_without_copy(const GemmDesc& seen) {
   return seen.realign ? std::min(seen.lda, seen.k) : seen.lda;
 }
 
@@ -85,25 +87,25 @@ inline int64_t gemm_least_pitch(const GemmDesc& seen) {
 struct GemmChip {
   uint32_t sms = 1;
   uint32_t clusters[kMaxCluster + 1] = {};  // concurrent clusters, by their size in blocks
-  uint32_t plain_blocks = 1;                // concurrent blocks of kernels without maps
-  uint32_t plain_split_blocks = 1;          // the same for those with split-K
+  uint32_t no_maps_blocks = 1;              // concurrent blocks of kernels without maps
+  uint32_t no_maps_split_blocks = 1;        // the same for those with split-K
   GemmRates rates;
 
   /// For the device's context and at most max_sms SMs (0: all). Sizes of clusters that
-  /// ask_for_clusters() has not asked about are assumed to fit.
+  /// query_cluster_occupancy() has not asked about are assumed to fit.
   static GemmChip of(const Device& device, uint32_t max_sms);
   /// Concurrent clusters of a choice; 0: it cannot run.
   uint32_t at_once(const GemmChoice& choice) const {
-    const uint32_t sms_have_room = clusters[choice.least_sms()];
-    if (choice.through_maps()) return sms_have_room;
-    if (!choice.has(kGemmSplit)) return plain_blocks;
-    return std::min(std::max(1u, plain_split_blocks / choice.cluster()), sms_have_room);
+    const uint32_t sms_have_room = clusters[choice.min_sms()];
+    if (choice.uses_maps()) return sms_have_room;
+    if (!choice.has(kGemmSplit)) return no_maps_blocks;
+    return std::min(std::max(1u, no_maps_split_blocks / choice.cluster()), sms_have_room);
   }
 };
 
 /// Asks the driver, once per device, how many clusters of each size run concurrently. Does nothing
 /// on a device that runs no kernel with clusters.
-Status ask_for_clusters(Device& device);
+Status query_cluster_occupancy(Device& device);
 
 /// The parts of the modeled time, in nanoseconds. Tensor cores, memory and L2 loads overlap, so
 /// `total` adds a softened maximum of these three to the other parts.
@@ -130,7 +132,7 @@ int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
 /// index of the unit that a block looks for after its last, one step further. With split-K the step
 /// is the number of units. In persistent kernels it is the number of concurrent clusters, doubled
 /// for ping-pong; 2^16 exceeds that on any chip.
-inline int64_t gemm_most_units(const GemmChoice& choice) {
+inline int64_t gemm_max_units(const GemmChoice& choice) {
   if (choice.has(kGemmSplit)) return INT32_MAX / std::max(2u, choice.cluster());
   return INT32_MAX - (1 << 16);
 }
@@ -139,10 +141,10 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
                              const GemmChip& chip);
 
 /// The problem as the kernel of a choice sees it: with operands swapped for swap-AB kernels.
-GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
+GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& problem);
 
 /// Whether a kernel is for the description's types. Host kernels take every type.
-bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc);
+bool gemm_types_fit(const KernelEntry& row, const GemmDesc& desc);
 
 /// Why a choice cannot serve a problem; check_gemm_choice() turns each into an error.
 enum class GemmMisfit {
@@ -161,24 +163,24 @@ enum class GemmMisfit {
 };
 
 /// Whether a choice serves every run of a description: with any C, and without a workspace.
-bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc);
+bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc);
 
 /// Why a choice cannot serve a problem, or none. The answer does not depend on m.
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
 
 /// Whether one launch can cover all work units. With split-K the grid has a cluster per unit, so
 /// that max_sms bounds the units too.
-bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen);
+bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& seen);
 
 /// Smallest extent of a tile, in rows or columns, of any kernel.
-inline constexpr int64_t kGemmLeastTile = 8;
+inline constexpr int64_t kGemmMinTile = 8;
 
 /// A cheap sufficient test: if true, GemmRanking::check_room() would succeed on a device that has
 /// all kernels.
-bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem);
+bool gemm_surely_fits_launch(const Device& device, const GemmProblem& problem);
 
 /// The error for a problem with more work units than one launch of the choice can have.
-Status no_gemm_tiles(const GemmChoice& choice, const GemmProblem& seen);
+Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& seen);
 
 /// Fails with the reason, naming `candidate`, if a choice cannot serve a problem.
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
@@ -186,11 +188,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
 
 /// The upper end of m's bucket. Choices are ranked once per bucket, at its upper end. Buckets are 8
 /// wide up to m = 512, 64 up to 8192, 256 up to 65536, then m / 32 to m / 16.
-int64_t gemm_rung(int64_t m);
+int64_t gemm_bucket_end(int64_t m);
 
 /// Concurrent blocks of a kernel without maps; `splits`: of one with split-K. With max_sms there is
 /// one per SM at most, because the hardware fills idle SMs before any gets a second block.
-uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits);
+uint32_t gemm_no_maps_blocks(const Device& device, uint32_t max_sms, bool splits);
 
 /// Whether a choice measured at `measured` rows serves runs of m rows. It serves its own bucket,
 /// with upper end t, and lower buckets whose upper end exceeds t - t / 8. Examples: 8 serves 1 to
@@ -200,7 +202,8 @@ bool gemm_tuning_serves(int64_t measured, int64_t m);
 /// All choices that can serve a problem, ranked for any m. m is the caller's number of rows.
 class GemmRanking {
  public:
-  /// `problem` is gemm_served()'s or gemm_problem()'s. Entries of `tuning` overrule the cost model.
+  /// `problem` is gemm_with_staging()'s or gemm_problem()'s. Entries of `tuning` overrule the cost
+  /// model.
   GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
   /// Candidates for m rows, best first; equal ones in table order. A measured choice comes first.
@@ -208,9 +211,9 @@ class GemmRanking {
   /// The first of at(m); its choice has no row if there is none.
   GemmCandidate best(int64_t m) const;
   /// The best by the model among kernels without maps, which take any address.
-  GemmCandidate best_plain(int64_t m) const;
-  /// The best by the model that serves every run of the description, see gemm_does_all().
-  GemmCandidate best_whole(int64_t m) const;
+  GemmCandidate best_without_maps(int64_t m) const;
+  /// The best by the model that serves every run of the description, see gemm_serves_every_run().
+  GemmCandidate best_for_every_run(int64_t m) const;
   /// Fails if no choice has room for `rows`, or if none of those has that a plan must be able to
   /// fall back on.
   Status check_room(int64_t rows) const;
@@ -236,8 +239,8 @@ class GemmRanking {
   template <class Takes>
   Status check_room_of(int64_t rows, Takes takes) const;
   Status no_invariant_room(int64_t rows, const GemmChoice& least) const;
-  void leave_long_sums();
-  void leave_other_orders();
+  void drop_long_chains();
+  void keep_batch_invariant();
   void add_tuned(const GemmTuning& tuning, GemmTuningKey key);
   bool measured(int64_t m, GemmCandidate* out) const;
 

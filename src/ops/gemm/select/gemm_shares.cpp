@@ -55,7 +55,7 @@ int64_t gemm_chain_length(const GemmDesc& desc) {
   return ceil_div(std::max<int64_t>(desc.k, 1), gemm_chains_of(desc));
 }
 
-bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc) {
+bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
   return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_chains_of(desc) == 1);
 }
 
@@ -66,7 +66,7 @@ int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n) {
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
                        int64_t at_once) {
   GemmShares s;
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   s.width_number = width_number(choice, n);
   s.width = kGemmWidths[s.width_number];
   s.units_m = ceil_div(m, row.tile[0] * row.cluster[0]);
@@ -78,8 +78,8 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
   return s;
 }
 
-int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once) {
-  const KernelRow& row = *choice.row;
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once) {
+  const KernelEntry& row = *choice.row;
   const int64_t width =
       std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +

@@ -36,7 +36,7 @@ struct GemmShares {
 };
 
 /// Whether no run of the choice needs a workspace for partial accumulators.
-bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc);
+bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc);
 
 /// The division of an m x n product among `at_once` concurrent clusters. m and n are the run's
 /// extents as the kernel sees them, like `seen`.
@@ -44,7 +44,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
                        int64_t at_once);
 
 /// Workspace bytes that suffice for any run of at most `rows` rows (the caller's m).
-int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once);
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once);
 
 /// Columns of a tile: fixed for most kernels. A stream-K kernel uses the width of kGemmWidths that
 /// covers n with the fewest unused columns.
@@ -57,6 +57,6 @@ int32_t gemm_chains_of(const GemmDesc& desc);
 int64_t gemm_chain_length(const GemmDesc& desc);
 
 /// Largest k for which stream-K kernels can count all shared k blocks in 31 bits.
-inline constexpr int64_t kGemmMostStreamK = int64_t{1} << 28;
+inline constexpr int64_t kGemmMaxStreamK = int64_t{1} << 28;
 
 }  // namespace tw

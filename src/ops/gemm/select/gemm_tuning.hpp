@@ -43,7 +43,7 @@ struct GemmTuningKey {
 
 GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem);
 
-struct GemmTuned {
+struct GemmTuningEntry {
   GemmTuningKey key;
   int64_t m = 0;
   GemmCandidate candidate;  // with the measured time
@@ -54,18 +54,18 @@ struct GemmTuned {
 class GemmTuning {
  public:
   /// Adds an entry; it replaces one with the same key and m.
-  void add(const GemmTuned& entry);
+  void add(const GemmTuningEntry& entry);
   /// Adds all entries of a text, or none if a line cannot be read.
   Status load(std::string_view text);
   std::string format() const;
 
   /// The entries for a key, sorted by m.
-  std::vector<GemmTuned> find(const GemmTuningKey& key) const;
+  std::vector<GemmTuningEntry> find(const GemmTuningKey& key) const;
 
  private:
-  void add_all(std::span<const GemmTuned> added);
+  void add_all(std::span<const GemmTuningEntry> added);
 
-  using Entries = std::vector<GemmTuned>;  // in the order in which they were added
+  using Entries = std::vector<GemmTuningEntry>;  // in the order in which they were added
 
   mutable ProcessLock lock_;
   // Replaced as a whole, so that a child forked meanwhile sees either the old or the new set.
