@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda.so.1 without a GPU, from which tests load the driver table. The environment controls it: FAKE_VERSION  the version that cuDriverGetVersion() reports (13000 if unset)
+/* A libcuda.so.1 without a GPU, from which tests load the driver table. The environment sets:
+ *   FAKE_VERSION  the version that cuDriverGetVersion() reports (13000 if unset)
  *   FAKE_MISSING  a function that the driver lacks
  *   FAKE_OLDER    a function that the driver has only in an older version
  * Built with FAKE_ANCIENT it is a driver that has no cuGetProcAddress_v2. */
