@@ -64,7 +64,8 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* Every other pair of floats is copied, the others have an address that is 0 or no float's. */
+/* Every second pair of float matrices is copied; the others have an address that is 0 or not a
+ * float's. */
 static void moves(setup *s, int faulty, int64_t count) {
   static float from[kCount][kRows][kSrcPitch], to[kCount][kRows][kDstPitch];
   static float expected[kCount][kRows][kDstPitch];
