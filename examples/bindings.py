@@ -44,8 +44,7 @@ def spelled(value, least):
 
 
 class Type:
-    """A C type: `base`, behind one pointer for each entry of `pointers`, which says whether its target is
-    const."""
+    """A C type: `base`, behind one pointer per entry of `pointers`: whether that pointer's target is const."""
 
     def __init__(self, text):
         text = re.sub(r"\bstruct\b", " ", text)

@@ -29,8 +29,7 @@ std::vector<Bf16> numbers(int count, int seed) {
   return out;
 }
 
-/// Device memory with these elements. The copy is asynchronous: the vector must live until it is
-/// done.
+/// Device memory with these elements. The vector must live until the asynchronous copy is done.
 template <typename T>
 tw::Memory upload(const tw::Device& device, tw::Stream& stream, const std::vector<T>& from) {
   tw::Memory to(device, from.size() * sizeof(T));

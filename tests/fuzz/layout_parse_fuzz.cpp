@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses arbitrary text: it is accepted or refused, and accepted values must survive a round trip
-// through text.
+// Parses arbitrary text: accepted or refused; accepted values survive a round trip through text.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

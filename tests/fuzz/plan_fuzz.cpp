@@ -118,8 +118,7 @@ void rows(Bytes* in, bool scatter) {
   look_at((scatter ? tw_scatter_plan : tw_gather_plan)(world().device, &desc, &plan), &plan);
   const int64_t numbers[] = {desc.table_rows, desc.columns, desc.count, desc.column};
   const int64_t pitches[] = {desc.table_pitch, desc.packed_pitch};
-  // The bounds here cover the fields of the first version only; descriptions that use newer ones do
-  // not run.
+  // The bounds cover the first version's fields; descriptions that use newer ones do not run.
   tw_rows_desc known;
   require(tw_rows_desc_init(&known, sizeof known) == TW_OK);
   const size_t newer = offsetof(tw_rows_desc, max_sms) + 4;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the layout checker: after any single change a recorded layout line must be reported as
-// different.
+// Tests the layout checker: it must notice any single change of a recorded layout line.
 #include <functional>
 #include <set>
 #include <string>

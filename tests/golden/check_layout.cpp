@@ -187,8 +187,7 @@ std::string exact_layout(const Answer& answer, const Json& line) {
                                         : same_numbers(answer.layout.get(), 0, wanted);
 }
 
-// Compares the offset and the layout of a slice. A coordinate layout has its offset in its own
-// origin.
+// Compares the offset and the layout of a slice. A coordinate layout's offset is its origin.
 std::string exact_part(const Answer& answer, const Json& line) {
   const Json& wanted = line.at("result");
   std::string text = text_of(answer.layout.get());

@@ -31,8 +31,7 @@ struct Answer {
   std::string text;
 };
 
-/// Runs an operation. Throws std::invalid_argument for an unknown name or an operand that does not
-/// parse.
+/// Runs an operation. Throws std::invalid_argument for an unknown name or an invalid operand.
 Answer run(const std::string& operation, const std::vector<std::string>& operands);
 
 /// Parse an operand; they throw std::invalid_argument if it does not parse.
@@ -41,8 +40,7 @@ Tuple tuple_of(const std::string& text);
 
 std::string text_of(const tw_layout* layout);
 std::string text_of(const tw_tuple* tuple);
-/// The answer as the header's examples write it: "26 + (2,4):(1,6)", a text, or the name of a
-/// status.
+/// The answer as in the header's examples: "26 + (2,4):(1,6)", a text, or a status's name.
 std::string text_of(const Answer& answer);
 
 }  // namespace golden

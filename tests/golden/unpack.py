@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unpack.py FOLDER FILE...: unpacks each KIND/NAME.jsonl.gz to FOLDER/KIND/NAME.jsonl for programs
-without zlib."""
+"""unpack.py FOLDER FILE...: unpacks each KIND/NAME.jsonl.gz to FOLDER/KIND/NAME.jsonl."""
 import gzip
 import pathlib
 import shutil

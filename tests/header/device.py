@@ -61,8 +61,7 @@ class Function:
         return re.findall(r"`([^`]*)`", self.tag("@ptx"))
 
     def rank(self):
-        """The number of coordinates of a tensor-map function; those of gather4 and scatter4 are
-        rows."""
+        """The number of coordinates of a tensor-map function; those of gather4 and scatter4 are rows."""
         names = [p.split()[-1] for p in self.parameters]
         return sum(n in COORDINATES for n in names) or None
 
@@ -99,8 +98,7 @@ def device_text(folder):
 
 
 def functions(folder):
-    """All functions. An overload must have the same name as the function before it and shares its
-    comment."""
+    """All functions. An overload must have the name of the function before it and shares its comment."""
     text, found = device_text(folder), []
     for match in FUNCTION.finditer(text):
         function = Function(match, text)
@@ -179,8 +177,7 @@ def kernel(f, number, chosen):
 
 
 def calls(folder, target):
-    """Yields (function, its template arguments, the kernel's text) for all that the target can
-    call."""
+    """Yields (function, template arguments, the kernel's text) for all that the target can call."""
     for f in functions(folder):
         if target not in f.targets():
             continue
@@ -191,8 +188,7 @@ def calls(folder, target):
 
 
 def wrong_instruction(f, chosen, text):
-    """What an entry's PTX lacks of the instruction that the comment and the template arguments
-    demand, or None."""
+    """What an entry's PTX lacks of the instruction that the comment and template arguments demand."""
     if "// refused" in text:
         return None
     *parts, last = f.instruction()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of precompiled kernels through the C++ functions; it is empty in a build without
-// kernels.
+// The table of precompiled kernels through the C++ functions; it may be empty.
 #include <algorithm>
 #include <cstring>
 #include <string>

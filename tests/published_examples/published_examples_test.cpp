@@ -25,8 +25,7 @@ std::string linear_text(const tw_linear* linear) {
   return text;
 }
 
-/// A blocked layout of row indices: one-dimensional, or two-dimensional with the first dimension
-/// sliced away.
+/// A blocked layout of row indices; of two dimensions the first is sliced away.
 golden::Linear blocked(std::vector<int64_t> shape, std::vector<int64_t> per_thread,
                        std::vector<int64_t> per_warp, std::vector<int64_t> warps,
                        std::vector<int32_t> order) {

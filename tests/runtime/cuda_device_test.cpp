@@ -178,8 +178,7 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
         CHECK(fake().libraries.empty());
         CHECK(fake().misuse.empty());
         CHECK(fake().mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
-        // If the context cannot be entered, its objects stay. Any other failure leaves nothing
-        // behind.
+        // If the context cannot be entered, its objects stay. Otherwise nothing is left.
         const std::string& failed = fake().log[static_cast<size_t>(k) - 1];
         if (failed == "CtxPushCurrent") fake().forget_objects();
         CHECK(fake().clean());

@@ -200,8 +200,7 @@ std::vector<GemmDesc> products() {
   return out;
 }
 
-/// A query must give the same answer as planning and make no driver call. Returns whether both
-/// succeed.
+/// A query must answer like planning, without a driver call. Returns whether both succeed.
 template <class P, class... Arguments>
 bool same_answer(const std::shared_ptr<Device>& device, Family family,
                  const Arguments&... arguments) {
@@ -217,8 +216,7 @@ bool same_answer(const std::shared_ptr<Device>& device, Family family,
   return planned.ok();
 }
 
-/// same_answer() for descriptions of every operation, some of them invalid. Returns how many can be
-/// planned.
+/// same_answer() for valid and invalid descriptions; returns how many can be planned.
 int same_answers(const std::shared_ptr<Device>& device) {
   int good = 0;
   for (const int64_t columns : {0, 3, 1024, 1 << 29})

@@ -19,8 +19,7 @@ Handle fresh() {
   return reinterpret_cast<Handle>(g_next += 0x10);
 }
 
-/// Runs first in every call. `capture_unsafe`: the call is forbidden while another thread captures
-/// in global mode.
+/// Runs first in every call. `capture_unsafe`: forbidden during a capture in global mode.
 CUresult step(const char* name, bool needs_context, bool capture_unsafe = false) {
   FakeState& s = g_state;
   if (s.on_call) s.on_call(name);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of memory that a host device knows: lookups, and messages about memory it does not
-// know.
+// The memory that a host device knows: lookups, and messages about unknown memory.
 #include "runtime/host/known_memory.hpp"
 
 #include <algorithm>
@@ -131,8 +130,7 @@ TEST_CASE("of overlapping ranges one must hold the operand") {
     for (int step = 0; step < 100; ++step) {
       if (ranges.empty() || draw(0, 2) != 0) {
         const Range range{draw(1, 200), draw(0, 40)};
-        // For ranges with equal addresses the record keeps the largest size; the list does not
-        // model this.
+        // For ranges with equal addresses the record keeps the largest; the list does not.
         if (std::any_of(ranges.begin(), ranges.end(),
                         [&](const Range& other) { return other.begin == range.begin; }))
           continue;

@@ -144,8 +144,7 @@ static int64_t wrong_in_row(const struct product* p, int64_t row) {
   return wrong;
 }
 
-/* Runs one product and prints the result. Returns the number of wrong elements in the checked
- * rows. */
+/* Runs one product and prints the result. Returns the number of wrong elements that it found. */
 static int64_t multiply(tw_device* device, tw_stream* stream, int timed, int64_t m, int64_t n,
                         int64_t k) {
   struct product p;

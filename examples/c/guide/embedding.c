@@ -24,8 +24,7 @@ int main(void) {
     if (tw_device_create(TW_DEVICE_HOST, 0, &device) != TW_OK) return 1;
   }
 
-  /* The error names the argument, its value and the limit. A failed call has no effect, and
-   * plan is NULL. */
+  /* The error names the argument, its value and the limit. A failed call has no effect. */
   tw_copy_desc_init(&desc, sizeof desc);
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 9;

@@ -12,8 +12,7 @@ static int failed(void) {
   return 1;
 }
 
-/* Allocates device memory and copies `bytes` bytes from `from`, unless that is NULL. 0 means
- * failure. */
+/* Device memory with a copy of `from`, or uninitialized if that is NULL; 0 means failure. */
 static uint64_t memory(tw_device* device, tw_stream* stream, const void* from, size_t bytes) {
   uint64_t address = 0;
   if (tw_malloc(device, bytes, &address)) return 0;

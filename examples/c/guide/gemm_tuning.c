@@ -43,8 +43,7 @@ int main(void) {
   if (tw_memcpy_to_device(stream, args.a, x, sizeof x)) return failed();
   if (tw_memcpy_to_device(stream, args.b, w, sizeof w)) return failed();
 
-  /* List the candidates, ranked by the cost model. tw_gemm_plan_candidate() would force one of
-   * them. */
+  /* The candidates, best first by the cost model. tw_gemm_plan_candidate() would force one. */
   for (int i = 0; i < KNOWN; ++i) tw_gemm_candidate_init(&known[i], sizeof known[i]);
   if (tw_gemm_candidates(device, &desc, known, KNOWN, &count)) return failed();
   for (int i = 0; i < count && i < KNOWN; ++i)
@@ -57,8 +56,7 @@ int main(void) {
   if (tw_gemm_tuning_format(tuning, text, sizeof text, NULL)) return failed();
   printf("\n%s\n", text);
 
-  /* At the next start: tw_gemm_tuning_load(tuning, text). The plan explains which entries it
-   * uses. */
+  /* At the next start: tw_gemm_tuning_load(tuning, text). The plan explains what it uses of it. */
   if (tw_gemm_plan_tuned(device, &desc, tuning, &plan)) return failed();
   if (tw_plan_explain(plan, text, sizeof text, NULL)) return failed();
   printf("%s\n", text);

@@ -26,8 +26,7 @@ int main(void) {
   if (tw_device_create(TW_DEVICE_HOST, 0, &device)) return failed();
   if (tw_stream_create(device, &stream)) return failed();
 
-  /* The description holds what stays the same. `count` is the largest number of indices of any
-   * run. */
+  /* The description holds what stays the same. `count` is the largest number of indices. */
   if (tw_rows_desc_init(&desc, sizeof desc)) return failed();
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = ROWS;

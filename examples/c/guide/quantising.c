@@ -56,8 +56,7 @@ int main(void) {
            (double)scales[2][i]);
   for (int i = 0; i < ROWS; ++i)
     for (int j = 0; j < COLUMNS; ++j) {
-      /* e4m3 has 3 bits of mantissa: the error is at most 1/16 of the value, plus the rounding of
-       * the scale. */
+      /* e4m3 has 3 bits of mantissa: an error of 1/16 at most, plus the rounding of the scale. */
       const float error = again[i][j] - values[i][j];
       const float bound = (values[i][j] < 0 ? -values[i][j] : values[i][j]) / 15;
       wrong += error > bound || error < -bound;

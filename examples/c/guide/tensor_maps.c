@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks a tensor map that breaks a rule, prints the messages, and encodes a valid proposal. Needs
- * no GPU. */
+/* A tensor map that breaks a rule: the error messages, and a valid proposal. Needs no GPU. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 

@@ -116,8 +116,7 @@ static void plan_routing(tw_device* device, const struct sizes* n, tw_plan** pla
   check(tw_route_plan(device, &desc, plan));
 }
 
-/* Common to both products: a group of rows for each local expert; a row is a (token, expert)
- * pair. */
+/* Common to both products: a group of rows per local expert; a row is a (token, expert) pair. */
 static void describe_product(const struct sizes* n, tw_grouped_desc* desc) {
   check(tw_grouped_desc_init(desc, sizeof *desc));
   desc->grouping = TW_GROUPING_OFFSETS; /* written by the routing */
@@ -276,8 +275,7 @@ static int64_t wrong_choice(const struct sizes* n, const struct host_data* h, in
   return above >= n->top_k;
 }
 
-/* Launches the graph with new logits. The sizes of the groups are read on the device at each
- * launch. */
+/* Launches the graph with new logits. Each launch reads the sizes of the groups on the device. */
 static int64_t replay(tw_stream* stream, const struct sizes* n, struct host_data* h,
                       const struct layer* layer, tw_graph* graph) {
   int64_t wrong = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef FAIL_H
 #define FAIL_H
-/* The two kinds of failure. Each function prints one line to stderr and returns the program's exit
- * code. */
+/* The two kinds of failure. Each prints one line to stderr and returns the program's exit code. */
 
 enum { EXIT_FAILED = 1, EXIT_BAD_INPUT = 2 };
 

@@ -97,8 +97,7 @@ static int accept_header(const struct npy_header* header, uint64_t data_bytes, s
     return bad_input("%s: is empty, shape (%" PRId64 ", %" PRId64 ")", array->path, array->shape[0],
                      array->shape[1]);
   }
-  /* Divides instead of multiplying: a damaged header may claim any shape, and the product may
-   * overflow. */
+  /* A division, because the product may overflow: a damaged header may claim any shape. */
   const uint64_t available = data_bytes / array->type->size;
   if ((uint64_t)array->shape[0] > available / (uint64_t)array->shape[1]) {
     return bad_input("%s: truncated: %" PRIu64 " bytes of data, too few for shape (%" PRId64
@@ -191,8 +190,7 @@ int npy_to_c_order(struct npy* array) {
   return 0;
 }
 
-/* Writes magic, version 1.0 and the header, padded so that the data begins at a multiple of 64
- * bytes. */
+/* Writes magic, version 1.0 and the header; the data then begins at a multiple of 64 bytes. */
 static int write_header(FILE* file, const struct npy* array) {
   char shape[64];
   char text[192];

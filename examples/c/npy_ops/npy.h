@@ -41,8 +41,7 @@ int npy_read(const char* path, struct npy* array);
 int npy_create(const char* path, enum npy_kind kind, int rank, const int64_t* shape,
                struct npy* array);
 
-/* Writes a temporary file next to `array->path` and renames it, so that a failure leaves no
- * output. */
+/* Writes a temporary file and renames it to `array->path`, so that a failure leaves no output. */
 int npy_write(const struct npy* array);
 
 /* Transposes a Fortran-ordered matrix in memory into C order; does nothing to other arrays. */

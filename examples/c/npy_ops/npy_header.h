@@ -15,8 +15,7 @@ struct npy_header {
   int64_t shape[NPY_HEADER_MAX_RANK];
 };
 
-/* Parses `length` bytes, which need no terminating zero. Returns NULL, or a description of the
- * fault. */
+/* Parses `length` bytes without a terminating zero. Returns NULL, or what is wrong. */
 const char* npy_header_parse(const char* text, size_t length, struct npy_header* header);
 
 #endif

@@ -51,8 +51,7 @@ static uint16_t expected(int row, int column) {
   return element(row, column);
 }
 
-/* Counts the elements that differ from the definition. `box` is shared memory, followed by the
- * rows. */
+/* Counts the elements that differ from the definition. `box` is shared memory, then the rows. */
 static int compare(int index, const uint16_t* box) {
   const int width = kCases[index].span / 2;
   const uint16_t* rows = box + BOX_ROWS * width;

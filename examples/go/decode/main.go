@@ -18,8 +18,7 @@ import (
 
 const words, hidden, inner, tokens, slots = 32, 16, 48, 4, 8
 
-// numbers generates multiples of 1/8 from -1 to 1, which are exact in bf16, the upper half of an
-// f32.
+// numbers generates multiples of 1/8 from -1 to 1, exact in bf16, the upper half of an f32.
 func numbers(count, seed int) []uint16 {
 	out := make([]uint16, count)
 	for i := range out {
@@ -85,8 +84,7 @@ func decode(device *tw.Device) (kept, given []uint16) {
 	kept, given = make([]uint16, slots*hidden), make([]uint16, tokens*hidden)
 	check(tw.Download(stream, kept, cache))
 	check(tw.Download(stream, given, out))
-	// An address does not keep its memory alive: the collector must not free these before the runs are
-	// done.
+	// An address does not keep its memory alive: it must not be collected before the runs are done.
 	runtime.KeepAlive([]*tw.Memory{table, up, bias, down, token, slot, x, between})
 	return kept, given
 }

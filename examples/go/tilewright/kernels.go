@@ -63,8 +63,7 @@ func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
 	return check(func() C.tw_status { return call(name, target) })
 }
 
-// Info returns the resources of machine code. For PTX it fails, because only a driver's compiler
-// assigns them.
+// Info returns the resources of machine code. For PTX it fails: only a driver assigns them.
 func (k Kernel) Info() (KernelInfo, error) {
 	info := initialised[C.tw_kernel_info]()
 	err := k.named(func(name, target *C.char) C.tw_status {

@@ -13,8 +13,7 @@ enum { CONTRACT_OUTPUTS = 4 };
 
 typedef struct {
   const char *name;
-  /* Makes the call; refresh() must have prepared the samples. New handles go to made[0], made[1],
-   * ... */
+  /* Makes the call after refresh() of the samples. New handles go to made[0], made[1], ... */
   tw_status (*call)(samples *s, void **made);
   /* Releases what a call made. Also valid right after a failed call. */
   void (*undo)(samples *s, void **made);

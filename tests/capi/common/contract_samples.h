@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
 #define TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
-/* Valid arguments for every function, by type. The tests that contract.py generates start from
- * them. */
+/* Valid arguments for every function, by type, for the tests that contract.py generates. */
 
 #include <dlfcn.h>
 
@@ -181,8 +180,7 @@ static inline void refresh_descriptions(samples *s) {
   OK(tw_gemm_tune_desc_init(&s->gemm_tune_desc, sizeof s->gemm_tune_desc));
 }
 
-/* Frees the result of tw_tensor_to_dlpack() as its consumer does, through the deleter after the
- * DLTensor. */
+/* Calls the deleter of a managed tensor, which follows its DLTensor, as a consumer does. */
 static inline void release_managed(samples *s) {
   struct dl_managed {
     unsigned char tensor[48];

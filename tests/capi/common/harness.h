@@ -102,8 +102,7 @@ static inline int fails_(tw_status expected, const char *argument, tw_status sta
   return 1;
 }
 
-/* Checks that the call fails with this status, a message and details, which name `argument` unless
- * it is NULL. */
+/* Checks that the call fails with this status and a message that names `argument`, unless NULL. */
 #define FAILS(expected, argument, call) \
   fails_((expected), (argument), (poison_(), (call)), #call, __FILE__, __LINE__)
 

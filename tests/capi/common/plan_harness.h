@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_PLAN_HARNESS_H
 #define TILEWRIGHT_TESTS_PLAN_HARNESS_H
-/* Shared by the tests of all operations: a device with a stream, and checks of what all plans have
- * in common. */
+/* Shared by the tests of all operations: a device with a stream, and checks of every plan. */
 
 #include "tests/capi/common/harness.h"
 

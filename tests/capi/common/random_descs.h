@@ -112,8 +112,7 @@ static inline void random_shape(random_source *r, int32_t rank, int64_t *shape) 
   }
 }
 
-/* Strides that are packed in any order of the dimensions, have gaps, are negative, or are
- * arbitrary. */
+/* Strides that are packed in any order, have gaps, are negative, or are arbitrary. */
 static inline void random_strides(random_source *r, int32_t rank, const int64_t *shape,
                                   int may_repeat, int64_t *stride) {
   int32_t order[8];

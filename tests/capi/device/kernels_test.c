@@ -29,8 +29,7 @@ static void look_at(const tw_kernel_entry *entry, const unsigned char *bytes) {
   tw_kernel_info_init(&info, sizeof info);
   CHECK(entry->op >= TW_OP_COPY && entry->threads >= 32 && entry->threads <= 1024);
   CHECK(entry->packed_bytes > 0 && entry->packed_bytes <= entry->image_bytes);
-  /* The build requires nvcc 12.9 or newer. Machine code runs on every driver of its major
-   * version. */
+  /* The build requires nvcc 12.9. Machine code runs on every driver of its major version. */
   CHECK(entry->driver_version >= (ptx ? 12090 : 12000));
   CHECK(ptx || entry->driver_version % 1000 == 0);
   CHECK(entry->feature != 0 && (entry->feature & (entry->feature - 1)) == 0);

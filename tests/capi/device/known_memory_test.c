@@ -51,8 +51,7 @@ static void says_numbers(const char *format, const char *name, uint64_t bytes, u
   says(words);
 }
 
-/* Registers exactly the bytes of all operands, except that `missing` bytes at the end of operand
- * `one` are not. */
+/* Registers exactly the operands' bytes, except for the last `missing` bytes of operand `one`. */
 static void register_all(const setup *s, const operand *operands, int count, int one,
                          uint64_t missing) {
   for (int i = 0; i < count; ++i)
@@ -213,8 +212,7 @@ static void rows(void) {
   EACH_OPERAND(scatter, args, {"table", &args.table, 8, 148}, {"index", &args.index, 0, 16},
                {"packed", &args.packed, 0, 116},
                {"workspace", &args.workspace, 0, info.workspace_bytes});
-  /* Columns outside the table are not read by a scatter: here one column at the left of each
-   * row. */
+  /* A scatter does not read columns outside the table: here the leftmost one of each row. */
   OK(tw_rows_desc_init(&desc, sizeof desc));
   OK(tw_rows_args_init(&args, sizeof args));
   desc.dtype = TW_DTYPE_U8;

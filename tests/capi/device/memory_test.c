@@ -357,8 +357,7 @@ static void handles_of_two_devices(void) {
   tw_device_destroy(device);
 }
 
-/* After the device was destroyed each call reports it, and the handles can be destroyed in any
- * order. */
+/* After the device was destroyed each call reports it; its handles can still be destroyed. */
 static void after_the_device(void) {
   tw_device *device = open_device();
   tw_stream *stream = NULL;

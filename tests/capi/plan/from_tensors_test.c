@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling descriptions from tensors: views, orders, shared matrices, and tensors that do not
- * match. */
+/* Filling descriptions from tensors: views, orders, shared matrices, mismatches. */
 
 #include "tests/capi/common/plan_harness.h"
 

@@ -164,8 +164,7 @@ static written look(const setup *s, uint64_t address) {
   return out;
 }
 
-/* A candidate may write the padding behind N only if it is free, and only up to the end of 16
- * bytes. */
+/* A candidate may write the padding behind N only if it is free, up to the end of 16 bytes. */
 static void padding(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();

@@ -206,7 +206,7 @@ static void tunes(void) {
   OK(tw_gemm_tuning_load(tuning, planted(&s, slow)));
   how.flush = args.b;
   how.flush_bytes = sizeof b;
-  /* A tuner that trusted the existing entry would repeat it every time, while load on the machine
+  /* A tuner that trusted the existing entry would repeat it every time; load on the machine
    * varies. */
   for (int i = 0; i < 4 && (i == 0 || strcmp(again.text, slow) == 0); ++i)
     NEED(tw_gemm_tune(tuning, s.stream, &desc, &args, &how, &again));

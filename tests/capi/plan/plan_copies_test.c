@@ -64,8 +64,7 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* Every second pair of float matrices is copied; the others have an address that is 0 or not a
- * float's. */
+/* Every second pair of matrices is copied; the others have an address of 0 or a misaligned one. */
 static void moves(setup *s, int faulty, int64_t count) {
   static float from[kCount][kRows][kSrcPitch], to[kCount][kRows][kDstPitch];
   static float expected[kCount][kRows][kDstPitch];

@@ -220,8 +220,7 @@ static void mistakes(void) {
   args.group_map = uploaded(&s, map, sizeof map);
   desc.combine = TW_GROUPED_STORE;
   {
-    /* Only the second group, with the first matrix: rows of zeros and 3 1, for the pairs 1 and
-     * 3. */
+    /* Only the second group, with the first matrix: rows of zeros and 3 1, for pairs 1 and 3. */
     static const float wanted[] = {0, 0, 3, 1};
     gives(&s, &desc, &args, wanted, 4);
   }

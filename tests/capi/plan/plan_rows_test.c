@@ -305,8 +305,7 @@ static void option_operands(void) {
   BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes -= 1);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes = 0);
-  /* What a run writes must not overlap any other operand: the table, the word of `outside`, the
-   * workspace. */
+  /* What a run writes must not overlap the table, the word of `outside` or the workspace. */
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.packed);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.table);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.index);

@@ -150,8 +150,7 @@ static void check_many(void) {
   desc.element_strides[1] = 99;
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, NULL, 0, &all));
   CHECK(all >= 4);
-  /* More broken rules than the array holds: all are counted, and nothing is written behind the
-   * array. */
+  /* More broken rules than fit the array: all are counted, and nothing is written behind it. */
   memset(&out, 0x5a, sizeof out);
   for (int j = 0; j < 2; ++j) tw_rule_violation_init(&out.found[j], sizeof out.found[j]);
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, out.found, 2, &count));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Imports and exports of DLPack tensors, with DLPack's structs as its specification defines
- * them. */
+/* Imports and exports of DLPack tensors, with structs defined as in DLPack's specification. */
 #include "tests/capi/common/harness.h"
 
 typedef struct {

@@ -49,8 +49,7 @@ TEST_CASE("blocked layouts") {
   CHECK(str(blocked(16, 32, {1, 4}, {8, 4}, {2, 2}, {1, 0})) ==
         "register=[[0,1],[0,2]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[0,16],[8,0]] "
         "block=[] -> (16,32)");
-  // A tile smaller than the shape is repeated in registers. In a larger one the extra bits map to
-  // 0.
+  // A tile smaller than the shape is repeated in registers; in a larger one extra bits map to 0.
   CHECK(str(blocked(32, 32, {1, 4}, {8, 4}, {2, 1}, {1, 0})) ==
         "register=[[0,1],[0,2],[0,16],[16,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[8,0]] "
         "block=[] -> (32,32)");

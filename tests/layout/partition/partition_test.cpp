@@ -191,8 +191,7 @@ TEST_CASE("bank conflicts") {
   CHECK(least == 1);
   CHECK(count("(32,32):(33,1)", 32, "(32,1):(1,0)", 4) == 1);
   CHECK(count("Sw<5,0,5> o 0 o (32,32):(32,1)", 32, "(32,1):(1,0)", 4) == 1);
-  // Rows of 128 bytes, 16 bytes a thread: columns of 8 threads meet in four banks. Swizzled, none
-  // do.
+  // Rows of 128 bytes, 16 bytes a thread: 8 threads share four banks, or swizzled none do.
   CHECK(count("(8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) == 32);
   CHECK(least == 4);
   CHECK(count("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) == 4);

@@ -92,8 +92,7 @@ TEST_CASE("copy_overlap: operands that share a byte are found, and no other") {
 }
 
 TEST_CASE("copy_overlap: the search is bounded, and says so") {
-  // Subset sums of large numbers without a common divisor: the search need not succeed, but must
-  // end.
+  // Subset sums of large numbers without a common divisor: the search must end, not succeed.
   CopyDesc desc;
   desc.dtype = DType::U8;
   desc.rank = 8;

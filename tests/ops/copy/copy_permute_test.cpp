@@ -20,8 +20,7 @@ CopyShape shape_of(DType type, std::initializer_list<CopyDim> dims) {
   return shape;
 }
 
-// An asynchronous copy, of 4 bytes or more, states how many bytes to read; a plain load reads them
-// all.
+// An asynchronous copy (4 bytes or more) is limited to the valid bytes; a plain load is not.
 u32 reach_of(const CopyPermuteArgs& args, u32 run) {
   const u32 loads = (run + args.load_bytes - 1) / args.load_bytes;
   return args.load_bytes >= 4 ? run : loads * args.load_bytes;

@@ -40,8 +40,7 @@ TEST_CASE("copy_shape: neighbours that continue each other are one dimension") {
   CHECK(pitched.src_stride[0] == 32);
   CHECK(pitched.dst_stride[0] == 24);
 
-  // A transpose has no contiguous row in common; its dimensions are sorted by the destination's
-  // strides.
+  // A transpose has no common row. Its dimensions are sorted by the destination's strides.
   const CopyShape transposed = shape_of(copy_desc(DType::BF16, {{7, 1, 9}, {9, 7, 1}}));
   CHECK(transposed.rank == 2);
   CHECK(transposed.row_bytes == 2);

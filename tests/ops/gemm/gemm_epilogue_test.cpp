@@ -89,8 +89,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
           for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmFull));
           INFO("gate " << static_cast<int>(epilogue.gate) << ", orders " << orders << ", m " << m
                        << ": " << gemm_choice_text(all[0].choice));
-          // Gated columns along D's lines are loaded through tensor maps, others element by
-          // element.
+          // Columns gated along D's lines are loaded by tensor maps, others element by element.
           const bool maps = epilogue.gate == Gate::none || desc.d_order == Order::row;
           CHECK(all[0].choice.through_maps() == maps);
         }
@@ -111,8 +110,7 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
         const double own = gemm_candidate({&full, 1}, p, chip).nanoseconds;
         const double plain = gemm_candidate({&row, 1}, p, chip).nanoseconds;
         CHECK(own > (full.variant & kGemmSplit ? 1.0 : 0.8) * plain);
-        // A kernel with narrow tiles reloads the other operand many times, so that its cost is not
-        // bounded here.
+        // Kernels with narrow tiles reload the other operand often: their cost is not bounded.
         CHECK((full.variant & kGemmSplit || full.tile[1] < 64 || own < 1.25 * plain));
         ++compared;
       }

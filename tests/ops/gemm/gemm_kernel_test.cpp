@@ -474,8 +474,7 @@ TEST_CASE("a product by addresses is launched programmatically behind the kernel
     const size_t before = device->launches.size();
     REQUIRE(plan->run(*stream, run).ok());
     REQUIRE(device->launches.size() == before + 2);
-    // The first kernel waits as the caller asks. The product reads no pointer before that kernel
-    // ends.
+    // The first kernel waits as the caller asks; the product reads no pointer before it ends.
     CHECK(device->launches[before].config.programmatic == (flags != 0));
     CHECK(device->launches[before + 1].config.programmatic);
     CHECK((device->launches[before + 1].full.flags & kFullEarly) == 0);

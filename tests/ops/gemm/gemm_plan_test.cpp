@@ -293,8 +293,7 @@ TEST_CASE("max_sms bounds every grid") {
       const auto plan = plan_of(device, desc);
       for (const int64_t rows : {int64_t{1}, m / 2 + 1, m})
         CHECK(launched(device, *plan, rows).config.grid[0] <= sms);
-      // mma.sync kernels, chosen for a pitch, for an address or by force; epilogue kernels for
-      // device_m.
+      // mma.sync kernels for a pitch, for an address or forced; epilogue kernels for device_m.
       const auto plain_grid = [&](const GemmDesc& of, GemmRun run) {
         const PaperLaunch launch = launched(device, *plan_of(device, of), m, run);
         CHECK(launch.kernel.find("plain") != std::string::npos);
@@ -330,8 +329,7 @@ TEST_CASE("max_sms bounds every grid") {
       device->launches.clear();
       const auto realigned = plan_of(device, moved);
       REQUIRE(realigned->run(*stream, with_room).ok());
-      // B's 58 MB exceed what one launch copies together with A. A small m may need no staging
-      // copy.
+      // B's 58 MB need a copy launch of their own. A small m may need no staging copy.
       const bool copied = realigned->kernel_for(m).choice().through_maps();
       CHECK(device->launches.size() == (copied ? 3 : 1));
       CHECK((realigned->info().workspace_bytes != 0) == copied);

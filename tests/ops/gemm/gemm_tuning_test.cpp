@@ -216,8 +216,7 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   INFO(words);
   CHECK(words.find(wanted + ", the fastest when it was measured: measured 12.50 us") != words.npos);
   CHECK(words.find("runner-up " + usual) != words.npos);
-  // Every other m follows the cost model, and the choice for an m does not depend on the plan's
-  // range.
+  // Every other m follows the cost model, and its choice does not depend on the plan's range.
   const auto& gemm = static_cast<GemmPlan&>(*plan);
   for (int64_t m = 1; m <= desc.m; m += m < 3000 ? 211 : 17) {
     GemmDesc own = gemm_desc(m, desc.n, desc.k);

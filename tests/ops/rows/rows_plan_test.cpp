@@ -213,8 +213,7 @@ TEST_CASE("rows: sums whose pieces 31 bits do not count are not bulk copies'") {
   CHECK(kernel(4300000, 1024) == "gather_sum_plain_tma");
 }
 
-// With several pieces per row, kernels count them in 31 bits; the chosen kernel must not exceed
-// this.
+// With several pieces per row, kernels count them in 31 bits: there must not be more.
 TEST_CASE("rows: the pieces of bulk rows are fewer than 2^31") {
   for (const int64_t group : {1, 2, 3, 16, 17, 100, 128})
     for (const int64_t columns : {8, 256, 264, 4096, 7168})

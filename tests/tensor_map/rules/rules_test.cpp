@@ -111,8 +111,7 @@ TEST_CASE("a rule that is broken alone is mended") {
 using Pair = std::pair<Rule, Rule>;
 constexpr size_t kPairs = 540;
 
-// Checks the numbers of every violation of a description, and records which pairs of rules it
-// breaks.
+// Checks the numbers of every violation of a description, and records the pairs of rules.
 void check_together(const TensorMapDesc& desc, int32_t arch, std::set<Pair>* pairs) {
   Violations violations;
   check_all(desc, arch, &violations);

@@ -43,8 +43,7 @@ fn from_bf16(bits: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
-/// Opens the requested device. Only `auto` falls back to the host device if there is no usable GPU,
-/// and says so.
+/// Opens the requested device. `auto` falls back to the host device if there is no usable GPU.
 fn open(wanted: &str) -> Result<Device> {
     if wanted == "host" {
         return Device::host();

@@ -4,8 +4,7 @@ use crate::{initialised, resized, sys, Device, RegisteredMemory, Result};
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// The strides of a row-major tensor by the rule of `tw_tensor_from_dlpack`: an extent of 0 counts
-/// as 1.
+/// The strides of a row-major tensor as in `tw_tensor_from_dlpack`: an extent of 0 counts as 1.
 fn packed(shape: &[i64], stride: &mut [i64]) -> Result<()> {
     let mut inner = 1i64;
     for (i, &extent) in shape.iter().enumerate().rev() {
@@ -100,8 +99,7 @@ impl BorrowedTensor {
     /// done.
     ///
     /// # Safety
-    /// `dlpack` must be NULL or point to a tensor of this form, whose memory outlives the returned
-    /// value.
+    /// `dlpack` must be NULL or point to a tensor of this form, whose memory outlives this value.
     pub unsafe fn new(
         device: &Device,
         dlpack: *const c_void,

@@ -56,8 +56,7 @@ fn initialised<T: sys::Struct>() -> T {
     }
 }
 
-/// A copy for C with the true struct_size: C reads as many bytes as the field says, and callers can
-/// change it.
+/// A copy with the true struct_size: C reads that many bytes, and callers can change the field.
 fn resized<T: sys::Struct>(mut value: T) -> T {
     // Every such struct begins with its size.
     unsafe { (&mut value as *mut T).cast::<u32>().write(size_of::<T>() as u32) };

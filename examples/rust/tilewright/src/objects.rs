@@ -198,8 +198,7 @@ impl Stream {
         self.synchronize()
     }
 
-    /// Waits for the stream's work, and copies from the start of `src`. The errors are those of
-    /// `upload`.
+    /// Waits for the stream's work, and copies from the start of `src`. Errors as of `upload`.
     ///
     /// # Panics
     /// If `dst` is larger than `src`.
@@ -218,8 +217,7 @@ impl Stream {
         check(unsafe { sys::tw_stream_synchronize(self.handle) })
     }
 
-    /// Makes later work wait for the event. Returns at once, unless another thread is in `upload`
-    /// or `download`.
+    /// Makes later work wait for the event. Waits for an `upload` or `download` of another thread.
     pub fn wait(&self, event: &Event) -> Result<()> {
         let _alone = self.alone();
         check(unsafe { sys::tw_stream_wait_event(self.handle, event.handle) })

@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 /// An operation: its description, its arguments, and the functions that take them.
 ///
 /// # Safety
-/// `PLAN` must create plans that `RUN` can run, and `SUPPORTED` must give the same answers as
-/// `PLAN`.
+/// `PLAN` must create plans that `RUN` can run, and `SUPPORTED` must answer like `PLAN`.
 pub unsafe trait Operation {
     type Desc: sys::Struct;
     type Args: sys::Struct;
