@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a CUDA device on a fake driver: who is inside, who waits, and what comes after it.
+// Closing a CUDA device, on a fake driver: close() waits for threads that are inside the driver,
+// and later calls fail without reaching it.
 #include <atomic>
 #include <chrono>
 #include <memory>

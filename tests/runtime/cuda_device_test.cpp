@@ -33,7 +33,7 @@ TEST_CASE("what the device says of itself") {
   const auto device = open_fake();
   CHECK(device->info().name == "fake GPU");
   CHECK(device->info().compute_major == 9);
-  CHECK(device->info().sm_count == 66);  // of the context (green context), not of the chip (132)
+  CHECK(device->info().sm_count == 66);  // the context's SMs, not the chip's 132
   CHECK(device->info().max_dynamic_smem_bytes == 232448);
   CHECK((device->info().features & feature::wgmma) != 0);
   CHECK((device->info().features & feature::host) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gemm_tune and tw_gemm_tuning_. */
+/* tw_gemm_tune() and the tw_gemm_tuning_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 /* Tiles of 128 x 128 x 64 fit with little padding, so that they are twice as fast as loops even

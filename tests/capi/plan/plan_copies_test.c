@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_copies_. */
+/* The tw_copies_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kCount = 6, kRows = 5, kColumns = 12, kSrcPitch = 16, kDstPitch = 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_copy_ and tw_prefetch_. */
+/* The tw_copy_ and tw_prefetch_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 /* 48 x 80 floats from a 60 x 100 matrix into a 50 x 96 matrix. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_elementwise_. */
+/* The tw_elementwise_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 /* 12 x 20 elements of a and b into a destination with a pitch. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gemm_. */
+/* The tw_gemm_ functions. */
 #include "tests/capi/common/gemm_harness.h"
 
 static void inits(void) {
@@ -206,7 +206,7 @@ static void in_place(void) {
   args.c = args.d;
   OK(tw_gemm_run(plan, s.stream, &args));
   OK(tw_gemm_run(plan, s.stream, &args));
-  args.alpha = 2; /* beta 1 added 1 to each zero: equals alpha 2 */
+  args.alpha = 2; /* two runs with beta 1 added A B twice to zeros */
   args.beta = 0;
   has_product(&s, &args, kM);
   tw_plan_destroy(plan);

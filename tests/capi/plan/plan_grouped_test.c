@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_grouped_. */
+/* The tw_grouped_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 /* Two groups of rows, two tokens each, with numbers that are exact in bf16 and f32. */

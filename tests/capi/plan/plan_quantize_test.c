@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_quantize_. */
+/* The tw_quantize_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 2, kColumns = 130 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_ragged_. */
+/* The tw_ragged_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kBatch = 5, kRows = 7, kColumns = 24, kPackedColumns = 32, kTokens = 19 };

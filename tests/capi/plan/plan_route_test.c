@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_route_. */
+/* The tw_route_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kTokens = 3, kExperts = 4, kTopK = 2, kPairs = kTokens * kTopK };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gather_ and tw_scatter_. */
+/* The tw_gather_ and tw_scatter_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kTableRows = 50, kPitch = 72, kColumn = 8, kColumns = 40, kCount = 33, kPacked = 48 };

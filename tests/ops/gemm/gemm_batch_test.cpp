@@ -129,7 +129,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
             }
         }
         CHECK(orders.size() == 1);
-        // Only f16 needs two accumulation chains for a large k, which take split-K.
+        // Only f16 with a large k needs split-K: there a block forms a single accumulation chain.
         if (promised) CHECK(orders.begin()->first == (out == DType::F16 && k > 16384 ? 2 : 1));
       }
     }

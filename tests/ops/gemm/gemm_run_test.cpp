@@ -330,7 +330,7 @@ TEST_CASE("whether large operands share bytes is known in a few steps") {
     CHECK(plan->run(*stream, {.a = kD + third * row, .b = kB, .d = kD}).ok());
     CHECK(plan->run(*stream, {.a = kD - third * row, .b = kB, .d = kD}).ok());
     for (const int64_t off : {-256, -2, 2, 256}) {
-      // Offsets toward D leave the neighboring third and overlap.
+      // A shift reaches D to the left of the second third, or to the right of the last one.
       const bool meets = third == 1 ? off < 0 : off > 0;
       const Status status = plan->run(
           *stream, {.a = kD + third * row + static_cast<uint64_t>(off), .b = kB, .d = kD});

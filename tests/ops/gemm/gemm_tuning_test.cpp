@@ -103,10 +103,9 @@ TEST_CASE("a forked child uses a tuning that another thread was using") {
   const std::string text = tuning.format();
   const GemmTuningKey absent = gemm_tuning_key(*hopper(), {});
   std::atomic<bool> stop{false}, wrong{false};
-  // The thread holds the lock nearly all the time. 108!#ifdef __SANITIZE_ADDRESS__  // must not
-  // allocate: a child inherits the sanitizer's locked locks
+  // The thread holds the lock nearly all the time.
   std::thread user([&] {
-#ifdef __SANITIZE_ADDRESS__  // no allocation: a child inherits the sanitizer's locks as they are
+#ifdef __SANITIZE_ADDRESS__  // must not allocate: a child inherits the sanitizer's held locks
     while (!stop) wrong = wrong || !tuning.find(absent).empty();
 #else
     while (!stop) wrong = wrong || !tuning.load(text).ok();
