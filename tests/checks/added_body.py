@@ -48,8 +48,8 @@ __device__ void gemm_toy(const GemmArgs& args) {
               symbol(const __grid_constant__ tw::GemmArgs args) { tw::gemm_toy<tw::in, tw::out>(args); })
 #include "kernels/gemm/mma/gemm_toy.inc"
 """,
-    "gemm/mma/gemm_toy.inc": LINE + """TW_GEMM_MMA(mma, gemm_toy_0, gemm_bf16_bf16_toy_1x96x1, BF16, BF16, 1, 96, 1, 96, kGemmPlain)
-TW_GEMM_MMA(mma, gemm_toy_1, gemm_f16_f32_toy_1x96x1, F16, F32, 1, 96, 1, 96, kGemmPlain)
+    "gemm/mma/gemm_toy.inc": LINE + """TW_GEMM_MMA(mma, gemm_toy_0, gemm_bf16_bf16_toy_1x96x1, BF16, BF16, 1, 96, 1, 96, kGemmNoMaps)
+TW_GEMM_MMA(mma, gemm_toy_1, gemm_f16_f32_toy_1x96x1, F16, F32, 1, 96, 1, 96, kGemmNoMaps)
 """,
 }
 INCLUDE = '#include "kernels/gemm/mma/gemm_toy.inc"\n'
@@ -62,7 +62,7 @@ PROGRAM = """#include "kernels/gemm/gemm_rows.cpp"
 #include <cstdio>
 #include "kernels/image/kernel_images.hpp"
 int main() {
-  for (const tw::KernelRow& row : tw::gemm_rows())
+  for (const tw::KernelEntry& row : tw::gemm_rows())
     if (row.image)
       std::printf("%s %s %d %zu\\n", row.symbol, row.image, row.threads, tw::kernel_image(row.image).size);
 }

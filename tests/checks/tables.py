@@ -61,9 +61,9 @@ def ring_stages(host, device):
     """Device code cannot include the host's header, and the host cannot include device code."""
     asked = re.search(r"\bkMinStages = (\d+);", host.read_text())
     pending = re.search(r"\bkPendingStores = (\d+);", device.read_text())
-    more = re.search(r"\bkMinRingStages = kPendingStores \+ (\d+);", device.read_text())
+    more = re.search(r"\bkMinPipelineStages = kPendingStores \+ (\d+);", device.read_text())
     if not (asked and pending and more and int(asked[1]) == int(pending[1]) + int(more[1])):
-        yield f"rings: kMinStages of {host.name} is not kMinRingStages of {device.name}"
+        yield f"rings: kMinStages of {host.name} is not kMinPipelineStages of {device.name}"
 
 
 def one_row_a_line(files):
@@ -103,8 +103,8 @@ typedef struct tw_b { int x; } tw_b;
         "options.txt": "option('gpu_archs', type: 'array', choices: ['sm_90a', 'sm_1'], value: [])\n",
         "structs.inc": "TW_STRUCT(tw_c, x)\n",
         "ring.cpp": "constexpr uint32_t kMinStages = 4;\n",
-        "ring.cuh": "constexpr int kPendingStores = 2;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
-        "other.cuh": "constexpr int kPendingStores = 3;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
+        "ring.cuh": "constexpr int kPendingStores = 2;\nconstexpr u32 kMinPipelineStages = kPendingStores + 2;\n",
+        "other.cuh": "constexpr int kPendingStores = 3;\nconstexpr u32 kMinPipelineStages = kPendingStores + 2;\n",
         "split.inc": 'TW_X(a,\n  b)\nTW_X("(", c)\n',
     }
     for name, text in texts.items():

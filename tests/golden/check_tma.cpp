@@ -8,7 +8,7 @@
 
 #include "lines.hpp"
 #include "tensor_map/descriptor.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rules/check.hpp"
 
 namespace golden {

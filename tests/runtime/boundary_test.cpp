@@ -170,8 +170,8 @@ TEST_CASE("waiting waits for what a lost device has begun") {
     tw_stream stream{test::make_stream(*device)};
     tw_event event{test::make_event(*device)};
     const auto other = test::make_stream(*device);
-    const KernelRow rows[] = {test::host_row("held", held_kernel),
-                              test::host_row("faulting", faulting_kernel)};
+    const KernelEntry rows[] = {test::host_row("held", held_kernel),
+                                test::host_row("faulting", faulting_kernel)};
     const auto held = test::make_kernel(*device, rows[0]);
     const auto faulting = test::make_kernel(*device, rows[1]);
     std::atomic<bool> begun = false;

@@ -186,6 +186,25 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
     }
 }
 
+TEST_CASE("memory whose context cannot be entered can be freed again") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  uint64_t address = 0;
+  void* pinned = nullptr;
+  REQUIRE(device->allocate(64, &address).ok());
+  REQUIRE(device->allocate_host(64, &pinned).ok());
+  fake().fail_with = CUDA_ERROR_INVALID_VALUE;
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release(address).ok());
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release_host(pinned).ok());
+  fake().fail_at = 0;
+  CHECK(device->release(address).ok());
+  CHECK(device->release_host(pinned).ok());
+  device->close();
+  CHECK(fake().clean());
+}
+
 TEST_CASE("the context that was current stays so") {
   const FakeDriver driver;
   fake().stack.push_back(fake_other_context());
@@ -300,15 +319,15 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
   constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   const auto device = open_fake();
   int first = 0, others = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!row.image || (others > 0 && !row.shared_first)) continue;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if (!row.image || (others > 0 && !row.prefers_shared_carveout)) continue;
     INFO(std::string(row.symbol));
     fake().function_attributes.clear();
     std::unique_ptr<Kernel> kernel;
     REQUIRE(device->prepare(row, 0, &kernel).ok());
-    ++(row.shared_first ? first : others);
-    CHECK(fake().function_attributes.count(kCarveout) == (row.shared_first ? 1u : 0u));
-    if (!row.shared_first) continue;
+    ++(row.prefers_shared_carveout ? first : others);
+    CHECK(fake().function_attributes.count(kCarveout) == (row.prefers_shared_carveout ? 1u : 0u));
+    if (!row.prefers_shared_carveout) continue;
     CHECK(std::string(row.symbol) == "gemm_realign");
     CHECK(fake().function_attributes[kCarveout] == 100);
     fake().refused_attribute = kCarveout;
@@ -339,7 +358,7 @@ TEST_CASE("images that the driver refuses are explained") {
   CHECK(device->load_module(image.data(), image.size(), &module).code() ==
         Code::ERROR_DRIVER_TOO_OLD);
   CHECK(message_has("580"));
-  KernelRow row{};
+  KernelEntry row{};
   row.symbol = "kernel_without_image";
   row.image = "copy_7";
   row.family = Family::copy;

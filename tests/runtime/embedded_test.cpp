@@ -65,15 +65,15 @@ class Chosen {
 /// Whether the build has any kernel in this image.
 bool has_kernel(const char* image) {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (row.image && std::strcmp(row.image, image) == 0 && !kernel_left_out(row)) return true;
   return false;
 }
 
 }  // namespace
 
-extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row);
-extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row) {
+extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row);
+extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row) {
   return std::string(row.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
          __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(row);
 }
@@ -119,7 +119,7 @@ FeatureMask expected(const Chip& chip, const Targets& build) {
 /// Whether the build has every kernel; with -Dkernels it has only some.
 bool every_kernel() {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (kernel_left_out(row)) return false;
   return true;
 }
@@ -344,7 +344,7 @@ TEST_CASE("every product has a kernel on every chip, whatever its build leaves o
       if (!status.ok()) continue;
       ++plans;
       for (const GemmRange& range : static_cast<GemmPlan&>(*plan).ranges())
-        with_maps += range.candidate.choice.through_maps();
+        with_maps += range.candidate.choice.uses_maps();
     }
     CHECK(plans == static_cast<int>(products().size()));
     CHECK((with_maps > 0) == ((expected(chip, build) & feature::wgmma) != 0));
@@ -373,7 +373,7 @@ TEST_CASE("a kernel that the build leaves out says which target would bring it, 
     const FakeDriver driver;
     const auto device = open_chip(major, minor);
     const Family family = symbol[0] == 'g' && symbol[1] == 'a' ? Family::gather : Family::gemm;
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       const bool wanted = family == Family::gather ? row.symbol == std::string(symbol)
                                                    : row.feature == feature::wgmma;
       if (!wanted) continue;
@@ -455,7 +455,7 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
   struct {
     int32_t driver;
     int compute;
-    bool ptx_alone;
+    bool ptx_only;
     int32_t needs;  // driver version that it needs; 0: it runs
   } const cases[] = {{major - 910, 9, false, major},  {major - 910, 12, false, toolkit},
                      {major - 910, 9, true, toolkit}, {toolkit - 10, 12, false, toolkit},
@@ -465,8 +465,8 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
                      {major + 1000, 12, false, 0}};
   for (const auto& c : cases) {
     const FakeDriver driver(c.driver);
-    if (c.ptx_alone) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
-    INFO("driver ", c.driver, ", compute capability ", c.compute, ", PTX alone ", c.ptx_alone);
+    if (c.ptx_only) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+    INFO("driver ", c.driver, ", compute capability ", c.compute, ", PTX alone ", c.ptx_only);
     const auto device = open_chip(c.compute, 0);
     PrefetchDesc range;
     range.rows = 1;

@@ -101,12 +101,12 @@ inline CUresult take_code(const void* image, const FakeState& state,
   const auto* fatbin = static_cast<const uint8_t*>(image);
   if (at<uint32_t>(fatbin, 0) != kMagic) return CUDA_SUCCESS;
   const char* forced = std::getenv("CUDA_FORCE_PTX_JIT");
-  const bool ptx_alone = forced && std::strcmp(forced, "1") == 0;
+  const bool ptx_only = forced && std::strcmp(forced, "1") == 0;
   const auto chip = static_cast<uint32_t>(state.compute_major * 10 + state.compute_minor);
   const std::vector<Entry> entries = entries_of(fatbin);
   const Entry* taken = nullptr;
   for (const Entry& entry : entries)
-    if (runs_on(entry, chip) && (entry.ptx() || !ptx_alone) && (!taken || taken->ptx()))
+    if (runs_on(entry, chip) && (entry.ptx() || !ptx_only) && (!taken || taken->ptx()))
       taken = &entry;
   if (!taken) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (known_since(*taken) > state.version)

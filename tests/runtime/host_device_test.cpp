@@ -138,10 +138,10 @@ TEST_CASE("the host device refuses what only a GPU can do") {
   CHECK(device->wrap_stream(reinterpret_cast<CUstream_st*>(16), &stream).code() ==
         Code::ERROR_WRONG_DEVICE);
   CHECK(device->load_module("x", 1, &module).code() == Code::ERROR_WRONG_DEVICE);
-  const KernelRow device_row = host_row("no_body", nullptr);
+  const KernelEntry device_row = host_row("no_body", nullptr);
   CHECK(device->prepare(device_row, 0, &kernel).code() == Code::ERROR_UNSUPPORTED);
   CHECK(message_has("no_body"));
-  const KernelRow row = host_row("row", [](HostEngine&, const void*) {});
+  const KernelEntry row = host_row("row", [](HostEngine&, const void*) {});
   CHECK(device->prepare(row, HostEngine::kSharedBytes + 1, &kernel).code() ==
         Code::ERROR_UNSUPPORTED);
 }
@@ -160,7 +160,7 @@ void bulk_copy(HostEngine& engine, const void* arguments) {
 TEST_CASE("launches count what they move") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const KernelRow row = host_row("bulk_copy", bulk_copy);
+  const KernelEntry row = host_row("bulk_copy", bulk_copy);
   const auto kernel = make_kernel(*device, row);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
@@ -180,7 +180,7 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   const auto stream = make_stream(*device);
   const auto other = make_stream(*device);
   const auto event = make_event(*device);
-  const KernelRow row = host_row("bulk_copy_by_8", bulk_copy);
+  const KernelEntry row = host_row("bulk_copy_by_8", bulk_copy);
   const auto kernel = make_kernel(*device, row);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());

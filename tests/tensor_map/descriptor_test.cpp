@@ -151,7 +151,7 @@ TEST_CASE("a faulty driver's bit 85 is cleared for small tensors, on the chips t
   const auto mends = [&](const TensorMapDesc& desc, int32_t arch, int32_t driver) {
     TensorMapBytes bytes = encoded(desc);
     bytes.words[1] |= bit;
-    const char* id = mend_driver_faults(desc, arch, driver, &bytes);
+    const char* id = correct_driver_faults(desc, arch, driver, &bytes);
     CHECK((id != nullptr) == ((bytes.words[1] & bit) == 0));
     return id != nullptr;
   };
@@ -161,7 +161,7 @@ TEST_CASE("a faulty driver's bit 85 is cleared for small tensors, on the chips t
   CHECK(!mends(small, 90, 13010));
   CHECK(!mends(large, 100, 13010));
   TensorMapBytes right = encoded(small);
-  CHECK(mend_driver_faults(small, 100, 13010, &right) == nullptr);
+  CHECK(correct_driver_faults(small, 100, 13010, &right) == nullptr);
 }
 
 TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
@@ -185,8 +185,8 @@ TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
   for (const auto& [from, to] : {std::pair{128u, 8u}, {8u, 256u}, {256u, 1u}, {1u, 72u}}) {
     matrix.box_dim[1] = from;
     TensorMapBytes boxed = encoded(matrix);
-    rebind_box_lines(&boxed, to,
-                     matrix.box_dim[0] * static_cast<uint32_t>(dtype_bytes(matrix.dtype)));
+    rebind_box_rows(&boxed, to,
+                    matrix.box_dim[0] * static_cast<uint32_t>(dtype_bytes(matrix.dtype)));
     matrix.box_dim[1] = to;
     const TensorMapBytes other = encoded(matrix);
     CHECK(std::memcmp(&boxed, &other, sizeof boxed) == 0);
@@ -206,7 +206,7 @@ TEST_CASE("a box of other lines gives the bytes of an encoding from scratch") {
   TensorMapBytes patched = encoded(desc);
   for (const uint32_t lines : {1u, 8u, 104u, 256u}) {
     desc.box_dim[1] = lines;
-    rebind_box_lines(&patched, lines, 128);
+    rebind_box_rows(&patched, lines, 128);
     const TensorMapBytes anew = encoded(desc);
     CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
   }

@@ -78,12 +78,12 @@ inline constexpr float kSigmoidEnd = 83.0f;
 
 #ifdef __CUDA_ARCH__
 /// The chip's 2^x and 1 / x: relative errors of 2^-22, subnormals count as 0.
-__device__ __forceinline__ float exp2_of_chip(float x) {
+__device__ __forceinline__ float exp2_approx(float x) {
   float out;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
 }
-__device__ __forceinline__ float reciprocal_of_chip(float x) {
+__device__ __forceinline__ float reciprocal_approx(float x) {
   float out;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
@@ -114,7 +114,7 @@ __device__ __forceinline__ float gelu_tanh_power_of_scaled(float x) {
 /// 1 / (1 + exp(-x)); the host clamps x to +-kSigmoidEnd.
 TW_KERNEL_HD inline float sigmoid(float x) {
 #ifdef __CUDA_ARCH__
-  return reciprocal_of_chip(1.0f + exp2_of_chip(silu_power(x)));
+  return reciprocal_approx(1.0f + exp2_approx(silu_power(x)));
 #else
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
@@ -161,7 +161,7 @@ TW_KERNEL_HD inline float silu(float x) {
 TW_KERNEL_HD inline float gelu_tanh(float x) {
 #ifdef __CUDA_ARCH__
   const float held = finite_below(x);
-  return held * reciprocal_of_chip(1.0f + exp2_of_chip(gelu_tanh_power(held)));
+  return held * reciprocal_approx(1.0f + exp2_approx(gelu_tanh_power(held)));
 #else
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
@@ -192,7 +192,7 @@ TW_KERNEL_HD inline float gelu(float x) {
   tail = fused(tail, a, 0x1.26af62p+0f);
   tail = fused(tail, a, 0x1.fffff8p-1f);
 #ifdef __CUDA_ARCH__
-  return fused(-a, exp2_of_chip(-tail), larger(x, -0.0f));
+  return fused(-a, exp2_approx(-tail), larger(x, -0.0f));
 #else
   const float rounded = kRounder - tail;
   const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);

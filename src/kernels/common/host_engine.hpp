@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kernels/arguments.h"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/tensor_map.hpp"
 
 namespace tw {

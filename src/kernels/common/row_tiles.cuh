@@ -79,7 +79,7 @@ __device__ __forceinline__ void copy_tile_pieces(const RowTile& tile, u64 low, u
   }
 }
 
-/// Fills a tile returned by other_rows() with `word`.
+/// Fills a tile returned by unmoved_rows() with `word`.
 __device__ __forceinline__ void fill_tile_pieces(const RowTile& tile, u32 word) {
   const u32 pieces = tile_pieces(tile);
   const Words4 words{{word, word, word, word}};
@@ -91,12 +91,12 @@ __device__ __forceinline__ void fill_tile_pieces(const RowTile& tile, u32 word) 
 
 /// A warp's tiles: first, first + step, ... below end. If `block_items` is 0, all warps of the grid
 /// interleave; otherwise each block has `block_items` consecutive tiles.
-struct TileTurns {
+struct WarpTiles {
   u64 first;
   u64 end;
   u64 step;
 };
-__device__ __forceinline__ TileTurns tile_turns(const TileCut& cut, u32 block_items) {
+__device__ __forceinline__ WarpTiles warp_tiles(const TileCut& cut, u32 block_items) {
   const u32 warps = blockDim.x / 32;
   const u32 warp = threadIdx.x / 32;
   if (block_items == 0)
@@ -108,12 +108,12 @@ __device__ __forceinline__ TileTurns tile_turns(const TileCut& cut, u32 block_it
 
 /// Runs a mover (warp_ring.cuh) on all tiles of the calling warp.
 template <class Mover>
-__device__ __forceinline__ void run_tile_ring(Mover& mover, const TileCut& cut, u32 block_items,
-                                              u32 stages, u32 stage_bytes) {
+__device__ __forceinline__ void run_tile_pipeline(Mover& mover, const TileCut& cut, u32 block_items,
+                                                  u32 stages, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, stages, stage_bytes);
-  const TileTurns turns = tile_turns(cut, block_items);
-  run_warp_ring(ring, mover, turns.first, turns.end, turns.step);
+  const WarpPipeline ring = make_warp_pipeline(shared, stages, stage_bytes);
+  const WarpTiles turns = warp_tiles(cut, block_items);
+  run_warp_pipeline(ring, mover, turns.first, turns.end, turns.step);
 }
 
 }  // namespace tw

@@ -10,7 +10,7 @@
 namespace tw {
 
 inline constexpr u32 kTileMaxRows = 512;
-inline constexpr u32 kTileRingWarps = 16;  // most warps of a block; each has its own pipeline
+inline constexpr u32 kTilePipelineWarps = 16;  // most warps of a block; each has its own pipeline
 inline constexpr u32 kTilePlainThreads = 256;
 inline constexpr u32 kTileMinBulk = 64;  // fewest bytes of a row that is worth its own bulk copy
 
@@ -101,7 +101,7 @@ TW_KERNEL_HD inline RowTile moved_rows(const RowTile& tile) {
 }
 
 /// Like moved_rows(), for rows `first` to `last` - 1 of the destination, which have no source.
-TW_KERNEL_HD inline RowTile other_rows(const RowTile& tile, u32 first, u32 last) {
+TW_KERNEL_HD inline RowTile unmoved_rows(const RowTile& tile, u32 first, u32 last) {
   RowTile out = tile;
   out.src = out.dst = tile_dst(tile, first);
   out.src_pitch = tile.dst_pitch;

@@ -46,7 +46,7 @@ inline void fill_host(uint8_t* to, u64 bytes, u32 word, u32 phase) {
   for (u64 i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(word >> ((phase + i) % 4 * 8));
 }
 
-/// Fills a tile returned by other_rows().
+/// Fills a tile returned by unmoved_rows().
 inline void fill_tile_pieces_host(const RowTile& tile, u32 word) {
   for (u32 number = 0; number < tile_pieces(tile); ++number) {
     const Piece16 piece = tile_piece(tile, number);

@@ -7,32 +7,32 @@
 //                                      exactly once with the bytes that all lanes load together
 //   mover.store(item, stage)           after the loads have landed: issues bulk stores
 // While up to kPendingStores items are being stored, `stages` - 1 - kPendingStores others are being
-// loaded. run_warp_ring() returns when the last store has read shared memory; the writes complete
-// at the end of the grid.
+// loaded. run_warp_pipeline() returns when the last store has read shared memory; the writes
+// complete at the end of the grid.
 
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
 inline constexpr int kPendingStores = 2;
-inline constexpr u32 kMinRingStages = kPendingStores + 2;
+inline constexpr u32 kMinPipelineStages = kPendingStores + 2;
 
-struct WarpRing {
+struct WarpPipeline {
   u32 data;      // shared address of the first stage
   u32 barriers;  // shared address of `stages` barriers
-  u32 stages;    // kMinRingStages at least
+  u32 stages;    // kMinPipelineStages at least
   u32 stage_bytes;
 };
 
 /// Sets up the calling warp's stages and barriers. The block's dynamic shared memory holds the
 /// stages of all warps, then their barriers. `arrivals` is the barriers' arrival count. The warp
 /// must be converged.
-__device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes,
-                                                   u32 arrivals = 1) {
+__device__ __forceinline__ WarpPipeline make_warp_pipeline(void* shared, u32 stages,
+                                                           u32 stage_bytes, u32 arrivals = 1) {
   const u32 base = ptx::shared_address(shared);
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 warps = blockDim.x / 32;
-  WarpRing ring;
+  WarpPipeline ring;
   ring.data = base + warp * stages * stage_bytes;
   ring.barriers = base + warps * stages * stage_bytes + warp * stages * 8;
   ring.stages = stages;
@@ -47,8 +47,8 @@ __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32
 }
 
 template <class Mover>
-__device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover, u64 first,
-                                              u64 end, u64 step) {
+__device__ __forceinline__ void run_warp_pipeline(const WarpPipeline& ring, Mover& mover, u64 first,
+                                                  u64 end, u64 step) {
   const u32 lead = ring.stages - 1 - kPendingStores;
   u64 loading = first;
   u32 load_stage = 0;

@@ -10,7 +10,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family: the method, or the step of a run.
+/// KernelEntry::variant of this family: the method, or the step of a run.
 enum : u32 {
   kCopiesBulk = 1,     // tiles by bulk copies where the addresses allow it, else by ordinary loads
   kCopiesPlain = 2,    // all tiles by ordinary loads and stores

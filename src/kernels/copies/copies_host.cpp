@@ -48,19 +48,19 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_COPIES_BULK(feature, part, symbol) \
-  TW_TABLE_ROW(copies, feature, part, symbol, kTileRingWarps * 32, kCopiesBulk)
+  TW_TABLE_ROW(copies, feature, part, symbol, kTilePipelineWarps * 32, kCopiesBulk)
 #define TW_COPIES_PLAIN(feature, part, symbol) \
   TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesPlain)
 #define TW_COPIES_SKIPPED(feature, part, symbol) \
   TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesSkipped)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/copies/kernels.inc"
 };
 
 }  // namespace
 
-RowRange copies_rows() {
+KernelEntries copies_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

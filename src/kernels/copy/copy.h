@@ -2,7 +2,7 @@
 #pragma once
 // Arguments of the copy kernels, one struct per method.
 //
-// Dimensions are innermost first, strides are in bytes. Except where CopyPieceArgs::whole_ends
+// Dimensions are innermost first, strides are in bytes. Except where CopyPieceArgs::ends_padded
 // allows it, no kernel writes a byte outside the destination's elements.
 
 #include "kernels/arguments.h"
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: the rank of the maps
+/// KernelEntry::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: the rank of the maps
 /// (kCopyBoxes), the element size in bytes (kCopyPermute, the transposes, kCopyInterleave), or the
 /// pieces that a lane keeps in flight (kCopyPieces, kCopyShift). Bits 16 and up: the number of
 /// planes, plus kToPlanes if the destination is planar (kCopyInterleave), or 1 for the one-warp

@@ -268,7 +268,7 @@ void copy_deinterleave_host(HostEngine&, const void* arguments) {
 }
 
 // Sets the tile: vectors (or elements) along the source's and the destination's inner dimension.
-constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
+constexpr KernelEntry with_tile(KernelEntry row, u32 a, u32 b) {
   row.tile[0] = static_cast<int32_t>(a);
   row.tile[1] = static_cast<int32_t>(b);
   return row;
@@ -310,13 +310,13 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
 #define TW_COPY_FILL(feature, part, symbol) \
   TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyFill)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/copy/kernels.inc"
 };
 
 }  // namespace
 
-RowRange copy_rows() {
+KernelEntries copy_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

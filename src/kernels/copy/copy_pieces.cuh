@@ -61,8 +61,8 @@ struct PieceMover {
   };
 
   // Appends the partial pieces of the lanes in mask `lanes` to warp_ends.
-  __device__ __forceinline__ void keep_end(const Pending& p, const uint4& v, u32 lanes,
-                                           u32* ends) const {
+  __device__ __forceinline__ void queue_end(const Pending& p, const uint4& v, u32 lanes,
+                                            u32* ends) const {
     if ((lanes >> ptx::lane_id() & 1) != 0)
       warp_ends[*ends + __popc(lanes & ptx::lanes_below())] = {v, p.to, p.first, p.end};
     *ends += __popc(lanes);
@@ -96,7 +96,7 @@ struct PieceMover {
     if constexpr (kGathersEnds) {
       const u32 lanes = __ballot_sync(0xffffffffu, part);
       if (lanes == 0) return;
-      if (args.ends_bytes != 0) return keep_end(p, unit, lanes, ends);
+      if (args.ends_by_bytes != 0) return queue_end(p, unit, lanes, ends);
     }
     if (part && (p.first == 0 || p.end == 16))
       store_end(p.to, v, p.first, p.end);
@@ -154,7 +154,7 @@ struct PieceMover {
         const bool inside = piece_inside(args, p);
         outside = outside || (mine && !inside);
         pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0,
-                      kAsksSectors ? piece_touches(args, p) : 0};
+                      kAsksSectors ? prefetch_bytes_of(args, p) : 0};
       }
       if (kAsksSectors && args.touch != kTouchNothing) touch(pending);
       u32 ends = 0;

@@ -37,9 +37,9 @@ struct CopyPieceArgs {
   u32 rank;  // number of dimensions outside a row, at least 1
   // 1: in the destination, rows begin at multiples of 16 bytes and are padded to one, so the kernel
   // may store a row's last piece as 16 bytes.
-  u32 whole_ends;
-  u32 touch;       // kTouchNothing, kTouchLines, or a multiple of 16 bytes
-  u32 ends_bytes;  // 1: partial pieces are stored byte by byte
+  u32 ends_padded;
+  u32 touch;          // kTouchNothing, kTouchLines, or a multiple of 16 bytes
+  u32 ends_by_bytes;  // 1: partial pieces are stored byte by byte
 };
 static_assert(sizeof(CopyPieceArgs) == 288, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyPieceArgs, extent) == 176, "as above");
@@ -89,7 +89,7 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
   p.ends = left <= 16;
   p.first = ahead < 0 ? static_cast<u32>(-ahead) : 0;
   p.end = left >= 16 ? 16 : left > 0 ? static_cast<u32>(left) : 0;
-  if (args.whole_ends != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
+  if (args.ends_padded != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
   if (slot >= args.items) {
     p.end = 0;
     p.row_end = p.row_from;
@@ -106,7 +106,7 @@ TW_KERNEL_HD constexpr bool piece_loads(const CopyPieceArgs& args, const CopyPie
 }
 
 /// Returns how many bytes from `p.to` on the kernel must prefetch for this piece; 0 for none.
-TW_KERNEL_HD constexpr u32 piece_touches(const CopyPieceArgs& args, const CopyPiece& p) {
+TW_KERNEL_HD constexpr u32 prefetch_bytes_of(const CopyPieceArgs& args, const CopyPiece& p) {
   const u32 to = static_cast<u32>(p.to);
   if (p.end == 0 || args.touch == kTouchNothing) return 0;
   if (p.ends && (to + p.end) % kPieceSector != 0)

@@ -13,7 +13,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: elements per vector.
+/// KernelEntry::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: elements per vector.
 /// Bits 16 to 23: the kind of elements (kElementwiseConvert and so on). 0 in a host entry means
 /// any.
 enum : u32 {

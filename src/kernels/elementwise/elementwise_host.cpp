@@ -76,13 +76,13 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
 #define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
   TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/elementwise/kernels.inc"
 };
 
 }  // namespace
 
-RowRange elementwise_rows() {
+KernelEntries elementwise_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

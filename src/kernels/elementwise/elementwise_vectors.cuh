@@ -15,12 +15,12 @@
 namespace tw {
 
 template <u32 kVector, u32 kFlight>
-struct VectorTurn {
+struct ThreadVectors {
   u64 address[kElementwiseOperands][kFlight];
   bool whole[kFlight];
   bool parts;  // some vector is only partly inside its row
 
-  __device__ __forceinline__ VectorTurn(const ElementwiseArgs& args, u32 at) : parts(false) {
+  __device__ __forceinline__ ThreadVectors(const ElementwiseArgs& args, u32 at) : parts(false) {
     if (args.items == args.slots.divisor)
       place_in_one_row(args, at);
     else
@@ -196,7 +196,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
   u64 at =
       static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
   for (; at < args.items; at += step) {
-    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    const ThreadVectors<kVector, kFlight> turn(args, static_cast<u32>(at));
     u32 raw[kElementwiseOperands][kFlight][4] = {};
     turn.load(kOperandA, args.bytes[kOperandA], args.src_policy, raw[kOperandA]);
     if constexpr (!kConvert) {
@@ -324,7 +324,7 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
   u64 at =
       static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
   for (; at < args.items; at += step) {
-    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    const ThreadVectors<kVector, kFlight> turn(args, static_cast<u32>(at));
     u32 raw[kElementwiseOperands][kFlight][4] = {};
     turn.load(kOperandA, kBytes, args.src_policy, raw[kOperandA]);
     if (args.sources == 2) turn.load(kOperandB, kBytes, args.src_policy, raw[kOperandB]);

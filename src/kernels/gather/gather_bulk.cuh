@@ -19,13 +19,13 @@ struct GatherMover : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     u32 bytes = 0;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k)
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k)
       if (next_row[k] != kNoRow) bytes += piece(item, k).bytes;
     bytes = __reduce_add_sync(0xffffffffu, bytes);
     if (ptx::lane_id() == 0) ptx::mbarrier_arrive_expect(barrier, bytes);
     ptx::sync_warp();
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       const RowPiece p = piece(item, k);
       const u32 to = stage + slot(k) * args.part_bytes;

@@ -185,13 +185,13 @@ void gather_outside_host(HostEngine&, const void* arguments) {
 #define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
 #define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/gather/kernels.inc"
 };
 
 }  // namespace
 
-RowRange gather_rows() {
+KernelEntries gather_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -3,9 +3,9 @@
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/gemm_realign.cuh"
 
-#define TW_GEMM_REALIGN(feature, part, symbol)                                            \
-  TW_EMIT(                                                                                \
-      feature, part,                                                                      \
-      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kRealignRoom) \
+#define TW_GEMM_REALIGN(feature, part, symbol)                                                    \
+  TW_EMIT(                                                                                        \
+      feature, part,                                                                              \
+      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kStagingRegisterCtas) \
           symbol(const __grid_constant__ tw::GemmRealignArgs args) { tw::gemm_realign(args); })
 #include "kernels/gemm/gemm_realign.inc"

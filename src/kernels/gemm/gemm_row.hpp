@@ -7,7 +7,7 @@
 
 namespace tw {
 
-constexpr GemmTile gemm_tile(const KernelRow& row, int32_t in_bytes, int32_t out_bytes) {
+constexpr GemmTile gemm_tile(const KernelEntry& row, int32_t in_bytes, int32_t out_bytes) {
   return {static_cast<u32>(row.tile[0]), static_cast<u32>(row.tile[1]),
           static_cast<u32>(row.tile[2]), row.variant,
           static_cast<u32>(in_bytes),    static_cast<u32>(out_bytes)};

@@ -13,7 +13,7 @@ namespace {
 bool runs_on(const Target& target, const ChipCode& chip) {
   const auto capability = static_cast<uint32_t>(chip.major * 10 + chip.minor);
   const char letter = target.name[std::strlen(target.name) - 1];
-  if (chip.ptx_alone && !target.ptx) return false;
+  if (chip.ptx_only && !target.ptx) return false;
   if (letter == 'a') return target.sm == capability;
   if (target.ptx && letter != 'f') return target.sm <= capability;
   return target.sm / 10 == capability / 10 && target.sm <= capability;

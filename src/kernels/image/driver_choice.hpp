@@ -18,7 +18,7 @@ namespace tw {
 struct ChipCode {
   int32_t major = 0;  ///< compute capability
   int32_t minor = 0;
-  bool ptx_alone = false;  ///< CUDA_FORCE_PTX_JIT=1: the driver ignores machine code
+  bool ptx_only = false;  ///< CUDA_FORCE_PTX_JIT=1: the driver ignores machine code
 };
 
 struct DriverChoice {

@@ -12,7 +12,7 @@ const char* kernel_image_name(int32_t) {
   return nullptr;
 }
 
-bool kernel_left_out(const KernelRow&) {
+bool kernel_left_out(const KernelEntry&) {
   return false;
 }
 

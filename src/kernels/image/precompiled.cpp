@@ -22,7 +22,7 @@ constexpr Family kFamilies[] = {
 template <class Visit>
 bool each(Visit&& visit) {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       if (!row.image || kernel_left_out(row)) continue;
       const KernelImage image = kernel_image(row.image);
       if (image.size == 0) continue;

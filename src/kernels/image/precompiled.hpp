@@ -30,7 +30,7 @@ struct TargetRange {
 TargetRange targets();
 
 struct Precompiled {
-  const KernelRow* row;
+  const KernelEntry* row;
   const Target* target;
 };
 

@@ -7,7 +7,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family: the method.
+/// KernelEntry::variant of this family: the method.
 enum : u32 { kPrefetchBoxes = 1, kPrefetchRows = 2 };
 
 inline constexpr u32 kPrefetchThreads = 32;  // per block

@@ -37,13 +37,13 @@ void prefetch_rows_host(HostEngine& engine, const void* arguments) {
 #define TW_PREFETCH_ROWS(feature, part, symbol) \
   TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchRows)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/prefetch/kernels.inc"
 };
 
 }  // namespace
 
-RowRange prefetch_rows() {
+KernelEntries prefetch_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -12,8 +12,8 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family. Bits 0 to 7: the step. Bits 8 to 15: elements per vector, 16
-/// bytes of the wide type; 0: element by element, any alignment.
+/// KernelEntry::variant of this family. Bits 0 to 7: the step. Bits 8 to 15: elements per vector,
+/// 16 bytes of the wide type; 0: element by element, any alignment.
 enum : u32 {
   kQuantizeGroups = 1,      // one scale per 128 elements of a row
   kQuantizeRows = 2,        // one scale per row
@@ -30,16 +30,16 @@ inline constexpr u32 kFormatI8 = kFormats;
 
 /// Bits of QuantizeArgs::flags.
 enum : u32 {
-  kQuantizePowersOfTwo = 1,  // scales are rounded up to powers of two
-  kQuantizeGiven = 2,        // kQuantizeCast: the scale is read, not computed from `parts`
-  kQuantizeByColumns = 4,    // a warp's tile spans several rows instead of several groups
-  kQuantizeBackwards = 8,    // last tile first: the cache holds what was read last
-  kQuantizeWarps = 16,       // kQuantizeRegions: one warp per region; else one block
+  kQuantizePowersOfTwo = 1,   // scales are rounded up to powers of two
+  kQuantizeGiven = 2,         // kQuantizeCast: the scale is read, not computed from `parts`
+  kQuantizeByColumns = 4,     // a warp's tile spans several rows instead of several groups
+  kQuantizeReverseTiles = 8,  // last tile first: the cache holds what was read last
+  kQuantizeWarps = 16,        // kQuantizeRegions: one warp per region; else one block
 };
 
 inline constexpr u32 kQuantizeGroup = 128;    // adjacent elements of a row with a common scale
 inline constexpr u32 kQuantizeThreads = 256;  // per block
-inline constexpr u32 kQuantizeWarpsOfBlock = kQuantizeThreads / 32;
+inline constexpr u32 kQuantizeWarpsPerBlock = kQuantizeThreads / 32;
 inline constexpr u32 kQuantizeFlight = 8;    // vectors per thread in flight, and in its tile
 inline constexpr u32 kQuantizeParts = 1024;  // most blocks of kQuantizeAmax
 
@@ -140,14 +140,14 @@ TW_KERNEL_HD inline float quantize_inverse(float scale) {
 #endif
 }
 
-inline constexpr float kQuantizeLeast = 0x1p-126f;
+inline constexpr float kQuantizeMinScale = 0x1p-126f;
 
 /// Returns the scale of a region: 1 if all elements are zero, and at least the smallest normal
 /// number, so that its inverse is finite.
 TW_KERNEL_HD inline float quantize_scale(float amax, float max, bool powers_of_two) {
   if (amax == 0) return 1.0f;
   float scale = quantize_quotient(amax, max);
-  if (scale < kQuantizeLeast) scale = kQuantizeLeast;
+  if (scale < kQuantizeMinScale) scale = kQuantizeMinScale;
   const u32 bits = bits_of(scale);
   if (powers_of_two && (bits & 0x7fffffu) != 0) scale = float_of((bits & 0x7f800000u) + 0x800000u);
   return scale;
@@ -191,7 +191,7 @@ struct QuantizeRegion {
   u32 line, place;  // position in the scale matrix
   u32 first_row, end_row, first_column, end_column;
 };
-TW_KERNEL_HD constexpr u32 quantize_least(u32 a, u32 b) {
+TW_KERNEL_HD constexpr u32 quantize_min(u32 a, u32 b) {
   return a < b ? a : b;
 }
 TW_KERNEL_HD constexpr QuantizeRegion quantize_region(const QuantizeArgs& args, u32 region) {
@@ -200,8 +200,8 @@ TW_KERNEL_HD constexpr QuantizeRegion quantize_region(const QuantizeArgs& args, 
   r.place = region - r.line * args.by_region_line.divisor;
   r.first_row = r.line * args.region_rows;
   r.first_column = r.place * args.region_columns;
-  r.end_row = quantize_least(r.first_row + args.region_rows, args.rows);
-  r.end_column = quantize_least(r.first_column + args.region_columns, args.columns);
+  r.end_row = quantize_min(r.first_row + args.region_rows, args.rows);
+  r.end_column = quantize_min(r.first_column + args.region_columns, args.columns);
   return r;
 }
 

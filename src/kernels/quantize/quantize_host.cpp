@@ -126,13 +126,13 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
 #define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \
   TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeRegions, elements)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/quantize/kernels.inc"
 };
 
 }  // namespace
 
-RowRange quantize_rows() {
+KernelEntries quantize_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -128,11 +128,11 @@ struct RowVectors {
 /// a block holds, all but its last part are read a second time.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[2][kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[2][kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const u32 warps = args.team_warps;
   const u32 warp = threadIdx.x / 32;
-  const u32 teams = kQuantizeWarpsOfBlock / warps;
+  const u32 teams = kQuantizeWarpsPerBlock / warps;
   const u32 part = warps * 32 * kQuantizeFlight;
   RowVectors<kVector> row{};
   row.first = warp % warps * 32 + ptx::lane_id();
@@ -220,7 +220,7 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
 }
 
 __device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 top,
-                                                u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+                                                u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
   top = block_largest(top, of_warp);
   if (threadIdx.x == 0)
     ptx::store_unit<4>(args.parts + static_cast<u64>(blockIdx.x) * 4,
@@ -229,7 +229,7 @@ __device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 to
 
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   each_tile(args, [&](u32 tile) {
@@ -242,7 +242,7 @@ __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
 
 /// Returns 1 / scale to all threads. Unless the scale is given, block 0 stores it.
 __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
-                                              u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+                                              u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
   if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
   // Bits of non-negative f32 numbers compare like the numbers.
   u32 top = 0;
@@ -269,7 +269,7 @@ __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
 
 template <u32 kVector>
 __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const float inverse = cast_inverse(args, of_warp);
   const bool measures = cast_measures(args);

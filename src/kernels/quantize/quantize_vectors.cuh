@@ -21,7 +21,7 @@ inline constexpr u32 kQuantizeLanes = 0xffffffffu;
 template <u32 kVector>
 inline constexpr u32 kGroupLanes = kQuantizeGroup / kVector;
 template <u32 kVector>
-inline constexpr u32 kGroupsBeside = 32 / kGroupLanes<kVector>;
+inline constexpr u32 kGroupsPerAccess = 32 / kGroupLanes<kVector>;
 
 /// Calls body with the launch's format as a tag type. Vectors of four elements are f32.
 template <u32 kVector, class Body>
@@ -183,7 +183,7 @@ __device__ __forceinline__ u64 row_address(u64 matrix, i64 pitch, u32 row) {
 template <u32 kVector, u32 kSrc, u32 kDst>
 struct WarpTile {
   static constexpr u32 kLanes = kGroupLanes<kVector>;
-  static constexpr u32 kBeside = kGroupsBeside<kVector>;
+  static constexpr u32 kBeside = kGroupsPerAccess<kVector>;
   const QuantizeArgs& args;
   u32 row, group;   // of the first vector
   u32 lane;         // within the group
@@ -248,9 +248,9 @@ using DequantizeTile = WarpTile<kVector, kVector, 16>;
 /// Calls body for each tile of this warp. The warps of the grid take tiles in turn.
 template <class Body>
 __device__ __forceinline__ void each_tile(const QuantizeArgs& args, Body body) {
-  for (u32 tile = blockIdx.x * kQuantizeWarpsOfBlock + threadIdx.x / 32; tile < args.tiles;
-       tile += gridDim.x * kQuantizeWarpsOfBlock)
-    body(quantize_has(args, kQuantizeBackwards) ? args.tiles - 1 - tile : tile);
+  for (u32 tile = blockIdx.x * kQuantizeWarpsPerBlock + threadIdx.x / 32; tile < args.tiles;
+       tile += gridDim.x * kQuantizeWarpsPerBlock)
+    body(quantize_has(args, kQuantizeReverseTiles) ? args.tiles - 1 - tile : tile);
 }
 
 }  // namespace tw

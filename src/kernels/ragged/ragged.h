@@ -11,7 +11,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family: the method, or the step of a run.
+/// KernelEntry::variant of this family: the method, or the step of a run.
 enum : u32 {
   kRaggedBulk = 1,    // by bulk copies through per-warp pipelines
   kRaggedPlain = 2,   // any rows by ordinary loads and stores

@@ -12,7 +12,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of this family: the step of a run.
+/// KernelEntry::variant of this family: the step of a run.
 enum : u32 {
   kRouteSmall = 1,  // all steps in one cluster
   kRouteScore = 2,  // chooses experts and counts the pairs per bin and chunk of tokens

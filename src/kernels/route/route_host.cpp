@@ -276,13 +276,13 @@ void route_place_host(HostEngine&, const void* arguments) {
 #define TW_ROUTE_PLACE(feature, part, symbol) \
   TW_TABLE_ROW(route, feature, part, symbol, kRouteThreads, kRoutePlace)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/route/kernels.inc"
 };
 
 }  // namespace
 
-RowRange route_rows() {
+KernelEntries route_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -11,9 +11,9 @@ namespace tw {
 
 struct RowPieces {
   const RowsArgs& args;
-  u64 total;                             // pieces of the run
-  i64 next_row[kRowsPiecesOfLane];       // row of the table for the item that is loaded next
-  float next_weight[kRowsPiecesOfLane];  // 0 if the index has no row
+  u64 total;                              // pieces of the run
+  i64 next_row[kRowsPiecesPerLane];       // row of the table for the item that is loaded next
+  float next_weight[kRowsPiecesPerLane];  // 0 if the index has no row
 
   explicit __device__ __forceinline__ RowPieces(const RowsArgs& a)
       : args(a), total(total_pieces(a, run_count(a))) {}
@@ -29,7 +29,7 @@ struct RowPieces {
   template <bool kWeights>
   __device__ __forceinline__ void fetch(u64 item) {
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       next_row[k] = kNoRow;
       if constexpr (kWeights) next_weight[k] = 0.0f;
       if (32 * k >= args.stage_pieces) continue;
@@ -71,7 +71,7 @@ struct RowPieces {
 template <class Mover>
 __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, args.stages, stage_bytes, Mover::kArrivals);
+  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, stage_bytes, Mover::kArrivals);
   Mover mover(args);
   const u32 warps = blockDim.x / 32;
   u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
@@ -86,7 +86,7 @@ __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_byt
   first *= args.stage_pieces;
   mover.step = step;
   mover.template fetch<Mover::kWeights>(first);
-  run_warp_ring(ring, mover, first, end, step);
+  run_warp_pipeline(ring, mover, first, end, step);
 }
 
 }  // namespace tw

@@ -19,7 +19,7 @@ struct StagedGather : RowPieces {
     const u32 row_units = args.part_bytes / 16;
     const u32 units = pieces_of(item) * row_units;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (slot(k) < args.stage_pieces)
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
     }
@@ -66,7 +66,7 @@ struct StagedScatter : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     const u32 rows = pieces_of(item);
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (slot(k) < args.stage_pieces)
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
     }

@@ -11,7 +11,7 @@
 
 namespace tw {
 
-/// KernelRow::variant of both families: the method, or the step of a run.
+/// KernelEntry::variant of both families: the method, or the step of a run.
 enum : u32 {
   kRowsBulk = 1,        // rows through per-warp pipelines by bulk copies
   kRowsPlain = 2,       // any rows by ordinary loads and stores
@@ -37,11 +37,11 @@ enum : u32 {
 };
 
 inline constexpr u32 kRowsMaxRingWarps = 16;  // per block; each warp has a pipeline of its own
-inline constexpr u32 kRowsPiecesOfLane = 4;   // per stage, at most
+inline constexpr u32 kRowsPiecesPerLane = 4;  // per stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
 inline constexpr u32 kRowsLinearThreads = 256;  // of kRowsPlain kernels, at most
 inline constexpr u32 kRowsLinearFlight = 4;     // units that each of those threads moves
-inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
+inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesPerLane;
 inline constexpr u32 kRowsFewThreads = 512;  // at most
 inline constexpr u32 kRowsFewFlight = 2;     // 16-byte units that each of those threads moves
 inline constexpr u32 kRowsSortTile = 128;    // indices that a block sorts in shared memory

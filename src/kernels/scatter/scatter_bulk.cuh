@@ -20,7 +20,7 @@ struct ScatterMover : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     u32 bytes = 0;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       if (slot(k) < args.stage_pieces) {
         // The same lane reads these notes in store().
@@ -41,7 +41,7 @@ struct ScatterMover : RowPieces {
     ptx::sync_warp();
     if (!args.dense) {
 #pragma unroll
-      for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+      for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
         if (next_row[k] == kNoRow) continue;
         const RowPiece p = piece(item, k);
         ptx::load_bulk_hint(stage + slot(k) * args.part_bytes,
@@ -62,7 +62,7 @@ struct ScatterMover : RowPieces {
       }
     }
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       const RowPiece p = piece(item, k);
       if (p.bytes == 0) continue;

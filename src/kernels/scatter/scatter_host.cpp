@@ -41,7 +41,7 @@ void load_stage(HostEngine& engine, const ScatterArgs& args, u64 first, u32 piec
     engine.load_bulk(args.packed + first * args.part_bytes, 0, pieces * args.part_bytes);
 }
 
-void weigh_stage(HostEngine& engine, const ScatterArgs& args, u64 first, u32 pieces) {
+void apply_weights(HostEngine& engine, const ScatterArgs& args, u64 first, u32 pieces) {
   if (args.weights == 0) return;
   const u64 total = total_pieces(args, run_count(args));
   for (u32 slot = 0; slot < pieces; ++slot) {
@@ -143,7 +143,7 @@ void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
     load_stage(engine, args, first, pieces);
-    weigh_stage(engine, args, first, pieces);
+    apply_weights(engine, args, first, pieces);
     store_stage(args, first, pieces, [&](u64 to, u32 from, u32 bytes) {
       engine.reduce_bulk(to, from, bytes, model_dtype(args.op, args.element), model_op(args.op));
     });
@@ -375,13 +375,13 @@ void scatter_join_host(HostEngine&, const void* arguments) {
 #define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
 #define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/scatter/kernels.inc"
 };
 
 }  // namespace
 
-RowRange scatter_rows() {
+KernelEntries scatter_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

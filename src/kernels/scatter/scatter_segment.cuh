@@ -41,8 +41,8 @@ __device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segmen
 }
 
 template <class Src, class Dst, u32 kCount>
-__device__ __forceinline__ void add_alone(const OrderArgs& args, i64 row, u32 unit,
-                                          const float (&sum)[kCount]) {
+__device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 row, u32 unit,
+                                                    const float (&sum)[kCount]) {
   using Unit = ptx::Unit<Dst::kBytes>;
   const u64 to = args.rows.table + static_cast<u64>(row * args.rows.table_pitch) +
                  static_cast<u64>(unit) * (kCount * Dst::kBytes);
@@ -58,12 +58,12 @@ __device__ __forceinline__ void add_alone(const OrderArgs& args, i64 row, u32 un
 
 /// Adds the sum of a run of equal rows to the table, or stores it if the row crosses a segment end.
 template <class Src, class Dst, u32 kCount>
-__device__ __forceinline__ void put_sum(const OrderArgs& args, u64 segment, const SegmentEnds& ends,
-                                        i64 row, bool first_run, bool last_run, u32 unit,
-                                        const float (&sum)[kCount]) {
+__device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment,
+                                              const SegmentEnds& ends, i64 row, bool first_run,
+                                              bool last_run, u32 unit, const float (&sum)[kCount]) {
   const bool from_before = first_run && row == ends.before;
   const bool goes_on = last_run && row == ends.behind;
-  if (!from_before && !goes_on) return add_alone<Src, Dst, kCount>(args, row, unit, sum);
+  if (!from_before && !goes_on) return add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
   const u64 to = partial_address<kCount>(args, segment, !from_before, unit);
 #pragma unroll
   for (u32 e = 0; e < kCount; ++e) ptx::store_unit<4>(to + e * 4, __float_as_uint(sum[e]));
@@ -114,7 +114,8 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
         const bool begins = row[f] != current;
         if (begins && current != kNoRow) {
           if (real)
-            put_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, false, unit, sum);
+            store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, false, unit,
+                                            sum);
           first_run = false;
         }
         add_weighted(sum, value, w, begins);
@@ -123,7 +124,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
     }
   }
   if (current != kNoRow && real)
-    put_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
+    store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
 }
 
 /// Sums, in order, all partial sums of the row that begins in a segment and continues in the next.
@@ -162,7 +163,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
     }
     if (ends != 0) break;
   }
-  if (real) add_alone<Src, Dst, kCount>(args, row, unit, sum);
+  if (real) add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
 }
 
 template <bool kJoin, class Src, class Dst, u32 kCount>

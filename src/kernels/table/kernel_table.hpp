@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kernel table: one entry (KernelRow) for every precompiled kernel and every host body.
+// The kernel table: one entry (KernelEntry) for every precompiled kernel and every host body.
 //
 // An entry comes from <family>/kernels.inc or a table that it includes. Device code, tests and
 // benchmarks read the same files. Within a family, earlier entries are preferred.
@@ -23,7 +23,7 @@ class HostEngine;
 /// Runs a whole launch on the CPU. `arguments` is the family's argument struct.
 using HostBody = void (*)(HostEngine& engine, const void* arguments);
 
-struct KernelRow {
+struct KernelEntry {
   Family family;
   FeatureMask feature;  ///< the one feature that the kernel needs
   const char* symbol;   ///< the kernel's symbol, and its name for users
@@ -38,23 +38,23 @@ struct KernelRow {
   uint32_t variant;  ///< the family's own bits, see its argument header
   /// Launch with the carveout set to shared memory although the kernel needs none: blocks of a
   /// dependent kernel that does need shared memory can then start on the same SM.
-  bool shared_first = false;
+  bool prefers_shared_carveout = false;
 };
 
-struct RowRange {
-  const KernelRow* begin_;
-  const KernelRow* end_;
-  const KernelRow* begin() const { return begin_; }
-  const KernelRow* end() const { return end_; }
+struct KernelEntries {
+  const KernelEntry* begin_;
+  const KernelEntry* end_;
+  const KernelEntry* begin() const { return begin_; }
+  const KernelEntry* end() const { return end_; }
 };
 
 // Each family defines its entries in its folder: copy_rows(), ...
-#define TW_FAMILY(name, value) RowRange name##_rows();
+#define TW_FAMILY(name, value) KernelEntries name##_rows();
 #include "kernels/families.inc"
 #undef TW_FAMILY
 
 /// The entries of a family, preferred ones first.
-RowRange kernel_rows(Family family);
+KernelEntries kernel_entries(Family family);
 const char* family_name(Family family);
 
 }  // namespace tw

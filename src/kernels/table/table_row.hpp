@@ -6,8 +6,9 @@
 
 namespace tw {
 
-constexpr KernelRow table_row(Family family, FeatureMask feature, const char* symbol,
-                              const char* part, HostBody host, uint32_t threads, uint32_t variant) {
+constexpr KernelEntry table_row(Family family, FeatureMask feature, const char* symbol,
+                                const char* part, HostBody host, uint32_t threads,
+                                uint32_t variant) {
   return {.family = family,
           .feature = feature,
           .symbol = symbol,

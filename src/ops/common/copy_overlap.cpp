@@ -30,22 +30,22 @@ class Search {
     }
   }
 
-  Meets from(int32_t k, int64_t low, int64_t high) {
+  Intersection from(int32_t k, int64_t low, int64_t high) {
     low = std::max<int64_t>(low, 0);
     high = std::min(high, reach_[k]);
-    if (low > high) return Meets::no;
-    if (low == 0 || high == reach_[k]) return Meets::yes;
+    if (low > high) return Intersection::no;
+    if (low == 0 || high == reach_[k]) return Intersection::yes;
     // Some term remains, so divisor_ is positive.
-    if (floor_div(high, divisor_[k]) * divisor_[k] < low) return Meets::no;
+    if (floor_div(high, divisor_[k]) * divisor_[k] < low) return Intersection::no;
     const StridedTerm& term = terms_[k];
     const int64_t first = std::max<int64_t>(0, ceil_div_signed(low - reach_[k + 1], term.step));
     const int64_t last = std::min(term.count - 1, floor_div(high, term.step));
     for (int64_t x = first; x <= last; ++x) {
-      if (--*budget_ < 0) return Meets::undecided;
-      const Meets below = from(k + 1, low - x * term.step, high - x * term.step);
-      if (below != Meets::no) return below;
+      if (--*budget_ < 0) return Intersection::undecided;
+      const Intersection below = from(k + 1, low - x * term.step, high - x * term.step);
+      if (below != Intersection::no) return below;
     }
-    return Meets::no;
+    return Intersection::no;
   }
 
  private:
@@ -57,11 +57,13 @@ class Search {
 
 }  // namespace
 
-Meets sums_meet(StridedTerm* terms, int32_t count, int64_t low, int64_t high, int64_t* budget) {
+Intersection sums_intersect(StridedTerm* terms, int32_t count, int64_t low, int64_t high,
+                            int64_t* budget) {
   return Search(terms, count, budget).from(0, low, high);
 }
 
-Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, int64_t* budget) {
+Intersection shares_elements(const StridedTerm* terms, int32_t count, int64_t width,
+                             int64_t* budget) {
   StridedTerm sorted[kMaxTerms];
   std::copy(terms, terms + count, sorted);
   std::sort(sorted, sorted + count,
@@ -74,11 +76,11 @@ Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, in
     nested = nested && (sorted[k].count == 1 || sorted[k].step >= reach + width);
     reach += sorted[k].step * (sorted[k].count - 1);
   }
-  if (nested) return Meets::no;
+  if (nested) return Intersection::no;
   // Otherwise search for two coordinates whose difference is below the width. Its largest nonzero
   // term k may be assumed positive: x * step[k] + (differences of the smaller terms).
-  Meets answer = Meets::no;
-  for (int32_t k = 0; k < count && answer != Meets::yes; ++k) {
+  Intersection answer = Intersection::no;
+  for (int32_t k = 0; k < count && answer != Intersection::yes; ++k) {
     if (sorted[k].count == 1) continue;
     StridedTerm difference[kMaxTerms];
     int64_t shift = 0;
@@ -88,9 +90,9 @@ Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, in
     }
     difference[k] = {sorted[k].step, sorted[k].count - 1};
     const int64_t middle = shift - sorted[k].step;
-    const Meets here =
-        sums_meet(difference, k + 1, middle - (width - 1), middle + (width - 1), budget);
-    if (here != Meets::no) answer = here;
+    const Intersection here =
+        sums_intersect(difference, k + 1, middle - (width - 1), middle + (width - 1), budget);
+    if (here != Intersection::no) answer = here;
   }
   return answer;
 }

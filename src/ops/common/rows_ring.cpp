@@ -9,7 +9,7 @@ namespace {
 // Six stages of 8 KB per warp: four warps keep about 100 KB of loads in flight, several times what
 // one SM needs to hide Hopper's memory latency.
 constexpr uint32_t kStages = 6;
-constexpr uint32_t kMinStages = 4;  // kMinRingStages of warp_ring.cuh (checks/tables.py)
+constexpr uint32_t kMinStages = 4;  // kMinPipelineStages of warp_ring.cuh (checks/tables.py)
 constexpr uint32_t kStageBytes = 8192;
 constexpr uint32_t kMinStageBytes = 1024;
 

@@ -119,8 +119,8 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
     terms[i] = {dims[i].stride, dims[i].extent};
   }
   int64_t budget = kSearchBudget;
-  const Meets meets = shares_elements(terms, count, element_bytes, &budget);
-  if (meets == Meets::no) return {};
+  const Intersection meets = shares_elements(terms, count, element_bytes, &budget);
+  if (meets == Intersection::no) return {};
   // Blame the first dimension, by stride, whose stride is less than what the smaller ones reach.
   // There is one, or the strides would nest and elements could not overlap.
   DistinctDim sorted[kMaxTerms];
@@ -137,10 +137,10 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
   const int64_t limit = (reach + element_bytes - 1) / element_bytes;
   const Fault fault{.argument = "dst_stride",
                     .index = index,
-                    .rule = meets == Meets::yes ? distinct_rule : undecided_rule,
+                    .rule = meets == Intersection::yes ? distinct_rule : undecided_rule,
                     .got = strides[index],
                     .limit = limit};
-  if (meets == Meets::yes)
+  if (meets == Intersection::yes)
     return fail(Code::ERROR_OVERLAP, fault,
                 "dst_stride[%" PRId32 "] is %" PRId64 ", less than the %" PRId64
                 " elements that dimensions of smaller strides reach, and two coordinates of the "

@@ -83,16 +83,16 @@ Status CopiesPlan::check(const Device& device, const CopiesDesc& desc) {
 }
 
 Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::copies, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::copies,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::copies, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 Status CopiesPlan::arrange(const Device& device) {
   if (empty()) return {};
   if (desc_.max_sms != 0)
-    tuning_.warps = kTileRingWarps;  // one block per SM, so it needs all warps
-  if (desc_.warps != 0) tuning_.warps = std::min(desc_.warps, kTileRingWarps);
+    tuning_.warps = kTilePipelineWarps;  // one block per SM, so it needs all warps
+  if (desc_.warps != 0) tuning_.warps = std::min(desc_.warps, kTilePipelineWarps);
   if (desc_.stages != 0) tuning_.stages = desc_.stages;
   if (desc_.stage_bytes != 0) tuning_.stage_bytes = desc_.stage_bytes;
   if (desc_.warp_items != 0) tuning_.warp_items = desc_.warp_items;

@@ -12,8 +12,8 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
-constexpr uint32_t kFillBlocksOfSm = 8;
-constexpr uint32_t kStridedUnitsOfThread = 4;
+constexpr uint32_t kFillBlocksPerSm = 8;
+constexpr uint32_t kStridedUnitsPerThread = 4;
 
 uint32_t bit(uint32_t method) {
   return 1u << method;
@@ -75,12 +75,14 @@ Status CopyPlan::prepare() {
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
   if (outside_.empty()) return {};
-  const KernelRow* row = find_row(
-      *device(), Family::copy, [](const KernelRow& r) { return (r.variant & 0xff) == kCopyFill; });
+  const KernelEntry* row = find_row(*device(), Family::copy, [](const KernelEntry& r) {
+    return (r.variant & 0xff) == kCopyFill;
+  });
   return prepare_row(*device(), Family::copy, row, 0, &fill_);
 }
 
-// Returns the bits of KernelRow::variant above the method, and the dynamic shared memory per block.
+// Returns the bits of KernelEntry::variant above the method, and the dynamic shared memory per
+// block.
 CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
@@ -108,7 +110,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
 
 Status CopyPlan::prepare_method(uint32_t method) {
   RowChoice choice = row_choice(method);
-  const KernelRow* row = find_row(*device(), Family::copy, [&](const KernelRow& r) {
+  const KernelEntry* row = find_row(*device(), Family::copy, [&](const KernelEntry& r) {
     // A host entry serves any element size and any number of planes.
     const uint32_t counts = r.feature != feature::host  ? ~0u
                             : method == kCopyInterleave ? kToPlanes << 8
@@ -132,13 +134,13 @@ Status CopyPlan::prepare_method(uint32_t method) {
   return encode_map(*device(), dst, &choice_.boxes.dst_map);
 }
 
-LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of_block,
+LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_per_block,
                               uint32_t blocks_of_sm) const {
   const PreparedKernel& kernel = kernels_[method];
-  const uint64_t most = most_blocks(*device(), desc_.max_sms, blocks_of_sm);
+  const uint64_t most = max_blocks(*device(), desc_.max_sms, blocks_of_sm);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((items + items_of_block - 1) / items_of_block, 1, most));
+      std::clamp<uint64_t>((items + items_per_block - 1) / items_per_block, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   // These kernels wait for the predecessor grid themselves.
@@ -182,7 +184,7 @@ LaunchConfig CopyPlan::interleave_config() const {
 }
 
 LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
-  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsOfThread, 0);
+  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsPerThread, 0);
 }
 
 // Fills what the window does not supply, with one launch per box of the destination.
@@ -190,8 +192,8 @@ Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
   for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
   for (const CopyShape& box : outside_) {
     const CopyFillArgs args = fill_args(desc_, box, dst);
-    const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsOfThread;
-    const uint64_t most = most_blocks(*device(), desc_.max_sms, kFillBlocksOfSm);
+    const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsPerThread;
+    const uint64_t most = max_blocks(*device(), desc_.max_sms, kFillBlocksPerSm);
     LaunchConfig config;
     config.grid[0] = static_cast<uint32_t>(
         std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, most));
@@ -295,7 +297,7 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
 
 namespace {
 
-void take_config(const LaunchConfig& config, PlanInfo* info) {
+void set_config(const LaunchConfig& config, PlanInfo* info) {
   for (int i = 0; i < 3; ++i) {
     info->grid[i] = config.grid[i];
     info->block[i] = config.block[i];
@@ -344,7 +346,7 @@ PlanInfo CopyPlan::info() const {
   info.tile[0] = 1;
   switch (method) {
     case kCopyBoxes:
-      take_config(box_config(), &info);
+      set_config(box_config(), &info);
       info.tile[1] = elements(choice_.boxes.box[0] * choice_.boxes.element_bytes);
       info.tile[0] = choice_.boxes.box_bytes / (choice_.boxes.box[0] * choice_.boxes.element_bytes);
       info.stages = choice_.boxes.stages;
@@ -352,7 +354,7 @@ PlanInfo CopyPlan::info() const {
       break;
     case kCopyRows: {
       const CopyRowArgs args = row_args(src);
-      take_config(row_config(args), &info);
+      set_config(row_config(args), &info);
       info.tile[0] = args.stage_chunks;
       info.tile[1] = elements(args.chunk_bytes);
       info.stages = args.stages;
@@ -360,7 +362,7 @@ PlanInfo CopyPlan::info() const {
       break;
     }
     case kCopyPermute:
-      take_config(permute_config(), &info);
+      set_config(permute_config(), &info);
       info.tile[0] = choice_.permute.src_lines.full;
       info.tile[1] = elements(choice_.permute.src_run.full);
       info.stages = kPermuteStages;
@@ -369,24 +371,24 @@ PlanInfo CopyPlan::info() const {
     case kCopyTransposePlain: {
       const CopyTransposeArgs& args =
           method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
-      take_config(transpose_config(method), &info);
+      set_config(transpose_config(method), &info);
       info.tile[0] = args.tile_b * args.unit_elements;
       info.tile[1] = args.tile_a * args.unit_elements;
       break;
     }
     case kCopyInterleave:
-      take_config(interleave_config(), &info);
+      set_config(interleave_config(), &info);
       info.tile[0] = choice_.interleave.planes;
       info.tile[1] = elements(16);
       break;
     case kCopyPieces:
     case kCopyShift:
-      take_config(piece_config(method, piece_args(method, src, dst)), &info);
+      set_config(piece_config(method, piece_args(method, src, dst)), &info);
       info.tile[1] = elements(16);
       break;
     default: {
       const CopyStridedArgs args = strided_args(src, dst);
-      take_config(strided_config(args), &info);
+      set_config(strided_config(args), &info);
       info.tile[1] = elements(args.unit_bytes);
     }
   }

@@ -41,7 +41,7 @@ class CopyPlan final : public Plan {
   Status check_memory(uint64_t src, uint64_t dst) const;
   Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
   struct RowChoice {
-    uint32_t detail;  // bits of KernelRow::variant above the method
+    uint32_t detail;  // bits of KernelEntry::variant above the method
     uint32_t smem;
   };
   RowChoice row_choice(uint32_t method) const;
@@ -50,7 +50,7 @@ class CopyPlan final : public Plan {
   uint32_t choose(uint64_t src, uint64_t dst) const { return choice_.choose(shape_, src, dst); }
   std::string reason(uint32_t method) const;
   std::string window_note() const;
-  LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_of_block,
+  LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_per_block,
                       uint32_t blocks_of_sm) const;
   LaunchConfig box_config() const;
   LaunchConfig permute_config() const;

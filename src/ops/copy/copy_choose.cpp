@@ -14,7 +14,7 @@ constexpr int64_t kMaxPermuteRow = 64;
 // Shorter rows have mostly partial pieces.
 constexpr int64_t kMinPieceRow = 32;
 // Shorter rows are too small for TMA boxes or bulk copies.
-constexpr int64_t kMinEngineRow = 512;
+constexpr int64_t kMinTmaRow = 512;
 
 // Fastest first.
 constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose, kCopyTransposePlain,
@@ -30,7 +30,7 @@ uint32_t bit(uint32_t method) {
 void CopyChoice::found(const CopyDesc& desc, uint32_t method, bool can, bool fast) {
   if (!(desc.methods & bit(method)) || !can) return;
   possible |= bit(method);
-  if (fast) favoured |= bit(method);
+  if (fast) fast_methods |= bit(method);
 }
 
 void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
@@ -49,7 +49,7 @@ void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
   // TMA reaches 0.92 to 0.94 of the bandwidth of a contiguous copy, pieces reach 0.95 to 0.97. On a
   // few SMs TMA has half their speed, because shared memory limits its bytes in flight. So TMA
   // serves only copies with more pieces than 31 bits count.
-  const bool engine = (favoured & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinEngineRow;
+  const bool engine = (fast_methods & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinTmaRow;
   const uint32_t warps = usable_sms(device, desc.max_sms) * kCopyRingWarps;
   CopyRowArgs rows;
   found(desc, kCopyBoxes, fill_boxes(shape, ring, &boxes), engine);
@@ -107,7 +107,7 @@ bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, ui
 uint32_t CopyChoice::choose(const CopyShape& shape, uint64_t src, uint64_t dst) const {
   const auto from = static_cast<uint32_t>(src % kAligned);
   const auto to = static_cast<uint32_t>(dst % kAligned);
-  for (const uint32_t methods : {favoured, possible})
+  for (const uint32_t methods : {fast_methods, possible})
     for (const uint32_t method : kOrder)
       if ((methods & bit(method)) && suits(shape, method, from, to)) return method;
   return 0;

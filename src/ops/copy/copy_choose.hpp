@@ -23,8 +23,8 @@ struct CopyChoice {
   /// Returns the methods, one bit each, that addresses within the promised alignment can select.
   uint32_t reachable_methods(const CopyDesc& desc, const CopyShape& shape) const;
 
-  uint32_t possible = 0;  // methods that work for some addresses, one bit each
-  uint32_t favoured = 0;  // those of them that are fast
+  uint32_t possible = 0;      // methods that work for some addresses, one bit each
+  uint32_t fast_methods = 0;  // those of them that are fast
   // Complete except for addresses. Access widths are those for the promised alignment.
   CopyBoxArgs boxes{};
   CopyPieceArgs pieces{};

@@ -133,7 +133,7 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   return true;
 }
 
-bool alike_modulo_16(const CopyShape& shape) {
+bool same_offset_modulo_16(const CopyShape& shape) {
   for (int32_t d = 0; d < shape.rank; ++d)
     if ((shape.src_stride[d] - shape.dst_stride[d]) % kCopyAlignment != 0) return false;
   return true;
@@ -186,7 +186,7 @@ bool stores_ends_by_bytes(const CopyShape& shape, bool realign, int64_t misalign
 bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
                  CopyPieceArgs* args) {
   if (shape.empty || shape.rank > static_cast<int32_t>(kPieceRank)) return false;
-  if (!realign && !alike_modulo_16(shape)) return false;
+  if (!realign && !same_offset_modulo_16(shape)) return false;
   const bool same = dst_multiple(shape, 0, kCopyAlignment);  // all rows have the same misalignment
   const int64_t ahead = same ? dst_misalignment % kCopyAlignment : kCopyAlignment - 1;
   const int64_t slots = ceil_div(ahead + shape.row_bytes, kCopyAlignment) + (realign ? 1 : 0);
@@ -198,9 +198,9 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->items = static_cast<u64>(items);
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
-  args->whole_ends = same && ahead == 0 && shape.padding_free ? 1 : 0;
+  args->ends_padded = same && ahead == 0 && shape.padding_free ? 1 : 0;
   args->touch = piece_touch(shape, realign, dst_misalignment);
-  args->ends_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
+  args->ends_by_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];

@@ -32,7 +32,7 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
                CopyRowArgs* args);
 
 /// Returns whether source and destination have the same offset modulo 16 in all rows.
-bool alike_modulo_16(const CopyShape& shape);
+bool same_offset_modulo_16(const CopyShape& shape);
 
 /// Pieces of 16 bytes; with `realign`, source and destination may be misaligned relative to each
 /// other. At most seven dimensions of rows, fewer than 2^31 pieces. Fills all but addresses and

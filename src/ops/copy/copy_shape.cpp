@@ -132,10 +132,10 @@ Status check_copy_disjoint(const CopyShape& shape, uint64_t src, uint64_t dst) {
       static_cast<int64_t>(dst_bytes) - shape.row_bytes;  // from the first row to the last
   const int64_t constant = static_cast<int64_t>(src_low - dst_low) - dst_reach;
   int64_t budget = kSearchBudget;
-  const Meets meets = sums_meet(terms, count, -constant - (shape.row_bytes - 1),
-                                -constant + (shape.row_bytes - 1), &budget);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets = sums_intersect(terms, count, -constant - (shape.row_bytes - 1),
+                                            -constant + (shape.row_bytes - 1), &budget);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(Code::ERROR_OVERLAP,
               {.argument = "dst", .rule = yes ? "operands_disjoint" : "copy_overlap_undecided"},
               "src [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", src_low,

@@ -191,16 +191,17 @@ Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64
   const int64_t reach = static_cast<int64_t>(dst_bytes) - box.row_bytes;
   const int64_t constant = static_cast<int64_t>(src_low - dst_low) - reach;
   int64_t budget = kSearchBudget;
-  const Meets meets = sums_meet(terms, count, -constant - (inside.row_bytes - 1),
-                                -constant + (box.row_bytes - 1), &budget);
-  if (meets == Meets::no) return {};
+  const Intersection meets = sums_intersect(terms, count, -constant - (inside.row_bytes - 1),
+                                            -constant + (box.row_bytes - 1), &budget);
+  if (meets == Intersection::no) return {};
   return fail(Code::ERROR_OVERLAP, {.argument = "dst", .rule = "copy_window_overlap"},
               "src [0x%" PRIx64 ", +%" PRIu64 ") and the part of dst that is filled [0x%" PRIx64
               ", +%" PRIu64 ") %s",
               src_low, src_bytes, dst_low, dst_bytes,
-              meets == Meets::yes ? "share elements"
-                                  : "interleave in a way that a bounded search could not prove "
-                                    "free of shared elements: copy in parts");
+              meets == Intersection::yes
+                  ? "share elements"
+                  : "interleave in a way that a bounded search could not prove "
+                    "free of shared elements: copy in parts");
 }
 
 CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst) {

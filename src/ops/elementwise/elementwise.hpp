@@ -48,7 +48,7 @@ class ElementwisePlan final : public Plan {
   void fill_common();
   bool fill_vectors(uint32_t misalignment);
   void fill_strided();
-  bool strides_alike() const;
+  bool strides_keep_misalignment() const;
   bool has_beta() const { return shape_.sources == 2 && desc_.combine == kSourcesAdd; }
   Status factor(const char* argument, float value, u64* bits) const;
   Status check_scalar(const char* argument, uint64_t address, bool beta) const;
@@ -70,8 +70,8 @@ class ElementwisePlan final : public Plan {
   ElementwiseDesc desc_;
   ElementwiseShape shape_;
   uint32_t vector_ = 1;
-  bool rows_begin_alike_ = false;  // all rows are equally misaligned
-  bool vectors_ = false;           // some addresses allow vectors
+  bool rows_equally_misaligned_ = false;  // all rows are equally misaligned
+  bool vectors_ = false;                  // some addresses allow vectors
   PreparedKernel kernels_[kElementwiseMethods];
   ElementwiseArgs vector_args_{};  // without addresses, factors and slots
   ElementwiseArgs strided_args_{};

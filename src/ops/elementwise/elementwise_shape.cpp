@@ -106,10 +106,10 @@ Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& 
   const int64_t dst_reach = static_cast<int64_t>(dst_bytes) - dst_row;
   const int64_t constant = static_cast<int64_t>(read.low - dst_low) - dst_reach;
   int64_t budget = kSearchBudget;
-  const Meets meets =
-      sums_meet(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets =
+      sums_intersect(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(
       Code::ERROR_OVERLAP,
       {.argument = "dst", .rule = yes ? "operands_disjoint" : "elementwise_overlap_undecided"},

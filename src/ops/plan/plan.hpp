@@ -62,7 +62,7 @@ class Plan {
 /// A kernel entry prepared on a device, and its launch parameters. Empty (row is nullptr) if the
 /// plan does not use that path.
 struct PreparedKernel {
-  const KernelRow* row = nullptr;
+  const KernelEntry* row = nullptr;
   std::unique_ptr<Kernel> kernel;
   uint32_t dynamic_smem_bytes = 0;
   explicit operator bool() const { return row != nullptr; }
@@ -72,15 +72,15 @@ struct PreparedKernel {
 /// device's kernels have; nullptr if there is none. A CUDA device never has the feature `host`, so
 /// it cannot fall back to a host body.
 template <class Fits>
-const KernelRow* find_row(const Device& device, Family family, Fits fits) {
-  for (const KernelRow& row : kernel_rows(family))
+const KernelEntry* find_row(const Device& device, Family family, Fits fits) {
+  for (const KernelEntry& row : kernel_entries(family))
     if ((row.feature & device.info().kernel_features) && fits(row)) return &row;
   return nullptr;
 }
 
 /// Prepares a kernel entry. Fails with TW_ERROR_UNSUPPORTED if `row` is nullptr.
-Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t dynamic_smem_bytes,
-                   PreparedKernel* out);
+Status prepare_row(Device& device, Family family, const KernelEntry* row,
+                   uint32_t dynamic_smem_bytes, PreparedKernel* out);
 
 /// Returns the status that planning would return, without making a plan. Only exhausted memory and
 /// driver failures are not foreseen. `arguments` are those of P::create() between device and plan.
@@ -93,7 +93,7 @@ Status plan_supported(const std::shared_ptr<Device>& device, Family family,
   if (has_all_kernels(*device, family) && has_all_kernels(*device, Family::copy))
     return P::check(*device, arguments...);
   std::unique_ptr<Plan> plan;
-  return P::create(rehearsal_of(device), arguments..., &plan);
+  return P::create(make_dry_run_device(device), arguments..., &plan);
 }
 
 /// Number of SMs that a plan may use: the context's, limited to max_sms unless that is 0.
@@ -101,7 +101,7 @@ uint32_t usable_sms(const Device& device, uint32_t max_sms);
 
 /// Returns the largest grid: `blocks_of_sm` blocks per SM (0: unlimited). If max_sms is not 0, one
 /// block per usable SM, because the hardware gives every SM one block before any gets a second.
-uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
+uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
 
 /// Fails unless `alignment` is 0 (no promise) or a power of two of at least `element`.
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element);

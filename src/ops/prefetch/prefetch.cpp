@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kAligned = 16;
 constexpr int64_t kBoxBytes = kPrefetchBytes;  // per instruction, for either method
-constexpr uint32_t kBlocksOfSm = 1;
+constexpr uint32_t kBlocksPerSm = 1;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -89,7 +89,7 @@ Status PrefetchPlan::check_desc() {
                   "shape[%" PRId32 "] is %" PRId64 ": an extent is 0 or more", i, d.shape[i]);
   if (std::find(d.shape, d.shape + rank, 0) != d.shape + rank) return {};
   TW_TRY(read_dims());
-  return keep_budget();
+  return apply_budget();
 }
 
 // Returns dimension i with the caller's names for its numbers.
@@ -164,7 +164,7 @@ Status PrefetchPlan::read_dims() {
 
 // Keeps whole rows in the order of dims_, or the beginning of the first row. If strides interleave,
 // that is not the order of addresses, which would require a list of rows.
-Status PrefetchPlan::keep_budget() {
+Status PrefetchPlan::apply_budget() {
   const auto budget = static_cast<uint64_t>(desc_.budget);
   if (budget == 0 || budget >= all_bytes_) return {};
   rows_number_ = budget / row_bytes_;
@@ -181,7 +181,7 @@ Status PrefetchPlan::keep_budget() {
 Status PrefetchPlan::prepare() {
   const auto row_of = [&](uint32_t method) {
     return find_row(*device(), Family::prefetch,
-                    [&](const KernelRow& row) { return row.variant == method; });
+                    [&](const KernelEntry& row) { return row.variant == method; });
   };
   if (desc_.methods & (1u << kPrefetchBoxes)) {
     bool fits = false;
@@ -245,7 +245,7 @@ const PreparedKernel& PrefetchPlan::choose(uint64_t src) const {
 }
 
 LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
-  const uint64_t room = most_blocks(*device(), desc_.max_sms, kBlocksOfSm);
+  const uint64_t room = max_blocks(*device(), desc_.max_sms, kBlocksPerSm);
   const uint64_t items = &kernel == &boxes_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
   LaunchConfig config;
   // Every SM gets an item before any thread gets a second one.

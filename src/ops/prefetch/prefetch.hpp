@@ -54,7 +54,7 @@ class PrefetchPlan final : public Plan {
   Status check_desc();
   SpanDim span_dim(int32_t i) const;
   Status read_dims();
-  Status keep_budget();
+  Status apply_budget();
   Status prepare();
   Status fill_boxes(bool* fits);
   void fill_rows();

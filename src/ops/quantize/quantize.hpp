@@ -46,8 +46,8 @@ class QuantizePlan final : public Plan {
   uint64_t workspace_bytes() const;
   /// Groups that one access of a warp covers.
   uint32_t beside() const { return problem_.vector == 4 ? 1 : 2; }
-  bool rows_join(int64_t rows) const;
-  bool tiles_down(const QuantizeArgs& args) const;
+  bool rows_contiguous(int64_t rows) const;
+  bool tile_spans_rows(const QuantizeArgs& args) const;
   QuantizeArgs fill(const QuantizeRun& run, int64_t rows) const;
   void fill_tiles(QuantizeArgs* args) const;
   LaunchConfig config(const PreparedKernel& kernel, const QuantizeArgs& args, bool amax) const;

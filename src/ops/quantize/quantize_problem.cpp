@@ -87,8 +87,8 @@ Status check_scale(const QuantizeDesc& d) {
                  "TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is");
   if (d.scale != ScaleKind::tensor) return {};
   constexpr const char* kReason = "scale is TW_SCALE_TENSOR, and there is one scale";
-  TW_TRY(check_excluded(order == 0, "scale_order", order, kReason));
-  return check_excluded(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
+  TW_TRY(check_unset(order == 0, "scale_order", order, kReason));
+  return check_unset(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
 }
 
 Status check_flags(const QuantizeDesc& d, bool back) {
@@ -98,14 +98,14 @@ Status check_flags(const QuantizeDesc& d, bool back) {
                 {.argument = "flags", .rule = "quantize_flags", .got = d.flags, .limit = kFlags},
                 "flags is 0x%x: it has bits that are no TW_QUANTIZE_ flag", d.flags);
   if (back) {
-    return check_excluded(d.flags == 0, "flags", d.flags,
-                          "src_dtype is narrow, and dequantisation reads its scales as they are");
+    return check_unset(d.flags == 0, "flags", d.flags,
+                       "src_dtype is narrow, and dequantisation reads its scales as they are");
   }
   if ((d.flags & kQuantizeDescGivenScale) == 0) return {};
-  TW_TRY(check_excluded(d.scale == ScaleKind::tensor, "flags", d.flags,
-                        "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
-  return check_excluded((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
-                        "a scale that is given is not rounded to a power of two");
+  TW_TRY(check_unset(d.scale == ScaleKind::tensor, "flags", d.flags,
+                     "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
+  return check_unset((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
+                     "a scale that is given is not rounded to a power of two");
 }
 
 Status check_extents(const QuantizeDesc& d) {

@@ -49,8 +49,8 @@ Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
 }
 
 Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::ragged, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::ragged,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::ragged, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
@@ -59,8 +59,9 @@ Status RaggedPlan::prepare() {
   // The best configuration of a sweep on an H200 (tests/README.md). Unpadding skips tiles without
   // rows of a sequence, so its blocks take more tiles.
   if (!problem_.pads()) tuning_ = {.warps = 1, .stages = 4, .stage_bytes = 4096, .warp_items = 4};
-  if (d.max_sms != 0) tuning_.warps = kTileRingWarps;  // one block per SM, so it needs all warps
-  if (d.warps != 0) tuning_.warps = std::min(d.warps, kTileRingWarps);
+  if (d.max_sms != 0)
+    tuning_.warps = kTilePipelineWarps;  // one block per SM, so it needs all warps
+  if (d.warps != 0) tuning_.warps = std::min(d.warps, kTilePipelineWarps);
   if (d.stages != 0) tuning_.stages = d.stages;
   if (d.stage_bytes != 0) tuning_.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) tuning_.warp_items = d.warp_items;

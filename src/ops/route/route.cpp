@@ -80,8 +80,8 @@ Status RoutePlan::check(const Device&, const RouteDesc& desc) {
 }
 
 Status RoutePlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::route, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::route,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::route, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
@@ -235,7 +235,7 @@ LaunchConfig RoutePlan::small_config(int64_t tokens) const {
 }
 
 LaunchConfig RoutePlan::config(uint32_t variant, uint64_t blocks) const {
-  const uint64_t room = most_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
+  const uint64_t room = max_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, room));
   config.block[0] = static_cast<uint32_t>(kernels_[variant].row->threads);

@@ -13,9 +13,9 @@ namespace tw::rows {
 namespace {
 
 // Items per thread of kernels with `lanes`.
-constexpr uint32_t kPlainItemsOfThread = 4;
+constexpr uint32_t kPlainItemsPerThread = 4;
 constexpr uint32_t kStepBlocks = 8;
-constexpr uint64_t kFewLeastThreads = 128;
+constexpr uint64_t kFewMinThreads = 128;
 constexpr uint64_t kMostBlocks = INT32_MAX;  // per grid
 
 Divider divider(int64_t divisor) {
@@ -127,7 +127,7 @@ LaunchConfig few_config(const RowsSetup& setup, const FewArgs& few) {
   };
   const uint64_t sms = usable_sms(setup.device, 0);
   uint64_t most = kRowsFewThreads;
-  while (most > kFewLeastThreads && few.count * pieces(most) < sms) most /= 2;
+  while (most > kFewMinThreads && few.count * pieces(most) < sms) most /= 2;
   const uint64_t of_thread = pieces(most) * kRowsFewFlight;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(few.count);
@@ -197,7 +197,7 @@ LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& l
     of_block = uint64_t{threads} * kRowsLinearFlight;
     room = kMostBlocks;
   } else {
-    of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
+    of_block = uint64_t{threads} / args.lanes * kPlainItemsPerThread;
     room = kMostBlocks;
   }
   if (d.max_sms != 0) room = d.max_sms;

@@ -52,8 +52,8 @@ const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
   const bool gather = setup.op == Op::gather;
-  const KernelRow* row =
-      find_row(setup.device, setup.op, [](const KernelRow& r) { return r.variant == kRowsFour; });
+  const KernelEntry* row =
+      find_row(setup.device, setup.op, [](const KernelEntry& r) { return r.variant == kRowsFour; });
   if (!row && (setup.device.info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
     return gather ? "no kernel with gather4 is embedded for this device"
                   : "no kernel with scatter4 is embedded for this device";

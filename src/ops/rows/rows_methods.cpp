@@ -24,10 +24,10 @@ constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo 
 constexpr struct {
   uint32_t unit;
   int64_t gather, scatter;
-} kLeastShiftRow[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
+} kShiftThresholds[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
 
-bool realigning_pays(Op op, int64_t row_bytes, uint32_t unit) {
-  for (const auto& least : kLeastShiftRow)
+bool shift_is_faster(Op op, int64_t row_bytes, uint32_t unit) {
+  for (const auto& least : kShiftThresholds)
     if (least.unit == unit) return row_bytes >= (op == Op::gather ? least.gather : least.scatter);
   return false;
 }
@@ -132,7 +132,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
-          !realigning_pays(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
+          !shift_is_faster(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
         return "plain loads and stores of what these rows are aligned to are sooner done";
       return nullptr;
     default:

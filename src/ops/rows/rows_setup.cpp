@@ -16,7 +16,7 @@ constexpr int64_t kMinPart = 512;  // smallest part of a row, bytes
 RowsSetup::RowsSetup(Device& on, Op what, const RowsProblem& checked)
     : device(on), op(what), problem(checked) {
   tuning = make_tuning();
-  ring_pieces = most_stage_pieces();
+  ring_pieces = max_stage_pieces();
   ring = ring_size(device, tuning.warps, rows_note_bytes(ring_pieces), tuning.stages,
                    tuning.stage_bytes, tuning.blocks);
 }
@@ -53,7 +53,7 @@ bool RowsSetup::is_small() const {
   return problem.desc.count < kSmallBytes / std::max<int64_t>(problem.inner_bytes, 1);
 }
 
-uint32_t RowsSetup::most_stage_pieces() const {
+uint32_t RowsSetup::max_stage_pieces() const {
   const int64_t part = std::clamp<int64_t>(problem.inner_bytes, 16, kMinPart);
   const int64_t pieces =
       std::max({tuning.stage_bytes / part, problem.desc.group, int64_t{kFourRows}});
@@ -94,8 +94,8 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
 }
 
 Status RowsSetup::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(device, op, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row =
+      find_row(device, op, [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(device, op, row, dynamic_smem_bytes, &kernels[variant]);
 }
 

@@ -66,12 +66,12 @@ struct RowsSetup {
   RowsTuning tuning;
   RingSize ring;
   uint32_t ring_pieces = 0;           // pieces per stage, at most
-  PreparedKernel kernels[kVariants];  // index: KernelRow::variant
+  PreparedKernel kernels[kVariants];  // index: KernelEntry::variant
   KernelMap four_map{};               // the table with address 0
 
  private:
   RowsTuning make_tuning() const;
-  uint32_t most_stage_pieces() const;
+  uint32_t max_stage_pieces() const;
 };
 
 }  // namespace tw

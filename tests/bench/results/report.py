@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.py: makes the pages and the picture of this folder from its JSON files.
 
-Each GPU and date gets one page, GPU_DATE.md, with a table for each file; overview.svg compares the
-newest measurements with their peers. Without arguments everything is written anew (the picture needs
-matplotlib); --check fails where a page, or the data that the picture was drawn from, is out of date.
+Each GPU and date gets one page, GPU_DATE.md, with a table for each file. overview.svg compares the newest
+measurements with their peers. Without arguments the script rewrites all of them (the picture needs
+matplotlib). --check fails if a page, or the data from which the picture was drawn, is out of date.
 """
 import argparse
 import collections
@@ -16,7 +16,7 @@ import statistics
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The units and the name of a column, where its key is not clear by itself.
+# Headings of columns whose key is not clear by itself.
 HEADINGS = {
     "gb_per_s": "GB/s", "of_contiguous": "of a contiguous copy", "of_limit": "of the limit", "us": "us",
     "driver_ratio": "driver's time / ours", "torch_ratio": "torch's time / ours",
@@ -36,7 +36,7 @@ TITLES = {
 
 
 def read(folder):
-    """Every file of the folder as (name, contents), rows as dictionaries."""
+    """All files of the folder as (name, contents), with rows as dictionaries."""
     found = []
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text())
@@ -65,7 +65,7 @@ def table(headings, rows):
 
 
 def limit_us(row):
-    """The least time of a 16-bit product: its bytes at 4.3 TB/s or its operations at 800 TFLOP/s, as bench_gemm has it."""
+    """The lower bound of a 16-bit product's time, as in bench_gemm: bytes at 4.3 TB/s, operations at 800 TFLOP/s."""
     m, n, k = row["m"], row["n"], row["k"]
     size = 4 if row["out"] == "f32" else 2
     return max((2 * k * (m + n) + size * m * n) / 4.3e6, 2 * m * n * k / 800e6)
@@ -84,7 +84,7 @@ def scaled_class(row):
     return form + ", " + row["class"].replace("m <= 256", "m 65 to 256")
 
 
-# For each kind of drawn shapes: the class of a row, and how many times its time the peer takes.
+# For each kind of drawn shapes: the class of a row, and the peer's time over ours.
 DRAWN = {
     "gemm": (gemm_class, lambda row: row["cublaslt_us"] / row["us"]),
     "grouped": (lambda row: row["class"], lambda row: row["ratio"]),
@@ -94,7 +94,7 @@ DRAWN = {
 
 
 def ratios(data):
-    """The classes of a file of drawn shapes, each with its ratios."""
+    """The ratios of each class of a file of drawn shapes."""
     group, ratio = DRAWN[data["kind"]]
     classes = collections.OrderedDict()
     for row in data["rows"]:
@@ -120,7 +120,7 @@ def section(name, data):
 
 
 def pages(folder):
-    """The text of each page by its name."""
+    """Maps each page's name to its text."""
     grouped = collections.OrderedDict()
     for name, data in read(folder):
         grouped.setdefault((data["gpu"], data["date"]), []).append((name, data))
@@ -136,8 +136,8 @@ def pages(folder):
 
 
 def picture_data(folder):
-    """What overview.svg shows: of copies the share of a contiguous copy's speed, ours and torch's; of products
-    the ratios of each class."""
+    """The data of overview.svg: for copies our and torch's fraction of a contiguous copy's speed; for products the
+    ratios of each class."""
     files = [data for _, data in read(folder)]
     newest = {data["kind"]: data for data in files}
     copies = []
@@ -214,7 +214,7 @@ def draw(data, path):
 
 
 def stale(folder):
-    """A line for each page, and for the picture, that the folder's JSON files do not make."""
+    """A message for each page, and for the picture, that does not match the folder's JSON files."""
     for name, page in pages(folder).items():
         path = folder / name
         if not path.exists() or path.read_text() != page:

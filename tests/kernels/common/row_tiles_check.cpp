@@ -237,7 +237,7 @@ void pieces() {
               check(got == wanted, "pieces are the rows' bytes");
               std::map<u64, u64> others;
               for (const RowTile& part :
-                   {other_rows(tile, 0, 1), other_rows(tile, rows + 1, rows + 2)})
+                   {unmoved_rows(tile, 0, 1), unmoved_rows(tile, rows + 1, rows + 2)})
                 for (u32 number = 0; number < tile_pieces(part); ++number) {
                   const Piece16 piece = tile_piece(part, number);
                   for (u32 b = piece.first; b < piece.end; ++b) ++others[piece.address + b];

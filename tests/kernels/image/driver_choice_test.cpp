@@ -23,9 +23,9 @@ Image empty_fatbin() {
 }
 
 /// The name of the target that a driver chooses.
-std::string taken(const Image& fatbin, int major, int minor, bool ptx_alone = false) {
+std::string taken(const Image& fatbin, int major, int minor, bool ptx_only = false) {
   const Target* target =
-      driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_alone}).target;
+      driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_only}).target;
   return target ? target->name : "";
 }
 
@@ -107,15 +107,15 @@ TEST_CASE("driver_choice: the target that would bring a feature to a chip") {
 TEST_CASE("driver_choice: this build's kernels use no more than their targets have") {
   for (int major = 9; major < 14; ++major)
     for (const int minor : {0, 1, 3, 5})
-      for (const bool ptx_alone : {false, true}) {
-        const FeatureMask has = embedded_features({major, minor, ptx_alone});
+      for (const bool ptx_only : {false, true}) {
+        const FeatureMask has = embedded_features({major, minor, ptx_only});
         const bool embeds = kernel_image("copy_0").size != 0;
         // Every build with kernels has PTX for 9.0, unless -Dkernels left these kernels out.
-        if (embeds || !kernel_left_out(*kernel_rows(Family::copy).begin()))
+        if (embeds || !kernel_left_out(*kernel_entries(Family::copy).begin()))
           CHECK((has & (feature::tma | feature::mma)) ==
                 (embeds ? feature::tma | feature::mma : FeatureMask{0}));
-        if (major != 9 || minor != 0 || ptx_alone) CHECK((has & feature::wgmma) == 0);
-        if (major != 10 || ptx_alone) CHECK((has & feature::gather4) == 0);
+        if (major != 9 || minor != 0 || ptx_only) CHECK((has & feature::wgmma) == 0);
+        if (major != 10 || ptx_only) CHECK((has & feature::gather4) == 0);
         CHECK((has & feature::host) == 0);
       }
 }

@@ -32,7 +32,7 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
     const std::string name = family_name(family);
     int host_rows = 0;
     std::set<std::string> parts;
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       INFO(std::string(row.symbol));
       CHECK(row.family == family);
       CHECK(symbols.insert(row.symbol).second);
@@ -67,7 +67,7 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
 TEST_CASE("kernel_table: an image for every part that this build has, and for no other") {
   std::set<std::string> wanted, embedded;
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (row.image && !kernel_left_out(row)) wanted.insert(row.image);
   for (int32_t i = 0; const char* name = kernel_image_name(i); ++i) {
     INFO(std::string(name));

@@ -113,8 +113,8 @@ TEST_CASE("boxes that begin before the tensor are clipped at its first element")
   // The picture has one row, -1: it belongs to box 1. Box 0 covers rows -3 and -2.
   REQUIRE(draw_boxes(L("(4,1):(1@0,1@1)"), box, L("(-3,0) o 2:2@0"), &svg).ok());
   check_svg(svg);
-  CHECK(count(svg, "fill=\"" + pick_colour(1, 2) + "\"") == 1);
-  CHECK(count(svg, "fill=\"" + pick_colour(0, 2) + "\"") == 0);
+  CHECK(count(svg, "fill=\"" + pick_color(1, 2) + "\"") == 1);
+  CHECK(count(svg, "fill=\"" + pick_color(0, 2) + "\"") == 0);
 }
 
 TEST_CASE("extents and coordinates of boxes may be as large as 64 bits hold") {

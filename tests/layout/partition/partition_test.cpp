@@ -134,6 +134,20 @@ TEST_CASE("boxes of a tile: one for each panel of the swizzle's width") {
                 .coords) == "(128,256) o 2:64@0");
 }
 
+TEST_CASE("a box's rows are no wider than the TMA's swizzle of the same pattern") {
+  const struct {
+    const char* smem;
+    int64_t columns;  // of 2 bytes
+  } cases[] = {{"Sw<3,3,3> o 0 o (16,128):(128,1)", 64},
+               {"Sw<2,3,3> o 0 o (16,128):(128,1)", 32},
+               {"Sw<1,3,3> o 0 o (16,128):(128,1)", 16}};
+  for (const auto& [smem, columns] : cases) {
+    INFO(smem);
+    const BoxPlan plan = boxes("(256,256):(256,1)", smem, "(16,128)", "(0,0)");
+    CHECK(plan.box[1] == columns);
+  }
+}
+
 TEST_CASE("stages are the last mode of the slots") {
   const BoxPlan plan =
       boxes("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,64,4):(64,1,8192)", "(128,64)", "(0,0)");

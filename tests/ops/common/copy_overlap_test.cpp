@@ -107,5 +107,5 @@ TEST_CASE("copy_overlap: the search is bounded, and says so") {
   CHECK(status.code() == Code::ERROR_OVERLAP);
   int64_t budget = 3;
   StridedTerm terms[] = {{7, 100}, {11, 100}, {13, 100}};
-  CHECK(sums_meet(terms, 3, 1000, 1000, &budget) != Meets::no);
+  CHECK(sums_intersect(terms, 3, 1000, 1000, &budget) != Intersection::no);
 }

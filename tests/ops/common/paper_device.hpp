@@ -23,7 +23,7 @@ struct PaperLaunch {
   std::string kernel;
   LaunchConfig config;
   GemmArgs args;            // of a matrix product
-  GemmFullArgs full;        // of an epilogue or stream-K kernel; args has its base
+  GemmEpilogueArgs full;    // of an epilogue or stream-K kernel; args has its base
   RowsArgs rows;            // of a row kernel
   GemmRealignArgs realign;  // of the staging copy in front of a matrix product
 };
@@ -62,7 +62,7 @@ class PaperDevice final : public Device {
   }
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
-  Status prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) override;
+  Status prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, 90, bytes);
   }
@@ -74,9 +74,9 @@ inline PaperDevice& paper(const DeviceObject& object) {
 
 class PaperKernel final : public Kernel {
  public:
-  PaperKernel(std::shared_ptr<Device> device, const KernelRow& row)
+  PaperKernel(std::shared_ptr<Device> device, const KernelEntry& row)
       : Kernel(std::move(device)), row_(row) {}
-  const KernelRow& row() const { return row_; }
+  const KernelEntry& row() const { return row_; }
   Status info(KernelInfo*) override { return {}; }
   Status param(int32_t, size_t*, size_t*) override { return {}; }
   Status occupancy(const LaunchConfig& config, int32_t* blocks, int32_t* clusters) override {
@@ -90,7 +90,7 @@ class PaperKernel final : public Kernel {
   }
 
  private:
-  const KernelRow& row_;
+  const KernelEntry& row_;
 };
 
 class PaperEvent final : public Event {
@@ -158,7 +158,7 @@ inline Status PaperDevice::create_event(std::unique_ptr<Event>* out) {
   *out = std::make_unique<PaperEvent>(shared_from_this());
   return {};
 }
-inline Status PaperDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) {
+inline Status PaperDevice::prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) {
   ++prepared;
   *out = std::make_unique<PaperKernel>(shared_from_this(), row);
   return {};
@@ -168,7 +168,7 @@ inline constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wg
 
 inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132, const char* name = "paper") {
   const auto device = std::make_shared<PaperDevice>(kHopper, sms, name);
-  REQUIRE(ask_for_clusters(*device).ok());  // as creating a plan does
+  REQUIRE(query_cluster_occupancy(*device).ok());  // as creating a plan does
   device->prepared = 0;
   return device;
 }
@@ -186,7 +186,7 @@ inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0)
 
 /// The symbol of the bf16 kernel of this tile, cluster and schedule for gemm_desc()'s orders.
 inline std::string gemm_symbol(int tile_m, int tile_n, int cluster_m, uint32_t schedule) {
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (row.feature == feature::wgmma && row.dtypes[0] == DType::BF16 &&
         row.dtypes[1] == DType::BF16 && row.tile[0] == tile_m && row.tile[1] == tile_n &&
         row.cluster[0] == cluster_m && row.cluster[1] == 1 &&

@@ -50,7 +50,7 @@ void check_touches(const CopyPieceArgs& args, u64 bytes) {
   for (u64 slot = 0; slot < args.items; ++slot) {
     const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
     u64 from = p.to - kDst;
-    u64 to = from + piece_touches(args, p);
+    u64 to = from + prefetch_bytes_of(args, p);
     if (to == from) continue;
     if (args.touch == kTouchLines) {
       from = (from + p.first) / 128 * 128;
@@ -101,7 +101,7 @@ TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
     int64_t rows, bytes, pitch;
     uint32_t misalignment;
     bool realign;
-    u32 touch, ends_bytes;
+    u32 touch, ends_by_bytes;
   } cases[] = {{1 << 14, 128, 768, 0, false, kTouchNothing, 0},   // whole sectors
                {1 << 14, 128, 768, 16, false, kTouchSectors, 0},  // half sectors
                {1 << 14, 112, 128, 0, false, kTouchSectors, 0},
@@ -124,12 +124,12 @@ TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
     const CopyPieceArgs args = pieces_of(c.rows, c.bytes, c.pitch, c.misalignment, c.realign);
     INFO(c.bytes, " bytes, pitch ", c.pitch, ", ", c.misalignment, " past a sector, ", c.realign);
     CHECK(args.touch == c.touch);
-    CHECK(args.ends_bytes == c.ends_bytes);
+    CHECK(args.ends_by_bytes == c.ends_by_bytes);
   }
   // Rows of planes: these kernels have no instructions to spare for short ends unless they realign.
   const CopyDesc planes = copy_desc(DType::U8, {{1 << 12, 704, 608}, {4, 128, 128}, {100, 1, 1}});
   CHECK(pieces_of(planes, 5).touch == kTouchLines);
-  CHECK(pieces_of(planes, 5).ends_bytes == 0);
+  CHECK(pieces_of(planes, 5).ends_by_bytes == 0);
   CHECK(pieces_of(planes, 5, true).touch == kTouchLines);
-  CHECK(pieces_of(planes, 5, true).ends_bytes == 1);
+  CHECK(pieces_of(planes, 5, true).ends_by_bytes == 1);
 }

@@ -192,9 +192,9 @@ TEST_CASE("copy_plan: a row's padding is written only where it is free") {
     desc.methods = 1u << kCopyPieces;
     REQUIRE(CopyPlan::create(device, desc, &plan).ok());
     REQUIRE(static_cast<CopyPlan&>(*plan).run(stream, kSrc, kDst).ok());
-    CHECK(stream.as<CopyPieceArgs>().whole_ends == (free ? 1 : 0));
+    CHECK(stream.as<CopyPieceArgs>().ends_padded == (free ? 1 : 0));
     // Rows that begin off a 16-byte boundary share 16 bytes with the next row.
     REQUIRE(static_cast<CopyPlan&>(*plan).run(stream, kSrc + 3, kDst + 3).ok());
-    CHECK(stream.as<CopyPieceArgs>().whole_ends == 0);
+    CHECK(stream.as<CopyPieceArgs>().ends_padded == 0);
   }
 }

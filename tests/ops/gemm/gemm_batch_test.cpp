@@ -94,7 +94,8 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   const GemmRanking ranking(*device, gemm_problem_of(desc));
   const GemmProblem problem = gemm_problem_of(desc);
   for (const GemmCandidate& one : ranking.at(1))
-    CHECK(gemm_units(one.choice, gemm_seen_by(one.choice, problem)) <= gemm_most_units(one.choice));
+    CHECK(gemm_units(one.choice, gemm_kernel_view(one.choice, problem)) <=
+          gemm_max_units(one.choice));
 }
 
 TEST_CASE("an invariant plan adds in one order, whatever m is") {
@@ -109,8 +110,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
         std::set<uint32_t> orders;
         const GemmRanking ranking(*device, gemm_problem_of(desc));
         for (const int64_t m : {1, 16, 64, 128, 1024, 8192})
-          orders.insert(ranking.best(m).choice.split * 2 +
-                        ranking.best(m).choice.has(kGemmTransposed));
+          orders.insert(ranking.best(m).choice.split * 2 + ranking.best(m).choice.has(kGemmSwapAB));
         return orders.size() > 1;
       }();
       varied += free_choice_varies;
@@ -124,8 +124,8 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
           for (int64_t m = 1; m <= largest; m += m < 64 ? 1 : m / 7)
             for (const GemmCandidate& one : ranking.at(m)) {
               orders.insert(
-                  {one.choice.split, one.choice.row->variant & (kGemmPlain | kGemmTransposed)});
-              CHECK(one.choice.through_maps() == promised);
+                  {one.choice.split, one.choice.row->variant & (kGemmNoMaps | kGemmSwapAB)});
+              CHECK(one.choice.uses_maps() == promised);
             }
         }
         CHECK(orders.size() == 1);
@@ -203,29 +203,29 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
         CHECK_FALSE(gemm_candidates(*device, desc, &candidates).ok());
       }
       // Allowed: an explicit lda, a staging copy, a row-major A, or no such flag.
-      const auto through_maps = [&](GemmDesc of, int64_t m) {
+      const auto uses_maps = [&](GemmDesc of, int64_t m) {
         of.m = of.min_m = m;
-        return plan_of(device, of)->kernel_for(m).choice().through_maps();
+        return plan_of(device, of)->kernel_for(m).choice().uses_maps();
       };
       GemmDesc other = desc;
       for (const int64_t lda : {16, 17}) {
         other.lda = lda;
-        CHECK(through_maps(other, 8) == (lda == 16));
-        CHECK(through_maps(other, 9) == (lda == 16));
+        CHECK(uses_maps(other, 8) == (lda == 16));
+        CHECK(uses_maps(other, 9) == (lda == 16));
       }
       other = desc;
       other.a_order = Order::row;
-      CHECK(through_maps(other, 9));
+      CHECK(uses_maps(other, 9));
       if (flags == kGemmInvariant) {
         other = desc;
         other.realign = true;
-        CHECK(through_maps(other, 8));
-        CHECK(through_maps(other, 9));
+        CHECK(uses_maps(other, 8));
+        CHECK(uses_maps(other, 9));
       }
       other = desc;
       other.flags &= ~kGemmInvariant;
-      CHECK(through_maps(other, 8));
-      CHECK_FALSE(through_maps(other, 9));
+      CHECK(uses_maps(other, 8));
+      CHECK_FALSE(uses_maps(other, 9));
     }
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   GemmTuning tuning;
-  GemmTuned tuned;
+  GemmTuningEntry tuned;
   CHECK_FALSE(
       tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, tuning, &tuned).ok());
   CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
@@ -328,7 +328,7 @@ TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(8448, 128, 8192, 130);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), 8193, {}};
+  GemmTuningEntry entry{gemm_tuning_key(*device, gemm_problem_of(desc)), 8193, {}};
   REQUIRE(parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_128x128_1x1_split/2",
                             &entry.candidate.choice)
               .ok());
@@ -382,14 +382,14 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     desc.flags = flags;
     const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(128);
     REQUIRE(ranked.size() > 2);
-    for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmFull));
+    for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmEpilogue));
     const GemmChoice last = ranked.back().choice;  // the clock favors this one
     device->time_of = [&](const PaperLaunch& launch) {
       return launch.kernel == last.row->symbol && launch.config.cluster[0] == last.cluster() ? 0.01
                                                                                              : 0.02;
     };
     GemmTuning tuning;
-    GemmTuned best;
+    GemmTuningEntry best;
     REQUIRE(tune_gemm(device, *stream, desc, run, {.candidates = 0}, tuning, &best).ok());
     tuning.add(best);
     CHECK(best.candidate.choice == last);
@@ -408,11 +408,11 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     other.batch = 1;
     CHECK_FALSE(chosen(other).measured);
     other.flags = 0;
-    CHECK_FALSE(chosen(other).choice.has(kGemmFull));
+    CHECK_FALSE(chosen(other).choice.has(kGemmEpilogue));
   }
   desc.batch = 0;
   GemmTuning tuning;
-  GemmTuned best;
+  GemmTuningEntry best;
   CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, tuning, &best).ok());
   CHECK(std::string(last_error().fault.argument) == "batch_count");
   for (const char* bad : {" x0", " x", " x1048577", " x2 x2"}) {

@@ -70,7 +70,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
   const auto device = hopper();
   const GemmProblem plain = gemm_problem_of(with({}));
   for (const GemmCandidate& c : GemmRanking(*device, plain).at(256))
-    CHECK_FALSE(c.choice.has(kGemmFull));
+    CHECK_FALSE(c.choice.has(kGemmEpilogue));
   const GemmEpilogue epilogues[] = {{.bias = Per::row},     {.activation = Activation::gelu},
                                     {.gate = Gate::halves}, {.gate = Gate::interleaved},
                                     {.scale = Per::tensor}, {.amax = true}};
@@ -86,12 +86,12 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
           desc.lda = 4096;
           const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
           REQUIRE_FALSE(all.empty());
-          for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmFull));
+          for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmEpilogue));
           INFO("gate " << static_cast<int>(epilogue.gate) << ", orders " << orders << ", m " << m
                        << ": " << gemm_choice_text(all[0].choice));
           // Columns gated along D's lines are loaded by tensor maps, others element by element.
           const bool maps = epilogue.gate == Gate::none || desc.d_order == Order::row;
-          CHECK(all[0].choice.through_maps() == maps);
+          CHECK(all[0].choice.uses_maps() == maps);
         }
 }
 
@@ -100,10 +100,10 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
   const GemmChip chip = GemmChip::of(*device, 0);
   const GemmProblem p = gemm_problem_of(with({.amax = true}, 4096, 4096, 4096));
   int compared = 0;
-  for (const KernelRow& full : kernel_rows(Family::gemm)) {
-    if (!(full.variant & kGemmFull) || full.feature != feature::wgmma) continue;
-    for (const KernelRow& row : kernel_rows(Family::gemm))
-      if (row.feature == feature::wgmma && row.variant == (full.variant & ~kGemmFull) &&
+  for (const KernelEntry& full : kernel_entries(Family::gemm)) {
+    if (!(full.variant & kGemmEpilogue) || full.feature != feature::wgmma) continue;
+    for (const KernelEntry& row : kernel_entries(Family::gemm))
+      if (row.feature == feature::wgmma && row.variant == (full.variant & ~kGemmEpilogue) &&
           std::equal(row.tile, row.tile + 3, full.tile) &&
           std::equal(row.cluster, row.cluster + 2, full.cluster) &&
           row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
@@ -164,7 +164,7 @@ TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
       if (m == 1)
         CHECK(best.row->tile[0] * gemm_tile_columns(best, 1) <= 64 * 64);
       else
-        CHECK((!best.has(kGemmTransposed) || best.has(kGemmStreamK)));
+        CHECK((!best.has(kGemmSwapAB) || best.has(kGemmStreamK)));
     }
 }
 
@@ -196,8 +196,8 @@ TEST_CASE("what a full row is told") {
   for (const std::string& kernel : {coop, swapped}) {
     const PaperLaunch launch = launched(with(both), kernel);
     CHECK(launch.kernel == kernel.substr(0, kernel.find('/')));
-    CHECK(launch.full.bias_by == kFullAlong);
-    CHECK(launch.full.scale_by == kFullAcross);
+    CHECK(launch.full.bias_by == kFullPerElement);
+    CHECK(launch.full.scale_by == kFullPerLine);
     CHECK(launch.full.bias_f32 == 1);
     CHECK(launch.full.bias == 0x80000000);
     CHECK(launch.full.amax == 0);  // not requested
@@ -206,8 +206,8 @@ TEST_CASE("what a full row is told") {
   GemmDesc column = with(both);
   column.d_order = Order::column;
   const PaperLaunch turned = launched(column, coop);
-  CHECK(turned.full.bias_by == kFullAcross);
-  CHECK(turned.full.scale_by == kFullAlong);
+  CHECK(turned.full.bias_by == kFullPerLine);
+  CHECK(turned.full.scale_by == kFullPerElement);
   // With gated halves, each half of B provides half of a tile's columns. D has n / 2 columns.
   for (const Gate gate : {Gate::halves, Gate::interleaved}) {
     const PaperLaunch launch = launched(with({.gate = gate, .amax = true}), coop);
@@ -218,7 +218,7 @@ TEST_CASE("what a full row is told") {
     CHECK(launch.args.units_n == 4);
     CHECK(launch.args.stage_bytes == (128 + 128) * 128);
   }
-  GemmFullArgs args{};
+  GemmEpilogueArgs args{};
   args.gate = kGateHalves;
   args.half = 256;
   CHECK(full_line(args, 256, 0, 256) == 128);
@@ -346,7 +346,7 @@ TEST_CASE("measured choices with an epilogue are kept apart from those without")
   GemmTuning tuning;
   const auto add = [&](const GemmDesc& desc, const std::string& text) {
     const GemmProblem p = gemm_problem_of(desc);
-    GemmTuned entry{.key = gemm_tuning_key(*device, p), .m = desc.m};
+    GemmTuningEntry entry{.key = gemm_tuning_key(*device, p), .m = desc.m};
     REQUIRE(parse_gemm_choice("candidate", text.c_str(), &entry.candidate.choice).ok());
     entry.candidate.nanoseconds = 1000;
     tuning.add(entry);

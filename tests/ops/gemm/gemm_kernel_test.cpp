@@ -14,11 +14,11 @@ namespace {
 // Every choice in the kernel table.
 std::vector<GemmChoice> all_choices() {
   std::vector<GemmChoice> out;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     GemmChoice choice{&row, 1};
     if (choice.has(kGemmPrologue)) continue;
     const uint32_t most = choice.has(kGemmSplit) ? kMaxCluster : 1;
-    for (choice.split = choice.least_split(); choice.split <= most; ++choice.split)
+    for (choice.split = choice.min_split(); choice.split <= most; ++choice.split)
       if (choice.cluster() <= kMaxCluster) out.push_back(choice);
   }
   return out;
@@ -32,9 +32,9 @@ TEST_CASE("units are counted in 31 bits, and so is the one past the last that a 
   constexpr int64_t kMostSms = 1024;  // far more than any chip has
   for (const GemmChoice& choice : all_choices()) {
     INFO(gemm_choice_text(choice));
-    const int64_t most = gemm_most_units(choice);
+    const int64_t most = gemm_max_units(choice);
     // A cluster advances by the number of clusters, with the ping-pong schedule by twice as many.
-    const int64_t clusters = choice.has(kGemmSplit) ? most : kMostSms * kGemmPlainBlocks;
+    const int64_t clusters = choice.has(kGemmSplit) ? most : kMostSms * kGemmNoMapsBlocksPerSm;
     CHECK(most - 1 + clusters * (choice.has(kGemmPingpong) ? 2 : 1) <= INT32_MAX);
     CHECK(clusters * choice.cluster() <= INT32_MAX);
     CHECK(most >= INT32_MAX / kMaxCluster);
@@ -64,15 +64,15 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
   const auto device = hopper();
   GemmDesc desc = gemm_desc(1, 64, 64);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  const auto through_maps = [&](const GemmDesc& of) {
-    return plan_of(device, of)->kernel_for(1).choice().through_maps();
+  const auto uses_maps = [&](const GemmDesc& of) {
+    return plan_of(device, of)->kernel_for(1).choice().uses_maps();
   };
   for (int64_t GemmDesc::*leading : {&GemmDesc::lda, &GemmDesc::ldb}) {
     GemmDesc of = desc;
     of.*leading = kLongPitch - 8;  // the longest that a map can have
-    CHECK(through_maps(of));
+    CHECK(uses_maps(of));
     of.*leading = kLongPitch;
-    CHECK_FALSE(through_maps(of));
+    CHECK_FALSE(uses_maps(of));
     CHECK(plan_of(device, of)->explain().find("2^40") != std::string::npos);
     CHECK_FALSE(forced(device, of, gemm_symbol(128, 128, 1, 0)));
     CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
@@ -97,7 +97,7 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
       CHECK(by_map.args.plain_from == 64);
       CHECK(by_stores.args.plain_from == 0);
     } else {
-      CHECK((by_stores.full.flags & kFullStores) == 0);
+      CHECK((by_stores.full.flags & kFullTmaStores) == 0);
     }
   }
 }
@@ -121,31 +121,31 @@ TEST_CASE(
         double before = 0;
         for (const GemmCandidate& one : all) {
           INFO(gemm_choice_text(one.choice));
-          CHECK_FALSE(one.choice.through_maps());
+          CHECK_FALSE(one.choice.uses_maps());
           CHECK(one.nanoseconds >= std::max(before, 1.0));
           CHECK(one.nanoseconds < 1e9);
           before = one.nanoseconds;
         }
-        CHECK(where_it_lies.best_plain(3).choice == all[0].choice);
+        CHECK(where_it_lies.best_without_maps(3).choice == all[0].choice);
         CHECK(plan_of(device, desc)->kernel_for(3).choice() == all[0].choice);
 
         desc.realign = true;
-        const GemmProblem served = gemm_served(gemm_problem_of(desc));
+        const GemmProblem served = gemm_with_staging(gemm_problem_of(desc));
         CHECK(served.desc.*leading == 4160);  // the staging copy's: whole lines of 128 bytes
         CHECK(served.copies > 0);
         CHECK(served.copied_bytes > 0);
-        int through_maps = 0, splits = 0;
+        int uses_maps = 0, splits = 0;
         for (const GemmCandidate& one : GemmRanking(*device, served).at(3)) {
           INFO(gemm_choice_text(one.choice));
           CHECK(one.nanoseconds < 1e9);
-          through_maps += one.choice.through_maps();
-          splits += one.choice.has(kGemmPlain) && one.choice.has(kGemmSplit);
-          if (one.choice.through_maps()) {
+          uses_maps += one.choice.uses_maps();
+          splits += one.choice.has(kGemmNoMaps) && one.choice.has(kGemmSplit);
+          if (one.choice.uses_maps()) {
             CHECK(one.terms.copies > 0);
             CHECK(one.nanoseconds > one.terms.copies);
           }
         }
-        CHECK(through_maps > 0);
+        CHECK(uses_maps > 0);
         CHECK((splits > 0) == (flags == 0));
       }
 }
@@ -193,7 +193,8 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     GemmEpilogue epilogue;
     uint32_t way;
   };
-  const uint32_t alone = kFullAlphaAlone, is_short = kFullShort, wide = kFullShort | kFullWideC;
+  const uint32_t alone = kFullNoEpilogue, is_short = kFullSimpleEpilogue,
+                 wide = kFullSimpleEpilogue | kFullAlignedC;
   for (const Case& c :
        {Case{DType::BF16, kC, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 512, 0.5f, {}, wide},
         Case{DType::BF16, kC + 8, 512, 0.5f, {}, is_short},
@@ -230,8 +231,8 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     REQUIRE(plan->run(*stream, run).ok());
     const uint32_t flags = device->launches.back().full.flags;
     INFO("c " << c.c % 16 << ", ldc " << c.ldc << ", beta " << c.beta);
-    CHECK((flags & kFullStores) != 0);
-    CHECK((flags & (kFullAlphaAlone | kFullShort | kFullWideC)) == c.way);
+    CHECK((flags & kFullTmaStores) != 0);
+    CHECK((flags & (kFullNoEpilogue | kFullSimpleEpilogue | kFullAlignedC)) == c.way);
   }
 }
 
@@ -251,8 +252,8 @@ TEST_CASE("C is read in pairs where the run's lines have whole ones, not the pla
     REQUIRE(plan->run(*stream, run).ok());
     const PaperLaunch& launch = device->launches.back();
     CHECK(launch.args.n == m);
-    CHECK((launch.full.flags & kFullStores) != 0);
-    CHECK(((launch.full.flags & kFullShort) != 0) == (m % 2 == 0));
+    CHECK((launch.full.flags & kFullTmaStores) != 0);
+    CHECK(((launch.full.flags & kFullSimpleEpilogue) != 0) == (m % 2 == 0));
   }
 }
 
@@ -308,7 +309,7 @@ TEST_CASE("whether an invariant plan's gelu_tanh goes through D's map does not f
     for (const int64_t m : {9, 16, 64}) {
       INFO("order " << int(order) << ", m " << m);
       REQUIRE(gemm.run(*stream, {.a = kA, .b = kB, .d = kD, .m = m}).ok());
-      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
+      const bool stores = (device->launches.back().full.flags & kFullTmaStores) != 0;
       CHECK(stores == (order == Order::row));
     }
   }
@@ -363,9 +364,9 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
         CHECK(plan->info().boxes_stored == 0);
         continue;
       }
-      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
+      const bool stores = (device->launches.back().full.flags & kFullTmaStores) != 0;
       uint64_t boxes = 0;  // tile by tile, like the kernel
-      const KernelRow& row = *candidate.choice.row;
+      const KernelEntry& row = *candidate.choice.row;
       const int64_t tm = row.tile[0];
       const int64_t tn = row.tile[1] / (c.n / columns);  // columns of D
       const int64_t line = gemm_slab(gemm_tile(row, 2, dtype_bytes(c.out))).contiguous;

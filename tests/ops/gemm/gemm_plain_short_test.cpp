@@ -56,7 +56,7 @@ TEST_CASE("few rows of a short odd k take one launch and no workspace") {
 TEST_CASE("many rows of a short odd k are copied where they may be") {
   const auto device = hopper();
   const auto plan = plan_of(device, short_desc(4096, 4096, 33, true));
-  CHECK(plan->kernel_for(4096).choice().through_maps());
+  CHECK(plan->kernel_for(4096).choice().uses_maps());
   CHECK(plan->info().workspace_bytes > 0);
 }
 

@@ -11,7 +11,7 @@ using namespace tw::test;
 namespace {
 
 bool splits_plain(const GemmChoice& choice) {
-  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+  return choice.has(kGemmNoMaps) && choice.has(kGemmSplit);
 }
 
 // A small m; both operands are contiguous along an odd k.
@@ -85,7 +85,7 @@ TEST_CASE("how k is shared without maps depends on m, which invariant plans leav
 TEST_CASE("many rows of a long odd k are copied all the same") {
   const auto device = hopper();
   const auto plan = plan_of(device, odd_desc(4096, 4096, 4097, true));
-  CHECK(plan->kernel_for(4096).choice().through_maps());
+  CHECK(plan->kernel_for(4096).choice().uses_maps());
   CHECK(plan->info().workspace_bytes > 0);
   CHECK(plan->explain().find("are copied") != std::string::npos);
   // Forced, the kernel reads the operands in place.
@@ -102,7 +102,7 @@ TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
     INFO((realign ? "realign" : "where it lies"));
     GemmDesc desc = odd_desc(1, 4096, 5, realign);
     if (realign) desc.a_alignment = desc.b_alignment = 0;
-    const GemmProblem problem = gemm_served(gemm_problem_of(desc));
+    const GemmProblem problem = gemm_with_staging(gemm_problem_of(desc));
     for (const GemmCandidate& one : GemmRanking(*device, problem).at(1))
       CHECK_FALSE(splits_plain(one.choice));
     CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));

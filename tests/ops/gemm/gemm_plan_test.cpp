@@ -156,7 +156,7 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
       CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
   }
   const std::string text = plan->explain();
-  REQUIRE(ranges.size() <= kRangesShown);
+  REQUIRE(ranges.size() <= kMaxRangesShown);
   for (const GemmRange& range : ranges)
     CHECK(text.find("m " + std::to_string(range.first) + " to " + std::to_string(range.last) +
                     ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
@@ -279,7 +279,7 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   // Unforced, an mma.sync kernel takes over.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
   CHECK(device->launches.back().kernel ==
-        GemmRanking(*device, gemm_problem_of(desc)).best_plain(256).choice.row->symbol);
+        GemmRanking(*device, gemm_problem_of(desc)).best_without_maps(256).choice.row->symbol);
 }
 
 TEST_CASE("max_sms bounds every grid") {
@@ -313,7 +313,7 @@ TEST_CASE("max_sms bounds every grid") {
       // The candidates' waves assume the same bound.
       const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
       for (const GemmCandidate& one : all)
-        if (!one.choice.through_maps())
+        if (!one.choice.uses_maps())
           CHECK(one.waves ==
                 doctest::Approx(static_cast<double>(gemm_units(one.choice, gemm_problem_of(desc))) /
                                 by_force->kernel_for(m).room()));
@@ -330,7 +330,7 @@ TEST_CASE("max_sms bounds every grid") {
       const auto realigned = plan_of(device, moved);
       REQUIRE(realigned->run(*stream, with_room).ok());
       // B's 58 MB need a copy launch of their own. A small m may need no staging copy.
-      const bool copied = realigned->kernel_for(m).choice().through_maps();
+      const bool copied = realigned->kernel_for(m).choice().uses_maps();
       CHECK(device->launches.size() == (copied ? 3 : 1));
       CHECK((realigned->info().workspace_bytes != 0) == copied);
       for (const PaperLaunch& launch : device->launches) {
@@ -361,9 +361,9 @@ TEST_CASE("max_sms bounds every grid") {
     const auto plan = forced(device, odd, "gemm_bf16_bf16_plain_64x64x32");
     return launched(device, *plan, 4096).config.grid[0];
   };
-  CHECK(grid() == 132 * kGemmPlainBlocks);
+  CHECK(grid() == 132 * kGemmNoMapsBlocksPerSm);
   odd.max_sms = 1000;
-  CHECK(grid() == 132 * kGemmPlainBlocks);
+  CHECK(grid() == 132 * kGemmNoMapsBlocksPerSm);
 }
 
 TEST_CASE("free padding leaves nothing to plain stores") {
@@ -385,12 +385,13 @@ TEST_CASE("sums in f16 are had by asking") {
   const auto halves = [&] {
     int count = 0;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096))
-      count += c.choice.has(kGemmHalfSum);
+      count += c.choice.has(kGemmF16Accumulators);
     return count;
   };
   CHECK(halves() == 0);
   int rows = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) rows += (row.variant & kGemmHalfSum) != 0;
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
+    rows += (row.variant & kGemmF16Accumulators) != 0;
   desc.accumulator = DType::F16;
   CHECK((halves() > 0) == (rows > 0));
 }
@@ -411,7 +412,7 @@ TEST_CASE("transposed rows see the product turned round") {
     desc.ldb = desc.b_order == Order::row ? 1008 : 528;
     desc.ldc = desc.ldd = desc.d_order == Order::row ? 1008 : 216;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(200)) {
-      if (!c.choice.has(kGemmTransposed) || c.choice.has(kGemmStreamK)) continue;
+      if (!c.choice.has(kGemmSwapAB) || c.choice.has(kGemmStreamK)) continue;
       ++seen;
       const std::string text = gemm_choice_text(c.choice);
       INFO(text << ", orders " << orders);

@@ -194,7 +194,7 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
       CHECK(a.pieces == a.of_line.divisor * m);
       CHECK(b.pieces == b.of_line.divisor * n);
       const auto blocks = [](uint32_t pieces) { return (pieces + 255) / 256; };
-      const uint32_t most = 132 * kRealignBlocks, grid = copy.config.grid[0];
+      const uint32_t most = 132 * kStagingCtasPerSm, grid = copy.config.grid[0];
       CHECK(copy.config.block[0] == kRealignThreads);
       CHECK(grid == std::min(most, blocks(a.pieces) + blocks(b.pieces)));
       if (grid < most)
@@ -208,21 +208,22 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
 }
 
 TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
-  const KernelRow* copy = nullptr;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & kGemmRealigns) != 0) copy = &row;
-    CHECK(row.shared_first == ((row.variant & kGemmRealigns) != 0));
+  const KernelEntry* copy = nullptr;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if ((row.variant & kGemmStagingCopy) != 0) copy = &row;
+    CHECK(row.prefers_shared_carveout == ((row.variant & kGemmStagingCopy) != 0));
   }
   REQUIRE(copy);
   // A product kernel with one consumer warpgroup that follows staging copies. Each block reserves 1
   // KB of an SM's shared memory.
   constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
-  const KernelRow* product = nullptr;
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  const KernelEntry* product = nullptr;
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &row;
   REQUIRE(product);
-  CHECK(kRealignBlocks * kRealignThreads + static_cast<uint32_t>(product->threads) <= kSmThreads);
-  CHECK(kRealignBlocks * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
+  CHECK(kStagingCtasPerSm * kRealignThreads + static_cast<uint32_t>(product->threads) <=
+        kSmThreads);
+  CHECK(kStagingCtasPerSm * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
         kSmShared);
 }
 
@@ -231,7 +232,7 @@ TEST_CASE(
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignMost;
+  constexpr int64_t kMost = 132 * kStagingCtasPerSm * kRealignThreads * kStagingMaxPieces;
   // B has 128 pieces per line.
   for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
     GemmDesc desc = gemm_desc(64, n, 1023);

@@ -29,7 +29,7 @@ GemmChoice chosen(const Device& device, const GemmProblem& of) {
 
 // Whether a wgmma kernel multiplies 16-bit types. The prologue kernel multiplies nothing, the
 // scaled kernels multiply narrow types.
-bool multiplies(const KernelRow& row) {
+bool multiplies(const KernelEntry& row) {
   return row.feature == feature::wgmma && (row.variant & (kGemmPrologue | kGemmScaled)) == 0;
 }
 
@@ -38,7 +38,7 @@ bool multiplies(const KernelRow& row) {
 TEST_CASE("the model has a time for every kernel") {
   const auto device = hopper();
   const GemmChip chip = GemmChip::of(*device, 0);
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if ((row.variant & kGemmPrologue) != 0) continue;
     INFO(row.symbol);
     for (const int64_t extent : {1, 4096}) {
@@ -68,7 +68,7 @@ TEST_CASE("more rows and a longer k take longer") {
   }
   for (const GemmCandidate& c : ranking.at(8192)) {
     const auto time = [&](int64_t m, int64_t k) {
-      return gemm_candidate(c.choice, gemm_seen_by(c.choice, problem(m, 4096, k)), chip)
+      return gemm_candidate(c.choice, gemm_kernel_view(c.choice, problem(m, 4096, k)), chip)
           .nanoseconds;
     };
     INFO(gemm_choice_text(c.choice));
@@ -119,7 +119,7 @@ TEST_CASE("a chip without a line is estimated from its clocks") {
 TEST_CASE("clusters that never fit are no candidates") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   device->largest_cluster = 2;
-  REQUIRE(ask_for_clusters(*device).ok());
+  REQUIRE(query_cluster_occupancy(*device).ok());
   const GemmChip chip = GemmChip::of(*device, 0);
   CHECK(chip.clusters[2] == 66);
   CHECK(chip.clusters[3] == 0);
@@ -153,11 +153,11 @@ TEST_CASE("a choice takes less than a launch") {
 }
 
 TEST_CASE("no tile is smaller than what room is counted with") {
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     INFO(row.symbol);
     if ((row.variant & kGemmPrologue) != 0) continue;
-    CHECK(row.tile[0] * row.cluster[0] >= kGemmLeastTile);
-    CHECK(row.tile[1] * row.cluster[1] >= kGemmLeastTile);
+    CHECK(row.tile[0] * row.cluster[0] >= kGemmMinTile);
+    CHECK(row.tile[1] * row.cluster[1] >= kGemmMinTile);
   }
 }
 
@@ -232,12 +232,12 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
   const auto cost = [&](int columns, Order b_order) {
     GemmDesc d = gemm_desc(4096, 7168, 2112);
     d.b_order = b_order;
-    for (const KernelRow& row : kernel_rows(Family::gemm))
+    for (const KernelEntry& row : kernel_entries(Family::gemm))
       if (multiplies(row) && row.dtypes[1] == DType::BF16 && row.tile[0] == 128 &&
           row.tile[1] == columns && row.cluster[0] * row.cluster[1] == 1 &&
           row.variant == (kGemmPingpong | kGemmColumnB)) {
         // For a row-major B the table leaves out the tiles that this makes slow, so one is made up.
-        KernelRow asked = row;
+        KernelEntry asked = row;
         if (b_order == Order::row) asked.variant &= ~u32{kGemmColumnB};
         return gemm_candidate({&asked, 1}, gemm_problem_of(d), chip).nanoseconds;
       }
@@ -256,7 +256,7 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
   const GemmChip chip = GemmChip::of(*device, 0);
   GemmChoice basic;
   REQUIRE(parse_gemm_choice("candidate", gemm_symbol(128, 128, 1, 0).c_str(), &basic).ok());
-  KernelRow row = *basic.row;
+  KernelEntry row = *basic.row;
   row.variant |= kGemmStreamK;
   const auto time = [&](const GemmChoice& choice, int64_t tiles) {
     return gemm_candidate(choice, problem(128, 128 * tiles, 16384), chip).nanoseconds;
@@ -320,7 +320,7 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         uint32_t most = 1;
         bool alone = false;
         for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
-          if (!c.choice.through_maps() || c.choice.has(kGemmStreamK)) continue;
+          if (!c.choice.uses_maps() || c.choice.has(kGemmStreamK)) continue;
           CHECK(c.choice.makes_chains() ==
                 (types.second == DType::F32 && !c.choice.has(kGemmSplit) && !full));
           alone = alone || c.choice.makes_chains();
@@ -344,7 +344,7 @@ TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   // the default 132 / 4, before the device is asked
   CHECK(GemmChip::of(*device, 0).clusters[4] == 33);
-  REQUIRE(ask_for_clusters(*device).ok());
+  REQUIRE(query_cluster_occupancy(*device).ok());
   CHECK(device->prepared == 1);
   const GemmChip chip = GemmChip::of(*device, 0);
   CHECK(chip.clusters[1] == 132);
@@ -353,29 +353,29 @@ TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   CHECK(chip.clusters[8] == 15);
   CHECK(GemmChip::of(*device, 16).clusters[4] == 4);
   CHECK(GemmChip::of(*device, 3).clusters[8] == 0);
-  REQUIRE(ask_for_clusters(*device).ok());
+  REQUIRE(query_cluster_occupancy(*device).ok());
   CHECK(device->prepared == 1);
   PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
-  REQUIRE(ask_for_clusters(blackwell).ok());
+  REQUIRE(query_cluster_occupancy(blackwell).ok());
   CHECK(blackwell.prepared == 0);
 }
 
 TEST_CASE("steps of m") {
   int64_t last = 0;
   for (int64_t m = 1; m < 300000; ++m) {
-    const int64_t rung = gemm_rung(m);
+    const int64_t rung = gemm_bucket_end(m);
     REQUIRE(rung >= m);
     REQUIRE(rung >= last);
-    REQUIRE(gemm_rung(rung) == rung);
+    REQUIRE(gemm_bucket_end(rung) == rung);
     REQUIRE(static_cast<double>(rung) <=
             std::max(static_cast<double>(m) * 1.13, static_cast<double>(m + 7)));
     last = rung;
   }
-  CHECK(gemm_rung(64) == 64);
-  CHECK(gemm_rung(65) == 72);
-  CHECK(gemm_rung(513) == 576);
-  CHECK(gemm_rung(4096) == 4096);
-  CHECK(gemm_rung((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
+  CHECK(gemm_bucket_end(64) == 64);
+  CHECK(gemm_bucket_end(65) == 72);
+  CHECK(gemm_bucket_end(513) == 576);
+  CHECK(gemm_bucket_end(4096) == 4096);
+  CHECK(gemm_bucket_end((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
 }
 
 namespace {
@@ -395,7 +395,7 @@ std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n
 TEST_CASE("the table has no row twice, and the tiles that anybody may count on") {
   std::set<std::string> seen;
   std::set<std::tuple<DType, DType, uint32_t>> kinds;  // types; orders and schedule
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (multiplies(row)) {
       const std::string key =
           row_key(row.dtypes[0], row.dtypes[1], row.variant & 3u, row.tile[0], row.tile[1],
@@ -418,8 +418,8 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
     for (const DType out : {in, DType::F32})
       for (uint32_t orders = 0; orders < 4; ++orders)
         for (const uint32_t schedule :
-             {u32{0}, u32{kGemmTransposed | kGemmSplit}, u32{kGemmTransposed | kGemmStreamK},
-              u32{kGemmTransposed | kGemmStreamK | kGemmFull}}) {
+             {u32{0}, u32{kGemmSwapAB | kGemmSplit}, u32{kGemmSwapAB | kGemmStreamK},
+              u32{kGemmSwapAB | kGemmStreamK | kGemmEpilogue}}) {
           INFO(dtype_name(in), " to ", dtype_name(out), ", orders ", orders, ", schedule ",
                schedule);
           CHECK(kinds.count({in, out, schedule | orders}) == 1);
@@ -428,7 +428,7 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
 
 TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
   std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (row.feature == feature::wgmma && (row.variant & kGemmScaled)) {
       INFO(row.symbol);
       CHECK(seen.insert({row.dtypes[0], row.dtypes[2], row.variant}).second);
@@ -446,7 +446,7 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
 }
 
 TEST_CASE("shared memory of every row fits a block") {
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if (row.feature != feature::wgmma || (row.variant & kGemmPrologue)) continue;
     INFO(row.symbol);
     const bool narrow = (row.variant & kGemmScaled) != 0;

@@ -22,7 +22,8 @@ GemmDesc shared_desc() {
 std::unique_ptr<GemmPlan> chosen(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc) {
   GemmChoice choice;
   REQUIRE(parse_gemm_choice("candidate", kStream, &choice).ok());
-  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
+  GemmTuningEntry entry{
+      gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
   entry.candidate.nanoseconds = 1000;
   GemmTuning tuning;
   tuning.add(entry);
@@ -77,6 +78,28 @@ TEST_CASE("gemm stream-K: what else a run asks for goes to other kernels") {
   CHECK_FALSE(streams(nothing));
 }
 
+TEST_CASE("gemm stream-K: the stated workspace suffices for runs that read C") {
+  const auto device = hopper();
+  int other = 0;
+  for (const int64_t m : {96, 192, 384, 768, 1152, 1536, 2304, 4096})
+    for (const int64_t n : {512, 1536, 2112, 4096, 5632, 7168})
+      for (const int64_t k : {512, 2048, 7168, 16384}) {
+        GemmDesc desc = gemm_desc(m, n, k);
+        desc.min_m = m;
+        desc.b_order = Order::column;
+        desc.ldb = k;
+        desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+        std::unique_ptr<Plan> made;
+        REQUIRE(GemmPlan::create(device, desc, nullptr, &made).ok());
+        const auto& plan = static_cast<const GemmPlan&>(*made);
+        const uint64_t with_c = plan.kernel_with_c(m).workspace_bytes(m, m);
+        INFO(m << " x " << n << " x " << k);
+        CHECK(with_c <= plan.info().workspace_bytes);
+        other += with_c > plan.kernel_for(m).workspace_bytes(m, m);
+      }
+  CHECK(other > 0);
+}
+
 TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   const auto device = hopper();
   const auto plan = forced(device, shared_desc(), kStream);
@@ -114,7 +137,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     of.workspace_bytes = bytes;
     if (bytes == 0) of.workspace = 0;
     GemmTuning tuning;
-    GemmTuned out;
+    GemmTuningEntry out;
     const Status status =
         tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning, &out);
     INFO(last_error().message);

@@ -19,8 +19,9 @@ TEST_CASE("a tuning's text comes back the same") {
   const std::string text = text_of(
       entry(64, 2112, 7168, choice_text(kGemmSplit)) + entry(4096, 2112, 7168, choice_text()) +
       "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text() + " 12.250 programmatic\n" +
-      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text(kGemmFull) + " 99.000 x9 programmatic\n" +
-      "device NVIDIA Other 96GB\n" + "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n" +
+      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text(kGemmEpilogue) +
+      " 99.000 x9 programmatic\n" + "device NVIDIA Other 96GB\n" +
+      "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n" +
       "i8 i32 f32 rcr 78 1 8 16 gemm_host_scaled 0.250\n" +
       "f8e4m3 f8e4m3 f32 rcr 78 1 8 16 gemm_host_scaled 0.250 x2 programmatic by f8e5m2 scales kb "
       "quantized\n" +

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doctest_main.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tests/tensor_map/descs.hpp"
 
 namespace tw {

@@ -7,7 +7,7 @@
 
 #include "doctest_main.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tests/tensor_map/descs.hpp"
 
 namespace tw {

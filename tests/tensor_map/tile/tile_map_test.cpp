@@ -13,7 +13,7 @@
 #include "layout/coordinate.hpp"
 #include "layout/text.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rules/check.hpp"
 
 namespace tw {
@@ -208,8 +208,8 @@ TEST_CASE("a fold as wide as the tensor: what is beside it is outside") {
   const TileMap map = made(tensor.request);
   REQUIRE(map.boxes == 1);
   REQUIRE(map.desc.rank == 3);
-  CHECK(!plain_dim(map, 0));
-  CHECK(!plain_dim(map, 2));
+  CHECK(!is_whole_mode(map, 0));
+  CHECK(!is_whole_mode(map, 2));
   for (const int64_t column : {-128, -64, 0, 64, 128}) {
     const int64_t start[] = {64, column};
     int32_t coord[5];
@@ -234,13 +234,13 @@ TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
       CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
       CHECK(last_error().fault.got == column);
       CHECK(last_error().fault.limit == 4);
-      CHECK(whole_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
+      CHECK(untiled_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
     }
     for (const int64_t column : {-4, 0, 36}) {
       const int64_t start[] = {5, column};
       CHECK(tile_box(map, start, 0, coord, &offset).ok());
       CHECK(coord[0] == column);
-      CHECK(whole_box(map.desc, start, 0, coord).ok());
+      CHECK(untiled_box(map.desc, start, 0, coord).ok());
     }
   }
 }

@@ -6,13 +6,13 @@
 // D (m x n) = alpha * A (m x k) B (k x n) + beta * C. D and C are row-major here: the plan swaps
 // the operands for a column-major D. Strides and extents count elements.
 //
-// Swap-AB kernels (kGemmTransposed) serve a small m. The plan swaps the operands, so that the
+// Swap-AB kernels (kGemmSwapAB) serve a small m. The plan swaps the operands, so that the
 // weights get the 64-row side of wgmma and the few tokens its n side. The kernel writes D
 // column-major, which is the caller's row-major D. In these launches d_stride_m and c_stride_m are
 // the strides along n, and plain_from counts along m.
 //
 // Tensor maps of the TMA kernels. Boxes of A and B have 64 elements (128 bytes, 128-byte swizzle)
-// along the contiguous dimension, see gemm_part; boxes of D are slabs, see gemm_slab:
+// along the contiguous dimension, see gemm_box_extent; boxes of D are slabs, see gemm_slab:
 //   A row-major: dims {k, m}, else {m, k}
 //   B row-major: dims {n, k}, else {k, n}
 //   D: dims {n rounded down to 16 bytes, m}; swap-AB {m rounded down to 16 bytes, n}
@@ -74,46 +74,46 @@ TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
 /// Constant operands: a dependent launch may load them before griddepcontrol.wait.
 enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 
-/// Bits of KernelRow::variant in this family.
+/// Bits of KernelEntry::variant in this family.
 enum : u32 {
-  kGemmColumnA = 1,      // A is column-major (contiguous along m)
-  kGemmColumnB = 2,      // B is column-major (contiguous along k)
-  kGemmPlain = 4,        // uses no maps and takes any pitch; with kGemmSplit pitches from 7
-  kGemmPingpong = 8,     // consumer warpgroups alternate tiles: one writes, the other multiplies
-  kGemmSplit = 16,       // split-K: a cluster of 2 to 8 CTAs divides k of each tile
-  kGemmTransposed = 32,  // swap-AB: the operands are swapped, D is written column-major
-  kGemmHalfSum = 64,     // accumulators in f16
-  kGemmPrologue = 256,   // computes no product: a kernel that runs before one, see gemm_pointers.h
-  kGemmAlone = 512,      // batched kernel: alpha * A B without C or epilogue, see gemm_batch.cuh
-  kGemmRealigns = 1024,  // with kGemmPrologue: the staging copy, see gemm_realign.h
-  kGemmShort = 2048,     // for few rows and a short k, contiguous in both operands; uses no maps
-  kGemmStreamK = 4096,   // stream-K: units after the last full wave are divided along k
-  kGemmGrouped = 8192,   // grouped family: each group of rows has its own weight matrix
-  kGemmScaled = 16384,   // narrow types, every epilogue; launched with gemm_scales.h's arguments
-  kGemmFast = 32768,     // narrow types: no promotion, accumulators stay in the tensor cores
-  kGemmFull = 128        // every epilogue, and batches; launched with gemm_full.h's arguments
+  kGemmColumnA = 1,   // A is column-major (contiguous along m)
+  kGemmColumnB = 2,   // B is column-major (contiguous along k)
+  kGemmNoMaps = 4,    // uses no maps and takes any pitch; with kGemmSplit pitches from 7
+  kGemmPingpong = 8,  // consumer warpgroups alternate tiles: one writes, the other multiplies
+  kGemmSplit = 16,    // split-K: a cluster of 2 to 8 CTAs divides k of each tile
+  kGemmSwapAB = 32,   // swap-AB: the operands are swapped, D is written column-major
+  kGemmF16Accumulators = 64,  // accumulators in f16
+  kGemmPrologue = 256,  // computes no product: a kernel that runs before one, see gemm_pointers.h
+  kGemmBatched = 512,   // batched kernel: alpha * A B without C or epilogue, see gemm_batch.cuh
+  kGemmStagingCopy = 1024,  // with kGemmPrologue: the staging copy, see gemm_realign.h
+  kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
+  kGemmStreamK = 4096,      // stream-K: units after the last full wave are divided along k
+  kGemmGrouped = 8192,      // grouped family: each group of rows has its own weight matrix
+  kGemmScaled = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
+  kGemmNoPromotion = 32768,  // narrow types: no promotion, accumulators stay in the tensor cores
+  kGemmEpilogue = 128        // every epilogue, and batches; launched with gemm_full.h's arguments
 };
 
 /// The schedules, by the names that kernel entries use.
 inline constexpr u32 kSchedule_coop = 0;
 inline constexpr u32 kSchedule_ping = kGemmPingpong;
 inline constexpr u32 kSchedule_split = kGemmSplit;
-inline constexpr u32 kSchedule_half = kGemmHalfSum;
-inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
-inline constexpr u32 kSchedule_swap = kGemmTransposed;
-inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
-inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
-inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmFull;
+inline constexpr u32 kSchedule_half = kGemmF16Accumulators;
+inline constexpr u32 kSchedule_halfsplit = kGemmF16Accumulators | kGemmSplit;
+inline constexpr u32 kSchedule_swap = kGemmSwapAB;
+inline constexpr u32 kSchedule_swapsplit = kGemmSwapAB | kGemmSplit;
+inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmSwapAB;
+inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmEpilogue;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
 inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmScaled;
-inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmFast;
-inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
-inline constexpr u32 kSchedule_full = kGemmFull;
-inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
-inline constexpr u32 kSchedule_batch = kGemmFull | kGemmAlone;
-inline constexpr u32 kSchedule_batchping = kGemmFull | kGemmAlone | kGemmPingpong;
-inline constexpr u32 kSchedule_fullsplit = kGemmFull | kGemmSplit;
-inline constexpr u32 kSchedule_fullswapsplit = kGemmFull | kGemmTransposed | kGemmSplit;
+inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmNoPromotion;
+inline constexpr u32 kSchedule_plainsplit = kGemmNoMaps | kGemmSwapAB | kGemmSplit;
+inline constexpr u32 kSchedule_full = kGemmEpilogue;
+inline constexpr u32 kSchedule_fullping = kGemmEpilogue | kGemmPingpong;
+inline constexpr u32 kSchedule_batch = kGemmEpilogue | kGemmBatched;
+inline constexpr u32 kSchedule_batchping = kGemmEpilogue | kGemmBatched | kGemmPingpong;
+inline constexpr u32 kSchedule_fullsplit = kGemmEpilogue | kGemmSplit;
+inline constexpr u32 kSchedule_fullswapsplit = kGemmEpilogue | kGemmSwapAB | kGemmSplit;
 
 /// The properties of a wgmma kernel that its shared-memory layout depends on.
 struct GemmTile {
@@ -148,14 +148,14 @@ struct GemmSlab {
 
 /// Whether each warp stages and stores its own 16 lines of a slab, see epilogue/full_store.cuh.
 TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
-  return (tile.variant & kGemmFull) != 0 && (tile.variant & (kGemmAlone | kGemmStreamK)) == 0;
+  return (tile.variant & kGemmEpilogue) != 0 && (tile.variant & (kGemmBatched | kGemmStreamK)) == 0;
 }
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmStreamK) return {line, 2 * kGemmWidthStep, true};
   // Two slabs of 256 columns leave shared memory for four stages, two of 64 columns for five.
-  if (tile.variant & kGemmTransposed) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
+  if (tile.variant & kGemmSwapAB) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
   if (gemm_stages_by_warp(tile) && tile.n % (line / 2) == 0) return {line / 2, 64, true};
   u32 groups = tile.n / 8;
@@ -164,14 +164,14 @@ TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
 }
 
 /// Columns of B that a stage holds: a row-major B arrives in boxes of 64 columns.
-TW_KERNEL_HD constexpr u32 gemm_b_lines(const GemmTile& tile) {
+TW_KERNEL_HD constexpr u32 gemm_b_stage_columns(const GemmTile& tile) {
   return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
 }
 
 /// Bytes of an epilogue kernel's table of bias and scale: one float of each per column of a tile,
 /// twice for ping-pong (epilogue/full_board.cuh). Split-K and swap-AB kernels have none.
 TW_KERNEL_HD constexpr u32 gemm_board_bytes(const GemmTile& tile) {
-  if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmTransposed))) return 0;
+  if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmSwapAB))) return 0;
   return tile.n * 8 * (tile.variant & kGemmPingpong ? 2 : 1);
 }
 
@@ -184,10 +184,10 @@ struct GemmShared {
   u32 d_offset;
   u32 slab_bytes;  // a multiple of 1024 where slabs are swizzled
   u32 slabs;       // for each consumer warpgroup
-  u32 room;        // bytes at d_offset for split-K partial accumulators, see gemm_split_room
-  u32 barriers;    // offset of full[stages], empty[stages], tile coordinates[stages] (not in
-                   // epilogue kernels without stream-K), and the barrier of split-K partials
-  u32 board;       // offset of bias and scale, a grouped kernel's table or a narrow type's scales
+  u32 room;      // bytes at d_offset for split-K partial accumulators, see gemm_split_receive_bytes
+  u32 barriers;  // offset of full[stages], empty[stages], tile coordinates[stages] (not in
+                 // epilogue kernels without stream-K), and the barrier of split-K partials
+  u32 board;     // offset of bias and scale, a grouped kernel's table or a narrow type's scales
   u32 total;
 };
 
@@ -200,7 +200,7 @@ TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
 }
 
 /// Rows of a tile that one consumer warpgroup multiplies.
-TW_KERNEL_HD constexpr u32 gemm_own_rows(const GemmTile& tile) {
+TW_KERNEL_HD constexpr u32 gemm_rows_per_warpgroup(const GemmTile& tile) {
   return tile.variant & kGemmPingpong ? tile.m : tile.m / gemm_consumers(tile.m);
 }
 
@@ -221,16 +221,16 @@ TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 varian
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
-  const u32 across = tile.variant & kGemmTransposed ? 64 / slab.contiguous * (tile.n / slab.lines)
-                                                    : tile.n / slab.contiguous;
-  return across * (gemm_own_rows(tile) / 64);
+  const u32 across = tile.variant & kGemmSwapAB ? 64 / slab.contiguous * (tile.n / slab.lines)
+                                                : tile.n / slab.contiguous;
+  return across * (gemm_rows_per_warpgroup(tile) / 64);
 }
 
 /// Bytes in which a split-K CTA receives the partial accumulators of the others, so that senders
 /// need not wait until its pipeline is drained. 0 for larger tiles, which receive them in the
 /// pipeline. One CTA sums up each group of eight columns.
-TW_KERNEL_HD constexpr u32 gemm_split_room(const GemmTile& tile) {
-  if (!(tile.variant & kGemmSplit) || (tile.variant & kGemmFull)) return 0;
+TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
+  if (!(tile.variant & kGemmSplit) || (tile.variant & kGemmEpilogue)) return 0;
   if (tile.m > 64 || tile.n > 72) return 0;
   u32 most = 0;
   for (u32 parts = 2; parts <= 8; ++parts) {
@@ -247,11 +247,11 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
-  shared.b_bytes = (gemm_b_lines(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
+  shared.b_bytes = (gemm_b_stage_columns(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
   const bool by_warp = gemm_stages_by_warp(tile);
-  if (tile.variant & kGemmStreamK && tile.variant & kGemmFull) {
-    const u32 accumulators = (gemm_own_rows(tile) + 4) * kGemmFullLines * 4;
+  if (tile.variant & kGemmStreamK && tile.variant & kGemmEpilogue) {
+    const u32 accumulators = (gemm_rows_per_warpgroup(tile) + 4) * kGemmFullLines * 4;
     shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmScaled)
                             ? accumulators
                             : (accumulators + 1023) / 1024 * 1024;
@@ -259,7 +259,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // Split-K CTAs reduce and write D in the memory of the pipeline.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
-  const u32 notes = (tile.variant & (kGemmFull | kGemmStreamK)) == kGemmFull ? 16 : 24;
+  const u32 notes = (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
   const u32 last = stages_d ? 0 : 8;  // the barrier of the partial accumulators
   const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
   if (tile.variant & kGemmStreamK) {
@@ -277,7 +277,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
     shared.total = shared.board + table;
     return shared;
   }
-  shared.room = gemm_split_room(tile);
+  shared.room = gemm_split_receive_bytes(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;
   // Kernels that stage by warp load C into their slabs ahead, so they want slabs for a whole tile;
   // two slabs if that makes a fourth stage possible.
@@ -307,30 +307,33 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
 }
 
 /// Extent of a TMA box besides its 64 contiguous elements, where `sharers` CTAs of a cluster each
-/// load a part of an operand's tile and multicast it. `lines` is the tile's m for A, gemm_b_lines
-/// for B. If the operand is contiguous along k, each CTA loads one box with its share of the lines.
-/// Otherwise a box has 64 lines, and the CTAs divide the boxes among them, or the k of each box if
-/// the number of boxes is no multiple of `sharers`.
-TW_KERNEL_HD constexpr u32 gemm_part(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
+/// load a part of an operand's tile and multicast it. `lines` is the tile's m for A,
+/// gemm_b_stage_columns for B. If the operand is contiguous along k, each CTA loads one box with
+/// its share of the lines. Otherwise a box has 64 lines, and the CTAs divide the boxes among them,
+/// or the k of each box if the number of boxes is no multiple of `sharers`.
+TW_KERNEL_HD constexpr u32 gemm_box_extent(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
   if (along_k) return lines / sharers;
   return lines / 64 % sharers == 0 ? tile_k : tile_k / sharers;
 }
 
-/// Boxes that one CTA loads for one k block of the operand; `lines` as for gemm_part.
-TW_KERNEL_HD constexpr u32 gemm_boxes(bool along_k, u32 lines, u32 /*tile_k*/, u32 sharers) {
+/// Boxes that one CTA loads for one k block of the operand; `lines` as for gemm_box_extent.
+TW_KERNEL_HD constexpr u32 gemm_boxes_per_cta(bool along_k, u32 lines, u32 /*tile_k*/,
+                                              u32 sharers) {
   if (along_k) return 1;
   return lines / 64 % sharers == 0 ? lines / 64 / sharers : lines / 64;
 }
 
 /// Bytes that the full barrier of a stage expects. `a_part` and `b_part` are the box extents of
-/// gemm_part. If an operand contiguous along k has fewer lines than the tile, the plan clips its
-/// box to a multiple of 8 lines, because a box that exceeds the tensor loads slower.
+/// gemm_box_extent. If an operand contiguous along k has fewer lines than the tile, the plan clips
+/// its box to a multiple of 8 lines, because a box that exceeds the tensor loads slower.
 TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u32 b_part,
                                             u32 sharers_a, u32 sharers_b) {
   const bool a_along_k = !(tile.variant & kGemmColumnA);
   const bool b_along_k = (tile.variant & kGemmColumnB) != 0;
-  const u32 a = a_part * gemm_boxes(a_along_k, tile.m, tile.k, sharers_a) * sharers_a;
-  const u32 b = b_part * gemm_boxes(b_along_k, gemm_b_lines(tile), tile.k, sharers_b) * sharers_b;
+  const u32 a = a_part * gemm_boxes_per_cta(a_along_k, tile.m, tile.k, sharers_a) * sharers_a;
+  const u32 b = b_part *
+                gemm_boxes_per_cta(b_along_k, gemm_b_stage_columns(tile), tile.k, sharers_b) *
+                sharers_b;
   return (a + b) * 128;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Launch arguments of the gemm family's epilogue kernels (kGemmFull): those of the basic kernels,
-// then the options of an epilogue and of a batch. One kernel body serves all options at run time.
+// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue): those of the basic
+// kernels, then the options of an epilogue and of a batch. One kernel body serves all options at
+// run time.
 //
 //   v = alpha * A B + beta * C + bias             m x n, as C
 //   D = act(v) * scale
@@ -24,9 +25,9 @@ namespace tw {
 /// Where bias and scale vary.
 enum : unsigned char {
   kFullNone = 0,
-  kFullOne = 1,     // one value for all of D (scale only)
-  kFullAcross = 2,  // one value per line of D
-  kFullAlong = 3    // one value per element of a line
+  kFullSingle = 1,     // one value for all of D (scale only)
+  kFullPerLine = 2,    // one value per line of D
+  kFullPerElement = 3  // one value per element of a line
 };
 
 /// Value of bias_f32: operands of a narrow type with an f16 bias.
@@ -34,11 +35,11 @@ inline constexpr unsigned char kBiasF16 = 2;
 
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
 
-struct GemmFullArgs {
+struct GemmEpilogueArgs {
   // plain_from, adds, more_chains and early are not used; units_m and units_n count one matrix.
   GemmArgs base;
   u64 bias;
-  u64 scale;  // f32; 0 with kFullOne: scale_value applies
+  u64 scale;  // f32; 0 with kFullSingle: scale_value applies
   u64 amax;   // f32 word, raised to the largest |D|, of 8-bit floats before their scale; 0: none
   // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
   // D) for each matrix. 0: the maps of base and constant batch strides apply.
@@ -65,20 +66,20 @@ struct GemmFullArgs {
   unsigned char reserved[10];
 };
 
-static_assert(sizeof(GemmFullArgs) == 640, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmFullArgs, bias) == 512, "as above");
-static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
+static_assert(sizeof(GemmEpilogueArgs) == 640, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmEpilogueArgs, bias) == 512, "as above");
+static_assert(__builtin_offsetof(GemmEpilogueArgs, batch) == 608, "as above");
 
-/// Bits of GemmFullArgs::flags. The last three are set with kFullStores only.
+/// Bits of GemmEpilogueArgs::flags. The last three are set with kFullTmaStores only.
 enum : u32 {
   kFullEarlyA = kGemmEarlyA,  // constant operands, may be loaded before griddepcontrol.wait
   kFullEarlyB = kGemmEarlyB,
   kFullEarly = kGemmEarlyBoth,
-  kFullRowsAreN = 4,     // operands are swapped: device_m replaces n
-  kFullStores = 8,       // D suits a map and is written by TMA
-  kFullAlphaAlone = 16,  // no C and no epilogue: D = alpha * A B
-  kFullShort = 32,       // at most bias, relu, scale, amax and a C of aligned pairs; no gate
-  kFullWideC = 64        // with kFullShort: C is aligned to 16 bytes throughout
+  kFullSwapped = 4,          // operands are swapped: device_m replaces n
+  kFullTmaStores = 8,        // D suits a map and is written by TMA
+  kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B
+  kFullSimpleEpilogue = 32,  // at most bias, relu, scale, amax and a C of aligned pairs; no gate
+  kFullAlignedC = 64         // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout
 };
 
 /// Lines of D's TMA box: the share of one warp in a warpgroup's 64 rows.
@@ -106,14 +107,14 @@ TW_KERNEL_HD constexpr FullPlace full_place(FullGate gated, i32 line, i32 at, bo
   return gated.across ? FullPlace{line + more * gated.half, at, 1}
                       : FullPlace{line, at + more * gated.half, 1};
 }
-TW_KERNEL_HD constexpr FullPlace full_place(const GemmFullArgs& args, i32 line, i32 at,
+TW_KERNEL_HD constexpr FullPlace full_place(const GemmEpilogueArgs& args, i32 line, i32 at,
                                             bool second) {
   return full_place(FullGate{args.gate, args.gate_across, args.half}, line, at, second);
 }
 
 /// The operand's row or column that line `line` of a tile of `lines` lines holds. `first` is the
 /// tile's first row or column of v. With kGateHalves, half of the tile comes from each half.
-TW_KERNEL_HD constexpr i32 full_line(const GemmFullArgs& args, i32 first, i32 line, i32 lines) {
+TW_KERNEL_HD constexpr i32 full_line(const GemmEpilogueArgs& args, i32 first, i32 line, i32 lines) {
   if (args.gate != kGateHalves) return first + line;
   return first / 2 + (line < lines / 2 ? line : args.half + line - lines / 2);
 }

@@ -10,7 +10,7 @@
 namespace tw {
 
 /// Sizes of a run after device_m and device_alpha are applied.
-struct GemmLive {
+struct GemmEffectiveSizes {
   i32 m, n, k;  // k is 0 where alpha is 0
   i32 units_m, units_n, band;
 };
@@ -25,14 +25,15 @@ TW_KERNEL_HD inline i32 gemm_clamped_rows(i64 wanted, i32 most) {
 }
 
 /// `rows` and `columns` are the size of a unit.
-TW_KERNEL_HD inline GemmLive gemm_live(const GemmFullArgs& args, i32 rows, i32 columns) {
+TW_KERNEL_HD inline GemmEffectiveSizes gemm_live(const GemmEpilogueArgs& args, i32 rows,
+                                                 i32 columns) {
   const GemmArgs& own = args.base;
-  GemmLive live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
+  GemmEffectiveSizes live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
   if (args.device_alpha != 0 && *reinterpret_cast<const float*>(args.device_alpha) == 0.0f)
     live.k = 0;
   if (args.device_m == 0) return live;
   const i64 wanted = *reinterpret_cast<const i64*>(args.device_m);
-  if (args.flags & kFullRowsAreN) {
+  if (args.flags & kFullSwapped) {
     live.n = gemm_clamped_rows(wanted, live.n);
     live.units_n = (live.n + columns - 1) / columns;
   } else {
@@ -43,12 +44,12 @@ TW_KERNEL_HD inline GemmLive gemm_live(const GemmFullArgs& args, i32 rows, i32 c
   return live;
 }
 
-TW_KERNEL_HD inline i32 gemm_units(const GemmFullArgs& args, const GemmLive& live) {
+TW_KERNEL_HD inline i32 gemm_units(const GemmEpilogueArgs& args, const GemmEffectiveSizes& live) {
   return live.units_m * live.units_n * args.batch;
 }
 
 /// Addresses of product `z` of the batch; d is 0 if the product is skipped (gemm_pointers.h).
-TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmFullArgs& args, i32 z, i32 in_bytes,
+TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmEpilogueArgs& args, i32 z, i32 in_bytes,
                                            i32 out_bytes) {
   if (args.matrices != 0) return reinterpret_cast<const GemmMatrix*>(args.matrices)[z];
   return {args.base.a + static_cast<u64>(z * args.a_batch * in_bytes),
@@ -65,7 +66,7 @@ struct GemmMapsAt {
   i32 a_index, b_index;
 };
 
-TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
+TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmEpilogueArgs& args, i32 z) {
   if (args.maps == 0)
     return {&args.base.map_a, &args.base.map_b, args.a_batch == 0 ? 0 : z,
             args.b_batch == 0 ? 0 : z};
@@ -75,8 +76,8 @@ TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
   return {maps, maps + 1, index, index};
 }
 
-/// Map of D of product `z`, if kFullStores is set.
-TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmFullArgs& args, i32 z) {
+/// Map of D of product `z`, if kFullTmaStores is set.
+TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmEpilogueArgs& args, i32 z) {
   if (args.maps == 0) return &args.base.map_d;
   return reinterpret_cast<const KernelMap*>(args.maps) + static_cast<i64>(z) * kGemmMaps + 2;
 }

@@ -28,12 +28,12 @@ static_assert(sizeof(GemmRealignOperand) == 56, "the device sees the layout the 
 static_assert(sizeof(GemmRealignArgs) == 120, "the device sees the layout the host writes");
 
 inline constexpr u32 kRealignThreads = 256;
-/// CTAs per SM: a launch uses kRealignBlocks, registers suffice for kRealignRoom. The other half is
-/// for a CTA of the product with one consumer warpgroup: it starts early, initializes its barriers
-/// and loads the operand that needs no copy.
-inline constexpr u32 kRealignBlocks = 4;
-inline constexpr u32 kRealignRoom = 8;
+/// CTAs per SM: a launch uses kStagingCtasPerSm, registers suffice for kStagingRegisterCtas. The
+/// other half is for a CTA of the product with one consumer warpgroup: it starts early, initializes
+/// its barriers and loads the operand that needs no copy.
+inline constexpr u32 kStagingCtasPerSm = 4;
+inline constexpr u32 kStagingRegisterCtas = 8;
 /// Largest number of pieces per thread for this kernel; plans copy larger operands by copy plans.
-inline constexpr u32 kRealignMost = 3;
+inline constexpr u32 kStagingMaxPieces = 3;
 
 }  // namespace tw

@@ -12,7 +12,7 @@
 namespace tw {
 
 struct GemmStreamArgs {
-  GemmFullArgs full;
+  GemmEpilogueArgs full;
   u64 workspace;     // counters, then at `partials` partial accumulators
   u64 counter_tag;   // upper 56 bits of a valid counter; a counter without it counts as zero
   u32 partials;      // offset of the partial accumulators in the workspace, in bytes

@@ -26,13 +26,13 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
   for (int half = 0; half < 2; ++half) {
     const i32 row = row0 + 8 * half;
     if (row >= args.m) break;
-    const i64 row_step = Config::kTransposed ? 1 : args.c_stride_m;
-    const i64 column_step = Config::kTransposed ? args.c_stride_m : 1;
+    const i64 row_step = Config::kSwapAB ? 1 : args.c_stride_m;
+    const i64 column_step = Config::kSwapAB ? args.c_stride_m : 1;
     const auto* line = c + row * row_step + column0 * column_step;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       // Leave early in steps of 32: with more loads of C in flight, accumulators would spill.
-      if (Config::kTransposed && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
+      if (Config::kSwapAB && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
       if (epilogue_half(i) == half && epilogue_column(i) < columns)
         d[i] += args.beta * Out::to_float(line[epilogue_column(i) * column_step]);
     }
@@ -50,14 +50,14 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
   using Out = typename Config::Out;
   auto* out = reinterpret_cast<typename Out::Storage*>(args.d);
   const i32 columns = args.n - column0;
-  const i32 first = Config::kTransposed ? 0 : args.plain_from - column0;
+  const i32 first = Config::kSwapAB ? 0 : args.plain_from - column0;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const i32 row = row0 + 8 * half;
     if (row >= args.m) break;
-    if (Config::kTransposed && row < args.plain_from) continue;
-    const i64 row_step = Config::kTransposed ? 1 : args.d_stride_m;
-    const i64 column_step = Config::kTransposed ? args.d_stride_m : 1;
+    if (Config::kSwapAB && row < args.plain_from) continue;
+    const i64 row_step = Config::kSwapAB ? 1 : args.d_stride_m;
+    const i64 column_step = Config::kSwapAB ? args.d_stride_m : 1;
     auto* line = out + row * row_step + column0 * column_step;
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
@@ -72,18 +72,18 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& args, u32 staging,
                                          u32& turn, u32 group, i32 m0, i32 n0, bool again) {
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;  // along D's contiguous dimension
+  constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;  // along D's contiguous dimension
   static_assert(kExtent % kContiguous == 0, "whole slabs");
   constexpr i32 kAcross = kExtent / kContiguous;
   constexpr i32 kLines = static_cast<i32>(Config::kSlab.lines);
-  constexpr i32 kParts = kTransposed ? 2 * kCount / kLines : 1;
+  constexpr i32 kParts = kSwapAB ? 2 * kCount / kLines : 1;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32 % 4;
   const i32 row0 = m0 + static_cast<i32>(warp * 16 + lane / 4);
   const i32 column0 = n0 + static_cast<i32>(lane % 4 * 2);
-  const i32 start = kTransposed ? m0 : n0;
+  const i32 start = kSwapAB ? m0 : n0;
   const bool adds = args.adds != 0 || again;
   epilogue_scale<Config>(d, args, row0, column0, adds);
   if (m0 >= args.m || n0 >= args.n) return;
@@ -101,14 +101,14 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
     const u32 buffer = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
     if (issuer) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
     ptx::named_barrier(barrier, 128);
-    if constexpr (kTransposed)
+    if constexpr (kSwapAB)
       epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, buffer, slab);
     ptx::fence_async_shared();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
-      const i32 line = kTransposed ? n0 + slab / kAcross * kLines : m0;
+      const i32 line = kSwapAB ? n0 + slab / kAcross * kLines : m0;
       if (adds)
         ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, buffer, at, line);
       else

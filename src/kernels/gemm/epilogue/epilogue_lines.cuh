@@ -82,7 +82,7 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
   constexpr i32 kPieces = static_cast<i32>(Config::kSlab.contiguous) / 8;  // per line
   constexpr i32 kRounds = (kLines * kPieces + 31) / 32, kSingles = (kLines + 3) / 4;
   // As many as registers allow beside the accumulators.
-  constexpr i32 kMost = Config::kPieces * Config::kSums > 128 ? 2 : 4;
+  constexpr i32 kMost = Config::kPieces * Config::kAccumulators > 128 ? 2 : 4;
   constexpr i32 kAtOnce = kRounds < kMost ? kRounds : kMost;
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto line_at = [&](i32 line) {
@@ -136,19 +136,19 @@ template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const GemmArgs& args,
                                                u32 staging, u32 group, i32 m0, i32 n0, bool adds) {
   using Storage = typename Config::Out::Storage;
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;
+  constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;
   constexpr i32 kAcross = kExtent / kContiguous;
-  constexpr i32 kLines = kTransposed ? static_cast<i32>(Config::kSlab.lines) : 64;
-  constexpr i32 kSlabs = kTransposed ? kAcross * (2 * kCount / kLines) : kAcross;
-  const i32 start = kTransposed ? m0 : n0;
-  const i32 columns = (kTransposed ? args.m : args.n) - start;
+  constexpr i32 kLines = kSwapAB ? static_cast<i32>(Config::kSlab.lines) : 64;
+  constexpr i32 kSlabs = kSwapAB ? kAcross * (2 * kCount / kLines) : kAcross;
+  const i32 start = kSwapAB ? m0 : n0;
+  const i32 columns = (kSwapAB ? args.m : args.n) - start;
   // A warp writes a quarter of a slab's lines. It staged them by itself, except with swap-AB.
   const i32 warp = static_cast<i32>(threadIdx.x / 32 % 4);
   const i32 first = warp * (kLines / 4);
   const auto meet = [&] {
-    if (kTransposed)
+    if (kSwapAB)
       ptx::named_barrier(1 + group, 128);
     else
       ptx::sync_warp();
@@ -156,11 +156,11 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
     const i32 from = slab % kAcross * kContiguous;
-    const i32 line0 = kTransposed ? n0 + slab / kAcross * kLines : m0;
+    const i32 line0 = kSwapAB ? n0 + slab / kAcross * kLines : m0;
     if (from >= columns) continue;
-    const i32 lines = (kTransposed ? args.n : args.m) - line0;
+    const i32 lines = (kSwapAB ? args.n : args.m) - line0;
     const i32 end = min(first + kLines / 4, lines);
-    if constexpr (kTransposed)
+    if constexpr (kSwapAB)
       epilogue_stage_transposed<Config>(d, staging, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, staging, slab);

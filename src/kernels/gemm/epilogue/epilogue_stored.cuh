@@ -12,7 +12,7 @@ namespace tw {
 /// for several accumulation chains, registers.
 template <class Config>
 __device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
-  const i32 contiguous = Config::kTransposed ? args.m : args.n;
+  const i32 contiguous = Config::kSwapAB ? args.m : args.n;
   return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
          !(Config::kChains && !Config::kStoresChains && args.more_chains);
 }
@@ -32,7 +32,7 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
 // otherwise the second half would have to wait until the TMA has read the first.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_left() {
-  if (Config::kPingpong || Config::kTransposed || Config::Out::kBytes != 2 || Config::kTileN < 192)
+  if (Config::kPingpong || Config::kSwapAB || Config::Out::kBytes != 2 || Config::kTileN < 192)
     return 0;
   constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
   return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs : 0;
@@ -50,7 +50,7 @@ struct EpilogueLeft {
 // Number of slabs side by side along D's contiguous dimension.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_across() {
-  return static_cast<u32>(Config::kTransposed ? 64 : Config::kTileN) / Config::kSlab.contiguous;
+  return static_cast<u32>(Config::kSwapAB ? 64 : Config::kTileN) / Config::kSlab.contiguous;
 }
 
 // Stores the slabs that a warpgroup has written: each one by the first lane of its own warp.
@@ -65,9 +65,9 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   constexpr u32 kAcross = epilogue_across<Config>();
   const u32 slab = first + warp;
   const i32 at =
-      (Config::kTransposed ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
+      (Config::kSwapAB ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
   const i32 line =
-      Config::kTransposed ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
+      Config::kSwapAB ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
   if (adds)
     ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, from, at, line);
   else
@@ -97,9 +97,9 @@ template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
                                                 bool again, EpilogueLeft<Config>& left) {
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr u32 kAcross = epilogue_across<Config>();
-  constexpr u32 kSlabs = kTransposed ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
+  constexpr u32 kSlabs = kSwapAB ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
   constexpr u32 kStep = kAtOnce * kSlabBytes;
@@ -126,7 +126,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
     ptx::named_barrier(barrier, 128);
 #pragma unroll
     for (u32 i = 0; i < kAtOnce; ++i) {
-      if constexpr (kTransposed)
+      if constexpr (kSwapAB)
         epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
                                           static_cast<int>((first + i) % kAcross),
                                           static_cast<int>((first + i) / kAcross));

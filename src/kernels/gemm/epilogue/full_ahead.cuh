@@ -9,8 +9,8 @@ namespace tw {
 
 /// Copies C of the slab that begins at (line, at), in pieces of kBytes, with 0 outside of C.
 template <class Slab, u32 kBytes>
-__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr u32 kAcross = Slab::kLine / kBytes;
   constexpr i32 kElements = kBytes / Out::kBytes;
@@ -34,9 +34,9 @@ __device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullR
 
 /// Copies C of one slab in the largest pieces that its alignment allows.
 template <class Slab>
-__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 slab, i32 line, i32 at) {
-  if (args.flags & kFullWideC)
+__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 slab, i32 line, i32 at) {
+  if (args.flags & kFullAlignedC)
     ahead_slab<Slab, 16>(args, run, lane, slab, line, at);
   else
     ahead_slab<Slab, 2 * Slab::Out::kBytes>(args, run, lane, slab, line, at);

@@ -24,12 +24,13 @@ struct FullWay {
   static constexpr bool kPacks = kWhich == kActRelu && !kFloor;
 };
 
-/// How a piece of kSums accumulators is cut into chunks: at most half of the staging slabs, so that
-/// the TMA reads one chunk while the next is written. If the staging memory holds just the slabs of
-/// a piece, and an odd number of them, a chunk is the whole piece.
-template <class Slab, u32 kGate, int kSums, int kRing>
+/// How a piece of kAccumulators accumulators is cut into chunks: at most half of the staging slabs,
+/// so that the TMA reads one chunk while the next is written. If the staging memory holds just the
+/// slabs of a piece, and an odd number of them, a chunk is the whole piece.
+template <class Slab, u32 kGate, int kAccumulators, int kRing>
 struct FullChunk {
-  static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
+  static constexpr i32 kOfPiece =
+      kGate == kGateNone ? 2 * kAccumulators : kAccumulators;  // columns of D
   static constexpr int kSlabsOfPiece = kOfPiece / Slab::kColumns;
   static constexpr bool kAll = kRing == kSlabsOfPiece && kRing % 2 != 0;
   static constexpr int kMost = kAll ? kRing : kRing < 4 ? 1 : kRing / 2;
@@ -41,27 +42,27 @@ struct FullChunk {
 };
 
 /// Writes a warp's part of a tile. kRing: slabs of the warp's staging memory.
-template <class In, class Slab, class Way, int kRing, int kPieces, int kSums, int kOfThread>
+template <class In, class Slab, class Way, int kRing, int kPieces, int kAccumulators, int kOfThread>
 struct FullChunks {
   static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
   using Out = typename Slab::Out;
-  using Chunk = FullChunk<Slab, Way::kGate, kSums, kRing>;
+  using Chunk = FullChunk<Slab, Way::kGate, kAccumulators, kRing>;
   static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0, "slabs are counted on");
   static constexpr int kValues = Slab::kValues;
   // With many accumulators, registers hold the bias of one part only.
-  static constexpr bool kBiasByPart = kSums > 64 && Chunk::kAll;
+  static constexpr bool kBiasByPart = kAccumulators > 64 && Chunk::kAll;
   static constexpr i32 kColumns = Slab::kPartColumns;
 
-  const GemmFullArgs& args;
+  const GemmEpilogueArgs& args;
   const FullRun& run;
   const FragmentOut& out;
-  FullAsked<kPieces, kOfThread>& asked;
+  FullLoaded<kPieces, kOfThread>& asked;
   u32 board;  // of the lane's first two columns
   u32 lane;
   float floor;
   u32& largest;
   // Along the lines, for a chunk or part: two columns for each four accumulators.
-  float bias[kBiasByPart ? kValues / 2 : kSums / 2];
+  float bias[kBiasByPart ? kValues / 2 : kAccumulators / 2];
 
   // Reads the bias of a chunk.
   __device__ __forceinline__ void take_bias(u32 along) {
@@ -69,7 +70,7 @@ struct FullChunks {
 #pragma unroll
       for (int i = 0; i < Chunk::kStep; i += 4) {
         take_two(along, i);
-        if (Way::kGate == kGateHalves) take_two(along, kSums / 2 + i);
+        if (Way::kGate == kGateHalves) take_two(along, kAccumulators / 2 + i);
       }
     }
   }
@@ -87,8 +88,9 @@ struct FullChunks {
   }
 
   // v = alpha * d + (beta * C + bias), of the accumulators from `place` on in the chunk at `base`.
-  __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, int piece,
-                                         const float (&c)[kValues], float (&v)[kValues]) const {
+  __device__ __forceinline__ void before(const float (&d)[kAccumulators], int base, int place,
+                                         int piece, const float (&c)[kValues],
+                                         float (&v)[kValues]) const {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] = d[base + place + i];
     if constexpr (Way::kBias) {
@@ -113,13 +115,14 @@ struct FullChunks {
   }
 
   // A part of D without a gate, or with a gate of two halves.
-  __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, int piece,
-                                        const float (&c)[kValues], float (&v)[kValues]) const {
+  __device__ __forceinline__ void apart(const float (&d)[kAccumulators], int base, int place,
+                                        int piece, const float (&c)[kValues],
+                                        float (&v)[kValues]) const {
     before(d, base, place, piece, c, v);
     function(v);
     if constexpr (Way::kGate == kGateHalves) {
       float through[kValues];
-      before(d, base, kSums / 2 + place, piece, c, through);
+      before(d, base, kAccumulators / 2 + place, piece, c, through);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= through[i];
     }
@@ -127,7 +130,8 @@ struct FullChunks {
 
   // Stages part `i` of a chunk with a gate of neighbors: column 4 j + lane % 4 of D comes from a
   // lane's columns 8 j + 2 (lane % 4) and the one after.
-  __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 slab) const {
+  __device__ __forceinline__ void beside(const float (&d)[kAccumulators], int base, int i,
+                                         u32 slab) const {
     const float none[kValues] = {};
     const u32 first = store_place<Slab>(slab, lane / 4, 0) + lane % 4 * 2;
 #pragma unroll
@@ -167,7 +171,7 @@ struct FullChunks {
   }
 
   // Stages part i of the chunk at `base` in slab `slab`. `along` is the chunk's place in the board.
-  __device__ __forceinline__ void part(const float (&d)[kSums], int base, int i, int piece,
+  __device__ __forceinline__ void part(const float (&d)[kAccumulators], int base, int i, int piece,
                                        u32 slab, u32 along, i32 line, i32 at) {
     constexpr int kPending = kRing / Chunk::kSlabs - 1;  // chunks
     const auto half = static_cast<u32>(i % Slab::kParts);
@@ -181,7 +185,7 @@ struct FullChunks {
       if (Way::kC) store_unstage<Slab>(c, first, half);
       apart(d, base, i * kValues, piece, c, v);
       if constexpr (Way::kMore)
-        more(v, along + (2 * kSums + static_cast<u32>(i) * kColumns) * 4, piece, line,
+        more(v, along + (2 * kAccumulators + static_cast<u32>(i) * kColumns) * 4, piece, line,
              at + i * kColumns);
       if (!Way::kC && i == 0) store_free<kPending>(lane);
       store_stage<Slab, Way::kPacks>(v, first, half);
@@ -201,9 +205,9 @@ struct FullChunks {
   // which costs no more than a move.
   static constexpr bool kMovesBiased = kByPairs && kPieces == 2 && Chunk::kChunks == 1;
 
-  __device__ __forceinline__ void move_biased(float (&d)[kPieces][kSums], int from) const {
+  __device__ __forceinline__ void move_biased(float (&d)[kPieces][kAccumulators], int from) const {
 #pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
+    for (int i = 0; i < kAccumulators; i += 4) {
       float two[2];
       if constexpr (kBiasByPart)
         board_take(board + static_cast<u32>(i) * 8, two);
@@ -216,7 +220,8 @@ struct FullChunks {
 
   // Activates and stages a chunk as a software pipeline over pairs: exponent, power, reciprocal and
   // product, each kBehind pairs behind the one before.
-  __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kSums], u32 turn, u32 along) {
+  __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kAccumulators], u32 turn,
+                                           u32 along) {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;
     constexpr int kAll = kParts * kPairs, kBehind = 2;
     static_assert(Way::kBias && !Way::kShort,
@@ -252,10 +257,10 @@ struct FullChunks {
       }
 #pragma unroll
       for (int i = 2 * power; i < 2 * power + 2 && power >= 0 && power < kAll; ++i)
-        y[i] = act::fused(act::exp2_of_chip(y[i]), kFactor, kFactor);
+        y[i] = act::fused(act::exp2_approx(y[i]), kFactor, kFactor);
 #pragma unroll
       for (int i = 2 * inverse; i < 2 * inverse + 2 && inverse >= 0 && inverse < kAll; ++i)
-        y[i] = act::reciprocal_of_chip(y[i]);
+        y[i] = act::reciprocal_approx(y[i]);
 #pragma unroll
       for (int i = 2 * last; i < 2 * last + 2 && last >= 0; ++i) x[i] *= y[i];
       if (last >= 0 && last % kPairs == kPairs - 1) {
@@ -309,8 +314,8 @@ struct FullChunks {
   }
 
   // Writes chunk number `of` of the tile, in piece `piece`. Accumulators begin at d[from][base].
-  __device__ __forceinline__ void chunk(float (&d)[kPieces][kSums], int from, int base, int piece,
-                                        int of, u32& turn, u32 along, i32 line, i32 at) {
+  __device__ __forceinline__ void chunk(float (&d)[kPieces][kAccumulators], int from, int base,
+                                        int piece, int of, u32& turn, u32 along, i32 line, i32 at) {
     if (Way::kC && of * Chunk::kSlabs >= kRing) late_c(turn, line, at);
     if constexpr (kByPairs) by_pairs(d, turn, along);
 #pragma unroll
@@ -328,7 +333,7 @@ struct FullChunks {
   }
 
   // Writes a tile with all chunks unrolled.
-  __device__ __forceinline__ void at_length(float (&d)[kPieces][kSums], u32& turn) {
+  __device__ __forceinline__ void at_length(float (&d)[kPieces][kAccumulators], u32& turn) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
       const i32 line = out.line + piece * 64;
@@ -343,7 +348,7 @@ struct FullChunks {
   }
 
   // Writes a tile in a loop over chunks.
-  __device__ __forceinline__ void in_turn(float (&d)[kPieces][kSums], u32& turn) {
+  __device__ __forceinline__ void in_turn(float (&d)[kPieces][kAccumulators], u32& turn) {
     if constexpr (kMovesBiased) move_biased(d, 0);
 #pragma unroll 1
     for (int piece = 0; piece < kPieces; ++piece) {
@@ -355,14 +360,14 @@ struct FullChunks {
         chunk(d, 0, 0, 0, piece * Chunk::kChunks + i, turn, along(i), line,
               out.at + i * Chunk::kColumns);
 #pragma unroll
-        for (int j = 0; Chunk::kChunks > 1 && j + Chunk::kStep < kSums; ++j)
+        for (int j = 0; Chunk::kChunks > 1 && j + Chunk::kStep < kAccumulators; ++j)
           d[0][j] = d[0][j + Chunk::kStep];
       }
       if constexpr (kPieces > 1) {
         if (piece + 1 == kPieces) break;
         if constexpr (kMovesBiased) move_biased(d, 1);
 #pragma unroll
-        for (int i = 0; !kMovesBiased && i < kSums; ++i) d[0][i] = d[1][i];
+        for (int i = 0; !kMovesBiased && i < kAccumulators; ++i) d[0][i] = d[1][i];
 #pragma unroll
         for (int i = 0; Way::kMore && i < 2; ++i) {
           asked.bias_across[0][i] = asked.bias_across[1][i];
@@ -372,7 +377,7 @@ struct FullChunks {
     }
   }
 
-  __device__ __forceinline__ void tile(float (&d)[kPieces][kSums], u32& turn) {
+  __device__ __forceinline__ void tile(float (&d)[kPieces][kAccumulators], u32& turn) {
     if constexpr (!Way::kBias) {
       if (run.alpha != 1.0f) {
 #pragma unroll
@@ -390,10 +395,10 @@ struct FullChunks {
 };
 
 /// Loads C of as much of a tile as the staging memory holds.
-template <class Slab, int kRing, int kPieces, int kSums>
-__device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 staging, i32 line, i32 at, u32 turn) {
-  constexpr int kOfPiece = 2 * kSums / Slab::kColumns;
+template <class Slab, int kRing, int kPieces, int kAccumulators>
+__device__ __forceinline__ void full_ask_c(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 staging, i32 line, i32 at, u32 turn) {
+  constexpr int kOfPiece = 2 * kAccumulators / Slab::kColumns;
   constexpr int kAll = kPieces * kOfPiece;
   store_free<0>(lane);
 #pragma unroll 1
@@ -405,8 +410,8 @@ __device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullR
 
 /// Whether FullChunks supports the run's options, for a D with a tensor map.
 template <class Out, i32 kTileN>
-__device__ __forceinline__ bool full_in_chunks(const GemmFullArgs& args, const FullRun& run) {
-  if (args.flags & (kFullAlphaAlone | kFullShort)) return true;
+__device__ __forceinline__ bool full_in_chunks(const GemmEpilogueArgs& args, const FullRun& run) {
+  if (args.flags & (kFullNoEpilogue | kFullSimpleEpilogue)) return true;
   if (run.beta != 0.0f) return false;
   if (args.gate == kGateNone) return args.activation > kActRelu;
   return kTileN % 128 == 0 && args.activation == kActSilu && !full_has_more(args) &&

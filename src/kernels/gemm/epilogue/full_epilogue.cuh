@@ -19,7 +19,7 @@ struct FullRun {
 };
 
 /// `lines` and `extent` are D's. Scalars are read from device memory if they lie there.
-__device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines, i32 extent) {
+__device__ __forceinline__ FullRun full_run(const GemmEpilogueArgs& args, i32 lines, i32 extent) {
   FullRun run;
   run.lines = lines;
   run.extent = extent;
@@ -32,14 +32,14 @@ __device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines,
 
 /// The scale for all of D, or 1 if there is none or it varies. Read at each use, since accumulators
 /// leave no register to keep it.
-__device__ __forceinline__ float full_scale(const GemmFullArgs& args) {
-  if (args.scale_by != kFullOne) return 1.0f;
+__device__ __forceinline__ float full_scale(const GemmEpilogueArgs& args) {
+  if (args.scale_by != kFullSingle) return 1.0f;
   return gemm_scalar(args.scale, args.scale_value);
 }
 
 /// Sets C and D of product `z`, and the lines of D to write: none if the product is left out.
 template <class In, class Out>
-__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32 lines,
+__device__ __forceinline__ void full_matrix(const GemmEpilogueArgs& args, i32 z, i32 lines,
                                             FullRun* run) {
   const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
   run->c = matrix.c;
@@ -117,7 +117,7 @@ __device__ __forceinline__ float full_element_of(u64 address, i32 at) {
   return Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
 }
 
-/// One element of a bias. `which` is GemmFullArgs::bias_f32.
+/// One element of a bias. `which` is GemmEpilogueArgs::bias_f32.
 template <class In>
 __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
   if (In::kBytes != 2 && which == kBiasF16) return full_element_of<F16>(address, at);
@@ -133,7 +133,7 @@ struct FullVectors {
 
 /// The bias along D's lines of the eight neighbors from `place` on.
 template <class In>
-__device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
+__device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
   if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
     full_load<F16>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
@@ -145,7 +145,7 @@ __device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace pl
 
 /// Bias and scale along D's lines for eight neighbors. full_across has those that vary by line.
 template <class In>
-__device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullRun& run, i32 at,
+__device__ __forceinline__ void full_along(const GemmEpilogueArgs& args, const FullRun& run, i32 at,
                                            i32 count, FullVectors& vectors) {
   const float scale = full_scale(args);
 #pragma unroll
@@ -153,9 +153,9 @@ __device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullR
     vectors.bias[i] = -0.0f;
     vectors.scale[i] = scale;
   }
-  if (args.bias_by == kFullAlong)
+  if (args.bias_by == kFullPerElement)
     full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);
-  if (args.scale_by == kFullAlong)
+  if (args.scale_by == kFullPerElement)
     full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, vectors.scale);
 }
 
@@ -165,21 +165,22 @@ struct FullAcross {
 };
 
 template <class In>
-__device__ __forceinline__ FullAcross full_across(const GemmFullArgs& args, i32 line) {
+__device__ __forceinline__ FullAcross full_across(const GemmEpilogueArgs& args, i32 line) {
   FullAcross across = {};
-  if (args.bias_by == kFullAcross)
+  if (args.bias_by == kFullPerLine)
     across.bias = full_element<In>(args.bias, args.bias_f32, full_place(args, line, 0, false).line);
-  if (args.scale_by == kFullAcross) across.scale = reinterpret_cast<const float*>(args.scale)[line];
+  if (args.scale_by == kFullPerLine)
+    across.scale = reinterpret_cast<const float*>(args.scale)[line];
   return across;
 }
 
-__device__ __forceinline__ void full_spread(const GemmFullArgs& args, const FullAcross& across,
+__device__ __forceinline__ void full_spread(const GemmEpilogueArgs& args, const FullAcross& across,
                                             FullVectors& vectors) {
-  if (args.bias_by == kFullAcross) {
+  if (args.bias_by == kFullPerLine) {
 #pragma unroll
     for (float& value : vectors.bias) value = across.bias;
   }
-  if (args.scale_by == kFullAcross) {
+  if (args.scale_by == kFullPerLine) {
 #pragma unroll
     for (float& value : vectors.scale) value = across.scale;
   }
@@ -187,13 +188,13 @@ __device__ __forceinline__ void full_spread(const GemmFullArgs& args, const Full
 
 /// The bias of the values that a gate multiplies. Read when needed: it takes eight registers.
 template <class In>
-__device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullPlace place,
+__device__ __forceinline__ void full_second_bias(const GemmEpilogueArgs& args, FullPlace place,
                                                  i32 count, const FullVectors& vectors,
                                                  float (&bias)[8]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
-  if (args.bias_by == kFullAlong) full_bias<In>(args, place, count, bias);
-  if (args.bias_by == kFullAcross && args.gate_across) {
+  if (args.bias_by == kFullPerElement) full_bias<In>(args, place, count, bias);
+  if (args.bias_by == kFullPerLine && args.gate_across) {
     const float other = full_element<In>(args.bias, args.bias_f32, place.line);
 #pragma unroll
     for (float& value : bias) value = other;
@@ -202,7 +203,7 @@ __device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullP
 
 /// Address of C's elements for a place.
 template <class Out>
-__device__ __forceinline__ u64 full_c(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ u64 full_c(const GemmEpilogueArgs& args, const FullRun& run,
                                       FullPlace place) {
   const i64 element = place.line * args.base.c_stride_m + place.at;
   return run.c + static_cast<u64>(element * Out::kBytes);
@@ -235,7 +236,7 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
 /// provides the accumulators, take_c(place, c) C; put(v) receives the result. `largest` collects
 /// the bits of the largest |D|, or of |D| before its scale (kLargestUnscaled). NaN is the largest.
 template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
-__device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_make(const GemmEpilogueArgs& args, const FullRun& run,
                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
                                           u32& largest, Take take, TakeC take_c, Put put) {
   float v[8];
@@ -273,7 +274,7 @@ __device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRu
 
 /// full_make() with plain stores to D.
 template <class In, class Out, class Take, class TakeC>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
                                            const FullVectors& vectors, i32 line, i32 at, i32 count,
                                            u32& largest, Take take, TakeC take_c) {
   full_make<In, Out, false>(
@@ -285,8 +286,8 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
 
 /// The same for callers that have not loaded bias, scale and C.
 template <class In, class Out, class Take>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
-                                           i32 at, i32 count, u32& largest, Take take) {
+__device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
+                                           i32 line, i32 at, i32 count, u32& largest, Take take) {
   FullVectors vectors;
   full_along<In>(args, run, at, count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
@@ -298,7 +299,7 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
 
 /// At the end, by whole warps: updates amax with the largest |D|. D's rounding is monotonic.
 template <class Out>
-__device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest) {
+__device__ __forceinline__ void full_amax(const GemmEpilogueArgs& args, u32 largest) {
   if (!args.amax) return;
   const u32 all = __reduce_max_sync(0xffffffffu, largest);
   if (ptx::lane_id() != 0) return;
@@ -318,7 +319,7 @@ __device__ __forceinline__ void full_every_other(const float (&low)[8], const fl
 
 /// A warpgroup prefetches C of a tile into the L2: `lines` lines from line0, `columns` from at0.
 template <class Out>
-__device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_prefetch(const GemmEpilogueArgs& args, const FullRun& run,
                                               i32 line0, i32 at0, i32 lines, i32 columns) {
   if (run.beta == 0.0f || args.gate != kGateNone) return;
   constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);

@@ -8,7 +8,7 @@
 // warp that has its scheduler to itself, nothing hides loads or instruction cache misses. The
 // common form (full_chunks.cuh) therefore has no branches and loads its inputs before the products.
 // It computes options that are not asked for with neutral values: a bias of -0, a factor of 1, a
-// floor of minus infinity. The general form (full_at_large.cuh) has branches and supports the rest:
+// floor of minus infinity. The general form (full_general.cuh) has branches and supports the rest:
 // unaligned C, rare gates, long functions with C, a D without a tensor map. Split-K gives the
 // general form's bits.
 
@@ -45,9 +45,9 @@ __device__ __forceinline__ void fragment_two(u32 lane, u32 lanes, i32 count, Loa
 }
 
 template <class In, class Out>
-__device__ __forceinline__ void fragment_bias(const GemmFullArgs& args, u32 lane, FragmentSpan span,
-                                              float (&bias)[2]) {
-  if (args.bias_by != kFullAlong) span.count = 0;
+__device__ __forceinline__ void fragment_bias(const GemmEpilogueArgs& args, u32 lane,
+                                              FragmentSpan span, float (&bias)[2]) {
+  if (args.bias_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kPartLanes<Out>, span.count,
       [&](i32 i) { return full_element<In>(args.bias, args.bias_f32 != 0, span.from + i); }, -0.0f,
@@ -55,9 +55,9 @@ __device__ __forceinline__ void fragment_bias(const GemmFullArgs& args, u32 lane
 }
 
 template <class Out>
-__device__ __forceinline__ void fragment_scales(const GemmFullArgs& args, u32 lane,
+__device__ __forceinline__ void fragment_scales(const GemmEpilogueArgs& args, u32 lane,
                                                 FragmentSpan span, float (&scale)[2]) {
-  if (args.scale_by != kFullAlong) span.count = 0;
+  if (args.scale_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kPartLanes<Out>, span.count,
       [&](i32 i) { return reinterpret_cast<const float*>(args.scale)[span.from + i]; }, 1.0f,
@@ -71,26 +71,28 @@ __device__ __forceinline__ float fragment_column(const float (&two)[2], u32 lane
 
 /// Bias of the lane's two lines if it varies by line, else -0.
 template <class In>
-__device__ __forceinline__ void fragment_bias_across(const GemmFullArgs& args, const FullRun& run,
-                                                     u32 lane, i32 line, float (&bias)[2]) {
+__device__ __forceinline__ void fragment_bias_across(const GemmEpilogueArgs& args,
+                                                     const FullRun& run, u32 lane, i32 line,
+                                                     float (&bias)[2]) {
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
     bias[half] = -0.0f;
-    if (args.bias_by == kFullAcross && own < run.lines)
+    if (args.bias_by == kFullPerLine && own < run.lines)
       bias[half] = full_element<In>(args.bias, args.bias_f32 != 0, own);
   }
 }
 
 /// Scale of the lane's two lines if it varies by line, else the one for all of D.
-__device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, const FullRun& run,
-                                                      u32 lane, i32 line, float (&scale)[2]) {
+__device__ __forceinline__ void fragment_scale_across(const GemmEpilogueArgs& args,
+                                                      const FullRun& run, u32 lane, i32 line,
+                                                      float (&scale)[2]) {
   const float all = full_scale(args);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
     scale[half] = all;
-    if (args.scale_by == kFullAcross && own < run.lines)
+    if (args.scale_by == kFullPerLine && own < run.lines)
       scale[half] = reinterpret_cast<const float*>(args.scale)[own];
   }
 }
@@ -134,10 +136,10 @@ __device__ __forceinline__ void fragment_scale(float (&v)[kPartValues<Out>], u32
 }
 
 /// Copies part `place` of the accumulators, by branches, since registers cannot be indexed.
-template <class Out, int kPlace = 0, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kSums], int place,
+template <class Out, int kPlace = 0, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kAccumulators], int place,
                                               float (&v)[kPartValues<Out>]) {
-  constexpr int kParts = kSums / kPartValues<Out>;
+  constexpr int kParts = kAccumulators / kPartValues<Out>;
   if (kPlace + 1 == kPieces * kParts || place == kPlace) {
 #pragma unroll
     for (int i = 0; i < kPartValues<Out>; ++i)
@@ -160,8 +162,8 @@ __device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const
 }
 
 /// Whether the epilogue has more than a bias along D's lines, C, an activation and a gate.
-__device__ __forceinline__ bool full_has_more(const GemmFullArgs& args) {
-  return args.bias_by == kFullAcross || args.scale_by != kFullNone || args.amax != 0;
+__device__ __forceinline__ bool full_has_more(const GemmEpilogueArgs& args) {
+  return args.bias_by == kFullPerLine || args.scale_by != kFullNone || args.amax != 0;
 }
 
 /// Where a warp's part of a tile goes: D's map, first element, and index in the batch dimension.

@@ -99,8 +99,8 @@ __device__ __forceinline__ void store_free(u32 lane) {
 
 /// Writes the part of a slab that lies inside D by plain stores: D's map does not know device_m.
 template <class Slab>
-__device__ __forceinline__ void store_inside(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                             u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void store_inside(const GemmEpilogueArgs& args, const FullRun& run,
+                                             u32 lane, u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr i32 kElements = 16 / static_cast<i32>(Out::kBytes);
   constexpr u32 kAcross = Slab::kLine / 16;

@@ -59,7 +59,7 @@ __device__ __forceinline__ i32 scaled_bytes(u32 type) {
 
 // At the end, by whole warps: updates amax with the largest |D|, rounded as in D. For 8-bit floats
 // it is the largest before D's scale.
-__device__ __forceinline__ void scaled_amax(const GemmFullArgs& args, u32 type, u32 largest) {
+__device__ __forceinline__ void scaled_amax(const GemmEpilogueArgs& args, u32 type, u32 largest) {
   if (type == kFormatF16) return full_amax<F16>(args, largest);
   if (type == kFormatBF16) return full_amax<Bf16>(args, largest);
   if (type == kGemmI8) return full_amax<I8>(args, largest);

@@ -22,10 +22,10 @@ namespace tw {
 /// elements, as D lies. The pitch puts the lines that a warp accesses at once in different banks.
 template <class Config>
 struct SplitTile {
-  static constexpr u32 kLines = Config::kTransposed ? Config::kTileN : Config::kTileM;
-  static constexpr u32 kExtent = Config::kTransposed ? Config::kTileM : Config::kTileN;
+  static constexpr u32 kLines = Config::kSwapAB ? Config::kTileN : Config::kTileM;
+  static constexpr u32 kExtent = Config::kSwapAB ? Config::kTileM : Config::kTileN;
   static constexpr u32 kPitch =
-      Config::kTransposed ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
+      Config::kSwapAB ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
   static_assert(kPitch * kLines * 4 <= Config::kShared.d_offset,
                 "the partial tile takes the place of the ring");
 };
@@ -90,36 +90,36 @@ __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
 template <class Config>
 struct SplitPlace {
   using Out = typename Config::Out;
-  static constexpr bool kTurned = Config::kTransposed && Out::kBytes == 2;
+  static constexpr bool kTransposesPairs = Config::kSwapAB && Out::kBytes == 2;
   typename Out::Storage* out;
   i64 step;
   i32 row, column, columns;  // `columns`: where D ends, or this CTA's share
 
   __device__ SplitPlace(const GemmArgs& args, i32 row0, i32 column0, u32 groups) {
     const auto lane = static_cast<i32>(ptx::lane_id());
-    row = row0 + (kTurned ? lane % 4 * 2 : lane / 4);
-    column = column0 + (kTurned ? lane / 4 : lane % 4 * 2);
+    row = row0 + (kTransposesPairs ? lane % 4 * 2 : lane / 4);
+    column = column0 + (kTransposesPairs ? lane / 4 : lane % 4 * 2);
     const i32 all = column0 + static_cast<i32>(groups) * 8;
     columns = args.n < all ? args.n : all;
     const i64 across = args.d_stride_m;
     out = reinterpret_cast<typename Out::Storage*>(args.d) +
-          (Config::kTransposed ? column * across + row : row * across + column);
-    step = Config::kTransposed ? 8 * across : 8;
+          (Config::kSwapAB ? column * across + row : row * across + column);
+    step = Config::kSwapAB ? 8 * across : 8;
   }
   // Whether the warp's cells need neither C nor stores of single elements.
   __device__ bool is_plain(const GemmArgs& args, i32 row0) const {
-    return args.beta == 0.0f && (Config::kTransposed ? row0 + 16 : columns) <= args.plain_from;
+    return args.beta == 0.0f && (Config::kSwapAB ? row0 + 16 : columns) <= args.plain_from;
   }
   __device__ __forceinline__ void put(const GemmArgs& args, const float (&sum)[4]) {
     const i64 across = args.d_stride_m;
-    if constexpr (kTurned) {
-      const u32 low = ptx::turn_matrix(Out::pack(sum[0], sum[1]));
-      const u32 high = ptx::turn_matrix(Out::pack(sum[2], sum[3]));
+    if constexpr (kTransposesPairs) {
+      const u32 low = ptx::transpose_matrix(Out::pack(sum[0], sum[1]));
+      const u32 high = ptx::transpose_matrix(Out::pack(sum[2], sum[3]));
       if (column < columns) {
         *reinterpret_cast<u32*>(out) = low;
         *reinterpret_cast<u32*>(out + 8) = high;
       }
-    } else if constexpr (Config::kTransposed) {
+    } else if constexpr (Config::kSwapAB) {
       if (column < columns) {
         out[0] = sum[0];
         out[8] = sum[2];
@@ -148,7 +148,7 @@ struct SplitPlace {
 template <class Config>
 __device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i32 row, i32 column) {
   using Out = typename Config::Out;
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   auto* d = reinterpret_cast<typename Out::Storage*>(args.d);
   const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
 #pragma unroll 1
@@ -158,8 +158,8 @@ __device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i3
     if (y >= args.m || x >= args.n) continue;
     if (args.beta != 0.0f)
       value += args.beta *
-               Out::to_float(kTransposed ? c[x * args.c_stride_m + y] : c[y * args.c_stride_m + x]);
-    d[kTransposed ? x * args.d_stride_m + y : y * args.d_stride_m + x] = Out::from_float(value);
+               Out::to_float(kSwapAB ? c[x * args.c_stride_m + y] : c[y * args.c_stride_m + x]);
+    d[kSwapAB ? x * args.d_stride_m + y : y * args.d_stride_m + x] = Out::from_float(value);
   }
 }
 

@@ -25,7 +25,7 @@ void load_gated(HostEngine& engine, const FullJob& job, const KernelMap& map, bo
 
 // Writes the tile's part of D. With a gate, tile.d has the columns of v that load_gated loaded.
 void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
-  const GemmFullArgs& args = job.args;
+  const GemmEpilogueArgs& args = job.args;
   const bool gated = args.gate != kGateNone;
   const i32 at0 = gated ? n0 / 2 : n0;
   const i32 columns = gated ? kHostTile / 2 : kHostTile;
@@ -42,7 +42,7 @@ void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
 }  // namespace
 
 void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
-  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  FullJob job(*static_cast<const GemmEpilogueArgs*>(arguments));
   const GemmArgs& base = job.base;
   const bool a_along_k = base.host_column_a == 0;
   const bool b_along_k = base.host_column_b != 0;
@@ -76,7 +76,7 @@ void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
 }
 
 void gemm_host_full_plain(HostEngine&, const void* arguments) {
-  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  FullJob job(*static_cast<const GemmEpilogueArgs*>(arguments));
   const GemmArgs& base = job.base;
   for (i32 z = 0; z < job.args.batch; ++z) {
     job.matrix(z);

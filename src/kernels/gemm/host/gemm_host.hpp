@@ -15,7 +15,7 @@ inline constexpr int32_t kHostTileK = 64;  // one swizzle span of 16-bit element
 void gemm_host_boxes(HostEngine& engine, const void* arguments);
 /// Basic mma.sync kernels: single elements, no maps. Takes GemmArgs.
 void gemm_host_plain(HostEngine& engine, const void* arguments);
-/// The same for epilogue kernels. Take GemmFullArgs.
+/// The same for epilogue kernels. Take GemmEpilogueArgs.
 void gemm_host_full_boxes(HostEngine& engine, const void* arguments);
 void gemm_host_full_plain(HostEngine& engine, const void* arguments);
 /// Narrow types with scales, any order and pitch. Takes GemmScaledArgs.

@@ -15,18 +15,18 @@ inline float f32_at(u64 address, i64 element = 0) {
 
 // A launch's epilogue, the matrix that matrix() selected last, and the largest |D| so far.
 struct FullJob {
-  const GemmFullArgs& args;
+  const GemmEpilogueArgs& args;
   const GemmArgs& base;
   DType in, out, bias_type{};
   bool largest_before_scale = false;
   int32_t in_bytes, out_bytes;
-  GemmLive live;
+  GemmEffectiveSizes live;
   i32 lines, extent;  // of the selected product's D; no lines if it is skipped
   float alpha, beta, scale;
   GemmMatrix at{};
   u32 largest = 0;
 
-  explicit FullJob(const GemmFullArgs& a)
+  explicit FullJob(const GemmEpilogueArgs& a)
       : args(a),
         base(a.base),
         in(static_cast<DType>(a.base.host_in)),
@@ -38,7 +38,7 @@ struct FullJob {
         extent(live.n),
         alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
         beta(gemm_scalar(a.device_beta, a.base.beta)),
-        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {
+        scale(gemm_scalar(a.scale_by == kFullSingle ? a.scale : 0, a.scale_value)) {
     const bool narrow = in != DType::BF16 && in != DType::F16;
     bias_type = args.bias_f32 == 1          ? DType::F32
                 : args.bias_f32 == kBiasF16 ? DType::F16
@@ -57,7 +57,7 @@ struct FullJob {
   float before(float sum, FullPlace place) const {
     float bias = -0.0f;
     if (args.bias_by != kFullNone) {
-      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
+      const i32 element = args.bias_by == kFullPerElement ? place.at : place.line;
       bias = read_element(global(args.bias, element, dtype_bytes(bias_type)), bias_type);
     }
     float added = 0.0f;
@@ -80,9 +80,9 @@ struct FullJob {
       value *= before(sum_at(second, true), second);
     }
     if (largest_before_scale) see(value);
-    if (args.scale_by == kFullOne) value *= scale;
-    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
-    if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
+    if (args.scale_by == kFullSingle) value *= scale;
+    if (args.scale_by == kFullPerElement) value *= f32_at(args.scale, place);
+    if (args.scale_by == kFullPerLine) value *= f32_at(args.scale, line);
     return value;
   }
   void put(i32 line, i32 place, float value) {

@@ -38,7 +38,7 @@ class ScaledJob {
         along_k_(gemm_scales_along_k(scales_)) {}
 
   void run() {
-    GemmLive& live = job_.live;
+    GemmEffectiveSizes& live = job_.live;
     const bool quantizes = scales_.d.address != 0;
     // With a gate, the 128 columns of D that share a scale come from two tiles.
     const i32 passes = quantizes && along_ ? 2 : 1;

@@ -7,7 +7,7 @@
   TW_EMIT(                                                                        \
       feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(threads)                       \
-          symbol(const __grid_constant__ tw::GemmFullArgs args) {                 \
+          symbol(const __grid_constant__ tw::GemmEpilogueArgs args) {             \
             static_assert((threads) == tw::kPlainThreads);                        \
             tw::gemm_full_plain<tw::in, tw::out>(args);                           \
           })

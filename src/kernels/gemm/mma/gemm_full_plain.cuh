@@ -30,7 +30,7 @@ __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* globa
 // Applies the epilogue to a tile's accumulators and writes its part of D. (m0, n0) is the tile's
 // first row and column in v.
 template <class In, class Out>
-__device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_plain_write(const GemmEpilogueArgs& args, const FullRun& run,
                                                  const float* sums, i32 m0, i32 n0, u32& largest) {
   const bool gated = args.gate != kGateNone;
   const bool across = gated && args.gate_across;
@@ -57,14 +57,14 @@ __device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const
 }
 
 template <class In, class Out>
-__device__ void gemm_full_plain(const GemmFullArgs& args) {
+__device__ void gemm_full_plain(const GemmEpilogueArgs& args) {
   using Storage = typename In::Storage;
   __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
   __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
   __shared__ __align__(16) float sums[kPlainTile * kFullPlainPitch];
   ptx::grid_dependency_wait_and_launch();
   const GemmArgs& base = args.base;
-  const GemmLive live = gemm_live(args, kPlainTile, kPlainTile);
+  const GemmEffectiveSizes live = gemm_live(args, kPlainTile, kPlainTile);
   const bool gated = args.gate != kGateNone;
   const bool across = gated && args.gate_across, along = gated && !across;
   const i32 lines = across ? args.half : live.m;

@@ -16,16 +16,16 @@ struct FullTile {
 /// A cluster's first unit and the step to its next. Producer and consumers compute both at each
 /// use, since they have no registers to keep them.
 template <class Config>
-__device__ __forceinline__ u32 full_walkers(u32 blocks) {
+__device__ __forceinline__ u32 full_clusters(u32 blocks) {
   return blocks / (Config::kSplit ? ptx::cluster_size() : Config::kCluster);
 }
 template <class Config>
 __device__ __forceinline__ i32 full_first() {
-  return static_cast<i32>(full_walkers<Config>(ptx::block_id_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::block_id_again()));
 }
 template <class Config>
 __device__ __forceinline__ i32 full_step() {
-  return static_cast<i32>(full_walkers<Config>(ptx::grid_size_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::grid_size_again()));
 }
 
 /// Both, for kernels that have registers to keep them.
@@ -42,7 +42,7 @@ __device__ __forceinline__ FullWalk full_walk() {
 // What is left is below 2^11 b, and its quotient, rounded to nearest, is off by at most 1/2 +
 // 2^-10. The last rest is therefore between -b and b.
 __device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
-  const float inverse = act::reciprocal_of_chip(static_cast<float>(b));
+  const float inverse = act::reciprocal_approx(static_cast<float>(b));
   i32 quotient = __float2int_rz(static_cast<float>(a) * inverse);
   i32 left = a - quotient * b;
   const i32 more = __float2int_rn(static_cast<float>(left) * inverse);
@@ -66,10 +66,10 @@ __device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit
   *unit_m = first + row;
 }
 
-// `walk` is the run's GemmLive, or args.base if no size comes from device memory.
+// `walk` is the run's GemmEffectiveSizes, or args.base if no size comes from device memory.
 template <class Config, class Walk>
-__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, const Walk& walk, i32 unit,
-                                              u32 rank) {
+__device__ __forceinline__ FullTile full_tile(const GemmEpilogueArgs& args, const Walk& walk,
+                                              i32 unit, u32 rank) {
   FullTile tile;
   i32 inside = unit, unit_m, unit_n;
   tile.z = args.batch == 1 ? 0 : full_divide(unit, walk.units_m * walk.units_n, &inside);

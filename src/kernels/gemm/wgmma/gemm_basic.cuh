@@ -29,7 +29,7 @@
 // registers and writes it during the next tile's main loop (epilogue_left).
 //
 // PDL: every thread waits for the predecessor grids before it accesses global memory. Two accesses
-// do not wait: first loads of constant operands, and L2 prefetches (gemm_ask_for_weights), whose
+// do not wait: first loads of constant operands, and L2 prefetches (gemm_prefetch_weights), whose
 // lines later writes update. The producer triggers the dependent launch after its last load (with
 // two loaders, the last but one): earlier, dependent CTAs on free SMs would compete for bandwidth.
 
@@ -42,21 +42,21 @@ namespace tw {
 
 // Shared address of a consumer warpgroup's staging slabs.
 template <class Config>
-__device__ __forceinline__ u32 gemm_staging(const GemmRing<Config>& ring, u32 group) {
+__device__ __forceinline__ u32 gemm_staging(const GemmPipeline<Config>& ring, u32 group) {
   return ring.base + Config::kShared.d_offset +
          group * (Config::kShared.slabs * Config::kShared.slab_bytes);
 }
 
 // Whether a unit has no partner to alternate chains with: the last of an odd number of units.
 template <class Config>
-__device__ __forceinline__ bool gemm_alone(i32 unit, i32 unit_step, i32 units, u32 group) {
-  return Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
+__device__ __forceinline__ bool gemm_has_no_partner(i32 unit, i32 unit_step, i32 units, u32 group) {
+  return Config::kAlternatesChains && group == 0 && unit + unit_step / 2 >= units;
 }
 
 // Skips the stages of the other warpgroup's chain: the same one for group 0, the next for group 1.
 template <class Config>
-__device__ __forceinline__ void gemm_skip_other(GemmRing<Config>& ring, GemmSpan span, u32 group,
-                                                i32 chain, i32 chains, bool alone) {
+__device__ __forceinline__ void gemm_skip_other(GemmPipeline<Config>& ring, GemmSpan span,
+                                                u32 group, i32 chain, i32 chains, bool alone) {
   if (!Config::kPingpong || alone) return;
   const i32 next = chain + 1 < chains ? chain + 1 : 0;
   ring.skip(gemm_chain_blocks<Config>(span, group == 0 ? chain : next, chains));
@@ -89,12 +89,12 @@ struct GemmStored {
   __device__ __forceinline__ void write_all_left() {
     while (due > 0) write_left();
   }
-  __device__ __forceinline__ void tile(typename Config::Sum (&d)[Config::kPieces][Config::kSums],
-                                       const GemmTileAt& at) {
+  __device__ __forceinline__ void tile(
+      typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], const GemmTileAt& at) {
     due = epilogue_left<Config>() > 0 ? 4 : 0;
 #pragma unroll
     for (i32 piece = 0; piece < Config::kPieces; ++piece)
-      gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+      gemm_with_floats<Config>(d[piece], [&](auto& sums) {
         epilogue_stored<Config>(sums, args, staging, turn, group,
                                 at.m0 + (static_cast<i32>(first_piece) + piece) * 64, at.n0, false,
                                 left);
@@ -104,7 +104,7 @@ struct GemmStored {
 
 // Consumer loop for launches where epilogue_is_stored() holds.
 template <class Config>
-__device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRing<Config> ring,
+__device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmPipeline<Config> ring,
                                                     u32 group, i32 first_unit) {
   i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
@@ -121,26 +121,27 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
     unit_step *= 2;
   }
   ptx::grid_dependency_wait();
-  typename Config::Sum d[Config::kPieces][Config::kSums];
-  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
-  [[maybe_unused]] u32 parked[Config::kPieces][Config::kSums / 2];
+  typename Config::Sum d[Config::kPieces][Config::kAccumulators];
+  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kAccumulators];
+  [[maybe_unused]] u32 parked[Config::kPieces][Config::kAccumulators / 2];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTileAt tile;
-    const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
+    const bool alone = gemm_has_no_partner<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
       gemm_multiply<Config>(d, gemm_chain_of<Config>(span, chain, chains, group), ring, first_piece,
-                            Config::kParks && chain > 0, &tile, [&] { stored.write_left(); });
+                            Config::kParksChains && chain > 0, &tile, [&] { stored.write_left(); });
       if (!alone) gemm_pass_turn<Config>(group);
       stored.write_all_left();
       gemm_wait_products<Config>(d);
       gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
-      if constexpr (Config::kKeeps && Config::kStoresChains)
+      if constexpr (Config::kKeepsChains && Config::kStoresChains)
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
-      if constexpr (Config::kParks && Config::kStoresChains)
+      if constexpr (Config::kParksChains && Config::kStoresChains)
         if (chains > 1) gemm_park<Config>(d, parked, chain, chains);
-      if ((Config::kKeeps || Config::kParks) && Config::kStoresChains && chain + 1 < chains)
+      if ((Config::kKeepsChains || Config::kParksChains) && Config::kStoresChains &&
+          chain + 1 < chains)
         continue;
       stored.tile(d, tile);
     }
@@ -152,16 +153,16 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
 // Prefetches a warpgroup's part of C into the L2: one address every 128 bytes, and each line's last
 // element, since a line need not begin at a 128-byte boundary.
 template <class Config>
-__device__ __forceinline__ void gemm_ask_for_c(const GemmArgs& args, i32 m0, i32 n0) {
+__device__ __forceinline__ void gemm_prefetch_c(const GemmArgs& args, i32 m0, i32 n0) {
   using Out = typename Config::Out;
   constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
   constexpr i32 kRows = Config::kPieces * 64;
-  constexpr i32 kAlong = Config::kTransposed ? kRows : Config::kTileN;
-  constexpr i32 kLines = Config::kTransposed ? Config::kTileN : kRows;
+  constexpr i32 kAlong = Config::kSwapAB ? kRows : Config::kTileN;
+  constexpr i32 kLines = Config::kSwapAB ? Config::kTileN : kRows;
   constexpr i32 kAcross = (kAlong + kTogether - 1) / kTogether + 1;
-  const i32 line0 = Config::kTransposed ? n0 : m0, at0 = Config::kTransposed ? m0 : n0;
-  const i32 lines = (Config::kTransposed ? args.n : args.m) - line0;
-  const i32 rest = (Config::kTransposed ? args.m : args.n) - at0;
+  const i32 line0 = Config::kSwapAB ? n0 : m0, at0 = Config::kSwapAB ? m0 : n0;
+  const i32 lines = (Config::kSwapAB ? args.n : args.m) - line0;
+  const i32 rest = (Config::kSwapAB ? args.m : args.n) - at0;
   const i32 last = (rest < kAlong ? rest : kAlong) - 1;
 #pragma unroll 1
   for (auto i = static_cast<i32>(threadIdx.x % 128); i < kLines * kAcross; i += 128) {
@@ -174,8 +175,8 @@ __device__ __forceinline__ void gemm_ask_for_c(const GemmArgs& args, i32 m0, i32
 }
 
 template <class Config>
-__device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                                             u32 group, i32 first_unit) {
+__device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmPipeline<Config> ring,
+                                             u32 rank, u32 group, i32 first_unit) {
   i32 unit_step = gemm_unit_step<Config>();
   const u32 staging = gemm_staging<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
@@ -192,13 +193,13 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
   }
   u32 turn = 0;
   ptx::grid_dependency_wait();  // also without loads: C is read and D written
-  typename Config::Sum d[Config::kPieces][Config::kSums];
-  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
+  typename Config::Sum d[Config::kPieces][Config::kAccumulators];
+  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kAccumulators];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
     if (args.beta != 0.0f && !args.adds)
-      gemm_ask_for_c<Config>(args, tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0);
-    const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
+      gemm_prefetch_c<Config>(args, tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0);
+    const bool alone = gemm_has_no_partner<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
@@ -207,16 +208,16 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
       gemm_wait_products<Config>(d);
       if (of.end > of.begin) gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
-      if constexpr (Config::kKeeps) {
+      if constexpr (Config::kKeepsChains) {
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
       }
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
-        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+        gemm_with_floats<Config>(d[piece], [&](auto& sums) {
           epilogue<Config>(sums, args, staging, turn, group,
                            tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                           Config::kChains && !Config::kKeeps && chain > 0);
+                           Config::kChains && !Config::kKeepsChains && chain > 0);
         });
     }
   }
@@ -225,11 +226,12 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
 
 // Initializes the barriers of stages `from` to `to` - 1, and with stage 0 the split-K barrier.
 template <class Config>
-__device__ __forceinline__ void gemm_init_barriers(const GemmRing<Config>& ring, i32 from, i32 to) {
+__device__ __forceinline__ void gemm_init_barriers(const GemmPipeline<Config>& ring, i32 from,
+                                                   i32 to) {
 #pragma unroll
   for (i32 stage = from; stage < to; ++stage) {
     ptx::mbarrier_init(ring.full_barrier(stage), 1);
-    ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+    ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
   }
   if (Config::kSplit && from == 0) ptx::mbarrier_init(ring.parts_barrier(), 1);
   ptx::fence_mbarrier_init();
@@ -238,7 +240,7 @@ __device__ __forceinline__ void gemm_init_barriers(const GemmRing<Config>& ring,
 // All threads of a split-K cluster meet before accumulators are sent. If those overwrite the
 // stages, every CTA must have read its own; else it is enough that every CTA has started.
 template <class Config>
-__device__ __forceinline__ void gemm_meet_parts() {
+__device__ __forceinline__ void gemm_sync_split() {
   if (!Config::kSplit) return;
   if (!Config::kRoom) ptx::cluster_arrive_relaxed();
   if (!Config::kRoom || Config::kCluster == 1) ptx::cluster_wait();
@@ -247,7 +249,7 @@ __device__ __forceinline__ void gemm_meet_parts() {
 // Consumer of split-K kernels, one tile per cluster. Accumulators of the other CTAs arrive beside
 // the stages or, if there is no room, in their place.
 template <class Config>
-__device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRing<Config> ring,
+__device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmPipeline<Config> ring,
                                                    u32 rank, u32 group, i32 unit) {
   const u32 first_piece = group * Config::kPieces;
   const u32 thread = threadIdx.x - 128;
@@ -257,16 +259,16 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRin
   const SplitShare<Config> share(args, tile.m0, tile.n0);
   if (thread == 0) ptx::mbarrier_arrive_expect(barrier, share.bytes());
   ptx::grid_dependency_wait();
-  typename Config::Sum d[Config::kPieces][Config::kSums];
+  typename Config::Sum d[Config::kPieces][Config::kAccumulators];
   const GemmSpan span = gemm_span<Config>(args.k);
   gemm_accumulate<Config>(d, span, ring, first_piece);
   gemm_wait_products<Config>(d);
   if (Config::kCluster > 1 && span.end > span.begin) gemm_release_last<Config>(ring);
-  gemm_meet_parts<Config>();
+  gemm_sync_split<Config>();
 #pragma unroll
   for (u32 piece = 0; piece < Config::kPieces; ++piece) {
     if ((first_piece + piece) * 4 + threadIdx.x / 32 % 4 >= share.warps) break;
-    gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+    gemm_with_floats<Config>(d[piece], [&](auto& sums) {
       split_send<Config>(sums, share, room, barrier, rank, piece, thread);
     });
   }
@@ -277,10 +279,10 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRin
 // out before the other stages' barriers are initialized: code that runs once costs mostly its
 // instruction fetch, which would delay the load.
 template <class Config>
-__device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<Config>& ring,
+__device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmPipeline<Config>& ring,
                                            u32 warp, u32 rank) {
   // A copy: nvcc keeps no ring in uniform registers that producer and consumers both advance.
-  GemmRing<Config> loading = ring;
+  GemmPipeline<Config> loading = ring;
   GemmFirst first;
   i32 k = 0;
   if (Config::kCluster == 1) {
@@ -297,7 +299,7 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<
         k = gemm_produce_first<Config>(args, loading, first, k, Config::kStages, rank);
       ptx::sync_warp();
     } else {
-      if (Config::kAsks && warp >= 4) gemm_ask_for_weights<Config>(args);
+      if (Config::kAsks && warp >= 4) gemm_prefetch_weights<Config>(args);
       ptx::named_barrier(5, Config::kThreads);
     }
   } else {
@@ -313,14 +315,14 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<
     if (warp == 0 && ptx::elect_one())
       gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
   }
-  if (Config::kRoom && Config::kCluster == 1) ptx::cluster_arrive_relaxed();  // gemm_meet_parts
+  if (Config::kRoom && Config::kCluster == 1) ptx::cluster_arrive_relaxed();  // gemm_sync_split
 }
 
 template <class Config>
 __device__ void gemm_basic(const GemmArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   // Without ptx::kept, nvcc recomputes the address per k block: a fifth of small tiles' main loop.
-  const GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  const GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   // Rank among the CTAs that share A and B: a split-K cluster has several such groups.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
@@ -329,7 +331,7 @@ __device__ void gemm_basic(const GemmArgs& args) {
   // In this order nvcc places the producer's code next to what runs before it: loads also wait for
   // instruction fetches.
   if (warp >= 4) {
-    if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kManyRegisters>();
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kConsumerRegisters>();
     const u32 group = Config::kConsumers == 1 ? 0 : warp / 4 - 1;
     const i32 first_unit = gemm_first_unit<Config>();
     if constexpr (Config::kSplit)
@@ -339,11 +341,11 @@ __device__ void gemm_basic(const GemmArgs& args) {
     else
       gemm_consume<Config>(args, ring, rank, group, first_unit);
   } else {
-    if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kFewRegisters>();
+    if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kProducerRegisters>();
     if (warp < Config::kLoaders && ptx::elect_one()) gemm_produce<Config>(args, ring, rank, warp);
     __syncwarp();
     ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
-    gemm_meet_parts<Config>();
+    gemm_sync_split<Config>();
   }
 }
 

@@ -5,5 +5,5 @@
 #include "kernels/gemm/wgmma/gemm_batch.cuh"
 #endif
 
-#define TW_GEMM(...) TW_GEMM_EMIT(gemm_batch, GemmFullArgs, __VA_ARGS__)
+#define TW_GEMM(...) TW_GEMM_EMIT(gemm_batch, GemmEpilogueArgs, __VA_ARGS__)
 #include "kernels/gemm/wgmma/gemm_batch.inc"

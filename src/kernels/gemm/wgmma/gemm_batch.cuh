@@ -16,8 +16,8 @@ namespace tw {
 
 // Loads this CTA's share of one k block.
 template <class Config>
-__device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
-                                                 const GemmRing<Config>& ring,
+__device__ __forceinline__ void batch_load_block(const GemmEpilogueArgs& args,
+                                                 const GemmPipeline<Config>& ring,
                                                  const GemmMapsAt& maps, const FullTile& tile,
                                                  i32 k, u32 rank) {
   const u32 rank_m = rank % Config::kClusterM;
@@ -34,7 +34,7 @@ __device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
 }
 
 template <class Config>
-__device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+__device__ void batch_produce(const GemmEpilogueArgs& args, GemmPipeline<Config> ring, u32 rank,
                               FullWalk walk) {
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
   const i32 depth = args.base.k;
@@ -51,13 +51,13 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 // Writes a warp's 16 lines of each piece, from element (line, at) of matrix z on.
 template <class Config>
-__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
-                                            const GemmFullArgs& args, u32 staging, u32& turn,
+__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kAccumulators],
+                                            const GemmEpilogueArgs& args, u32 staging, u32& turn,
                                             u32 warp, i32 line, i32 at, i32 z) {
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
@@ -86,8 +86,8 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
 }
 
 template <class Config>
-__device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
-                              FullWalk walk) {
+__device__ void batch_consume(const GemmEpilogueArgs& args, GemmPipeline<Config> ring, u32 rank,
+                              u32 group, FullWalk walk) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
@@ -105,7 +105,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
     walk.step *= 2;
   }
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
     gemm_take_turn<Config>(group);
@@ -130,9 +130,9 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
 }
 
 template <class Config>
-__device__ void gemm_batch(const GemmFullArgs& args) {
+__device__ void gemm_batch(const GemmEpilogueArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
   full_begin<Config>(args, ring, warp);

@@ -5,5 +5,5 @@
 #include "kernels/gemm/wgmma/gemm_full.cuh"
 #endif
 
-#define TW_GEMM(...) TW_GEMM_EMIT(gemm_full, GemmFullArgs, __VA_ARGS__)
+#define TW_GEMM(...) TW_GEMM_EMIT(gemm_full, GemmEpilogueArgs, __VA_ARGS__)
 #include "kernels/gemm/wgmma/gemm_full.inc"

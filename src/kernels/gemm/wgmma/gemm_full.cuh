@@ -5,7 +5,7 @@
 // numbered matrix by matrix. Each consumer warp stages its own 16 lines of D, so that writing them
 // needs no barrier between warps. full_split.cuh has split-K.
 
-#include "kernels/gemm/epilogue/full_at_large.cuh"
+#include "kernels/gemm/epilogue/full_general.cuh"
 #include "kernels/gemm/wgmma/full_loops.cuh"
 #include "kernels/gemm/wgmma/full_split.cuh"
 
@@ -13,8 +13,8 @@ namespace tw {
 
 // Loads this CTA's share of one k block of the operands `which` (kFullEarly bits).
 template <class Config, bool kHalves>
-__device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
-                                                const GemmRing<Config>& ring,
+__device__ __forceinline__ void full_load_block(const GemmEpilogueArgs& args,
+                                                const GemmPipeline<Config>& ring,
                                                 const GemmMapsAt& maps, const FullTile& tile, i32 k,
                                                 u32 rank, u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
@@ -27,20 +27,20 @@ __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
   const u32 barrier = ring.full_barrier(ring.stage);
   if (which & kFullEarlyA)
-    full_load_share<!Config::kColumnA, kHalves && Config::kTransposed, Config::kTileM,
-                    Config::kTileK, Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k,
-                                                       maps.a_index, rank_n, mask_a);
+    full_load_share<!Config::kColumnA, kHalves && Config::kSwapAB, Config::kTileM, Config::kTileK,
+                    Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index,
+                                       rank_n, mask_a);
   if (which & kFullEarlyB)
-    full_load_share<!Config::kRowB, kHalves && !Config::kTransposed, Config::kLinesB,
-                    Config::kTileK, Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k,
-                                                       maps.b_index, rank_m, mask_b);
+    full_load_share<!Config::kRowB, kHalves && !Config::kSwapAB, Config::kLinesB, Config::kTileK,
+                    Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index,
+                                       rank_m, mask_b);
 }
 
 // Loads the constant operands of the first stages before the predecessor grids have ended. The plan
 // allows it only if the tile does not depend on device memory. Returns the number of k blocks.
 template <class Config, bool kHalves>
-__device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
-                                               u32 rank, i32 unit) {
+__device__ __forceinline__ i32 full_load_early(const GemmEpilogueArgs& args,
+                                               GemmPipeline<Config> ring, u32 rank, i32 unit) {
   if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
     return 0;
   const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
@@ -60,12 +60,12 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
 // One thread feeds an SM's tensor cores, so its loop is kept short: the other operand of early k
 // blocks is loaded in a loop before it.
 template <class Config, bool kHalves>
-__device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
-                                             u32 rank) {
+__device__ __forceinline__ void full_produce(const GemmEpilogueArgs& args,
+                                             GemmPipeline<Config> ring, u32 rank) {
   ring.base = ptx::kept(ring.base);
   i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
   ptx::grid_dependency_wait();
-  const GemmLive live = full_live<Config>(args);
+  const GemmEffectiveSizes live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 units = gemm_units(args, live);
   for (i32 unit = full_first<Config>(); unit < units; unit += full_step<Config>()) {
@@ -91,35 +91,36 @@ __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 // Whether the TMA may write the tile: D's map does not know device_m, at which D may end.
 template <class Config>
-__device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
-                                            const FullTile& tile) {
-  if ((args.flags & kFullStores) == 0) return false;
+__device__ __forceinline__ bool full_stores(const GemmEpilogueArgs& args,
+                                            const GemmEffectiveSizes& live, const FullTile& tile) {
+  if ((args.flags & kFullTmaStores) == 0) return false;
   return args.device_m == 0 ||
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
 // Writes a warp's part of a tile, with any option.
 template <class Config>
-__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
-                                              const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kAccumulators],
+                                              const GemmEpilogueArgs& args, const FullRun& run,
                                               const FullTile& tile, const FullWarp<Config>& warp,
                                               bool stores, u32& turn, u32& largest) {
   const FragmentOut out = full_out(args, tile, warp);
   if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
-  full_at_large<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
-                                                                      turn, largest);
+  full_general<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
+                                                                     turn, largest);
 }
 
 // Consumes tiles with any combination of options, by branches.
 template <class Config>
-__device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
-                                                 FullRun run, GemmRing<Config> ring, u32 rank,
-                                                 u32 group, u32& largest) {
+__device__ __forceinline__ void full_consume_any(const GemmEpilogueArgs& args,
+                                                 const GemmEffectiveSizes& live, FullRun run,
+                                                 GemmPipeline<Config> ring, u32 rank, u32 group,
+                                                 u32& largest) {
   const FullWarp<Config> warp = full_warp<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = gemm_units(args, live);
@@ -135,7 +136,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
       first += full_step<Config>();
     }
   }
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
@@ -155,31 +156,31 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
 }
 
 template <class Config>
-__device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring,
-                                             u32 rank, u32 group) {
+__device__ __forceinline__ void full_consume(const GemmEpilogueArgs& args,
+                                             GemmPipeline<Config> ring, u32 rank, u32 group) {
   ptx::grid_dependency_wait();
-  const GemmLive live = full_live<Config>(args);
-  const i32 rows = Config::kTransposed ? live.n : live.m;
-  const i32 columns = Config::kTransposed ? live.m : live.n;
+  const GemmEffectiveSizes live = full_live<Config>(args);
+  const i32 rows = Config::kSwapAB ? live.n : live.m;
+  const i32 columns = Config::kSwapAB ? live.m : live.n;
   const FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
   u32 largest = 0;
   if constexpr (Config::kSplit) {
     full_consume_split<Config>(args, live, run, ring, group, largest);
-  } else if ((args.flags & kFullStores) && live.k > 0 &&
+  } else if ((args.flags & kFullTmaStores) && live.k > 0 &&
              full_in_chunks<typename Config::Out, Config::kTileN>(args, run)) {
     full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
   } else {
     full_consume_any<Config>(args, live, run, ring, rank, group, largest);
   }
-  if (args.flags & kFullStores) full_store_finish();
+  if (args.flags & kFullTmaStores) full_store_finish();
   ptx::sync_warp();
   full_amax<typename Config::Out>(args, largest);
 }
 
 template <class Config>
-__device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
+__device__ __forceinline__ void gemm_full(const GemmEpilogueArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 

@@ -57,8 +57,8 @@ __device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 c
 template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
@@ -110,21 +110,22 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
 // divisions take 550 cycles or more, which consumers cannot spare. Consumers read it before that
 // stage's products. They release the stage only when those are complete for the whole warpgroup.
 template <class Config>
-__device__ __forceinline__ void gemm_note_tile(const GemmRing<Config>& ring,
-                                               const GemmTileAt& tile) {
+__device__ __forceinline__ void gemm_publish_tile(const GemmPipeline<Config>& ring,
+                                                  const GemmTileAt& tile) {
   ptx::shared_store<8>(ring.tile(ring.stage), static_cast<u64>(static_cast<u32>(tile.n0)) << 32 |
                                                   static_cast<u32>(tile.m0));
 }
 
 template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_noted_tile(const GemmRing<Config>& ring) {
+__device__ __forceinline__ GemmTileAt gemm_published_tile(const GemmPipeline<Config>& ring) {
   const u64 noted = ptx::shared_load<8>(ring.tile(ring.stage));
   return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
 }
 
 // Loads this CTA's share of one k block of the operands `which` (kGemmEarly bits) into the stage.
 template <class Config>
-__device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const GemmRing<Config>& ring,
+__device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
+                                                const GemmPipeline<Config>& ring,
                                                 const GemmTileAt& tile, i32 k, u32 rank,
                                                 u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
@@ -158,10 +159,10 @@ __device__ __forceinline__ i32 gemm_first_unit() {
 // with 10 of 16 stages and 9.14 us with all. Fewer CTAs, a longer k and several waves need all
 // stages. So do launches that load before their predecessor grid ends.
 template <class Config>
-__device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args, GemmSpan span) {
+__device__ __forceinline__ i32 gemm_load_ahead(const GemmArgs& args, GemmSpan span) {
   constexpr i32 kLongest = 40, kFewest = 80, kMost = 144;  // k blocks; CTAs
   const auto blocks = static_cast<i32>(gridDim.x);
-  const bool holds_back = Config::kHoldsBack && args.early == 0 && blocks >= kFewest &&
+  const bool holds_back = Config::kLimitsLoadAhead && args.early == 0 && blocks >= kFewest &&
                           blocks <= kMost && (args.units_m == 1 || args.units_n == 1) &&
                           args.units_m * args.units_n <= blocks &&
                           span.end - span.begin <= kLongest * Config::kTileK;
@@ -177,7 +178,7 @@ struct GemmFirst {
 template <class Config>
 __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 most = span.begin + gemm_ahead<Config>(args, span) * Config::kTileK;
+  const i32 most = span.begin + gemm_load_ahead<Config>(args, span) * Config::kTileK;
   const bool some = unit < args.units_m * args.units_n;
   return {gemm_tile_at<Config>(args, unit, rank), span.begin,
           !some             ? span.begin
@@ -189,13 +190,13 @@ __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, 
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 blocks = gemm_blocks<Config>(span), ahead = gemm_ahead<Config>(args, span);
+  const i32 blocks = gemm_blocks<Config>(span), ahead = gemm_load_ahead<Config>(args, span);
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
 // Lines of the weight operand in a tile of a kernel for few tokens.
 template <class Config>
-inline constexpr i32 kGemmWeights = Config::kTransposed ? Config::kTileM : Config::kTileN;
+inline constexpr i32 kGemmWeights = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
 // k blocks of a CTA's first weights that are prefetched into the L2. The first load goes out later,
 // since it waits for its instructions and tensor map. (1, 3072, 1536) takes 4.40 us with four k
@@ -208,8 +209,8 @@ inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
 // Consumer threads, which are idle at the start, prefetch the first weights if the tokens fit one
 // tile. A prefetch returns no data, so it need not wait for predecessor grids.
 template <class Config>
-__device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
-  constexpr bool kOfA = Config::kTransposed;
+__device__ __forceinline__ void gemm_prefetch_weights(const GemmArgs& args) {
+  constexpr bool kOfA = Config::kSwapAB;
   constexpr i32 kLines = kGemmWeights<Config>;
   constexpr i32 kThreads = static_cast<i32>(Config::kThreads) - 128;
   constexpr i32 kAsked = kLines * kGemmAsked<Config>;
@@ -233,7 +234,7 @@ __device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
 // Loads the operands `which` of the first tile's k blocks from k to `end`, into free stages. A full
 // barrier expects the bytes of both operands, even if one is loaded later. Returns the next k.
 template <class Config>
-__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Config>& ring,
                                          const GemmTileAt& tile, i32 k, i32 end, u32 rank,
                                          u32 which) {
 #pragma unroll 1
@@ -249,13 +250,13 @@ __device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmRing<Config>&
 // chain. Operands that a PDL launch may not load early follow in the last call (all stages), after
 // the predecessor grids have ended. Returns the next k.
 template <class Config>
-__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipeline<Config>& ring,
                                                   const GemmFirst& first, i32 k, i32 stages,
                                                   u32 rank) {
   const i32 most = first.begin + stages * Config::kTileK;
   const i32 end = first.end < most ? first.end : most;
   const u32 early = args.early;
-  if (k == first.begin) gemm_note_tile<Config>(ring, first.tile);
+  if (k == first.begin) gemm_publish_tile<Config>(ring, first.tile);
   if (early == 0) {
     ptx::grid_dependency_wait();
     k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, kGemmEarlyBoth);
@@ -263,7 +264,7 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing
     k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, early);
     if (stages < Config::kStages) return k;
     ptx::grid_dependency_wait();
-    GemmRing<Config> late(ring.base);
+    GemmPipeline<Config> late(ring.base);
 #pragma unroll 1
     for (i32 at = first.begin; at < k; at += Config::kTileK) {
       gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmEarlyBoth);
@@ -284,7 +285,7 @@ __device__ __forceinline__ i32 gemm_unit_step() {
 // Waits until all stages are released, after the last load. A CTA of a cluster must not exit while
 // another one may still arrive at its barriers or wait for its multicast.
 template <class Config>
-__device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
+__device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> ring) {
   for (i32 stage = 0; Config::kCluster > 1 && stage < ring.stages(); ++stage) {
     ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
     ring.advance();
@@ -297,28 +298,28 @@ __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
 // blocks are too few, the first boxes go out together. load() loads the next k block; left() whole
 // ones remain.
 template <class Config, class Left, class Load>
-__device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile,
-                                               Left left, Load load) {
+__device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTileAt& tile,
+                                                Left left, Load load) {
   constexpr auto kAcross = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
-  constexpr i32 kBoxesAcross = (Config::kTransposed ? Config::kTileM : Config::kTileN) / kAcross;
+  constexpr i32 kBoxesAcross = (Config::kSwapAB ? Config::kTileM : Config::kTileN) / kAcross;
   constexpr i32 kBoxes =
-      kBoxesAcross * ((Config::kTransposed ? Config::kTileN : Config::kTileM) / kLines);
+      kBoxesAcross * ((Config::kSwapAB ? Config::kTileN : Config::kTileM) / kLines);
   constexpr i32 kEvery = kBoxes < 8 ? 1 : 2;
 #pragma unroll 1
   for (i32 box = 0; box < kBoxes; ++box) {
     while (left() > (kBoxes - box) * kEvery) load();
     ptx::prefetch_tile(&args.map_d,
-                       (Config::kTransposed ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
-                       (Config::kTransposed ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
+                       (Config::kSwapAB ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
+                       (Config::kSwapAB ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
   }
 }
 
 // Loads everything after gemm_produce_first. Two loaders alternate in k blocks across chains and
 // tiles. Stages are released in order, so neither gets far enough ahead to misread a parity.
 template <class Config>
-__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                                             u32 loader) {
+__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<Config> ring,
+                                             u32 rank, u32 loader) {
   constexpr i32 kStep = static_cast<i32>(Config::kLoaders) * Config::kTileK;
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
@@ -326,12 +327,12 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
   const i32 first_unit = gemm_first_unit<Config>();
   // Ping-pong kernels alternate between the chains of two units. In others the chains of a unit
   // follow one another, so k simply runs on.
-  constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
-  const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
+  constexpr i32 kTurns = Config::kAlternatesChains ? 2 : 1;
+  const i32 chains = Config::kAlternatesChains ? 1 + args.more_chains : 1;
   const i32 sent = gemm_first_blocks<Config>(args, first_unit);
-  const bool holds_back = gemm_ahead<Config>(args, span) < Config::kStages;
-  GemmRing<Config> read = ring;  // must be released before the next load
-  if (Config::kHoldsBack) read.skip(static_cast<i32>(loader));
+  const bool holds_back = gemm_load_ahead<Config>(args, span) < Config::kStages;
+  GemmPipeline<Config> read = ring;  // must be released before the next load
+  if (Config::kLimitsLoadAhead) read.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
   ring.skip(sent + static_cast<i32>(loader));
   i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // k within a chain
@@ -339,18 +340,19 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
         const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-        const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
+        const GemmSpan of =
+            Config::kAlternatesChains ? gemm_chain<Config>(span, chain, chains) : span;
         i32 k = of.begin + ahead;
         // Separate loops for the cases: the producer's loop is the bottleneck of small tiles.
         const auto load = [&] {
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-          if (k == span.begin) gemm_note_tile<Config>(ring, tile);
+          if (k == span.begin) gemm_publish_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
           ring.template advance_by<Config::kLoaders>();
           k += kStep;
         };
-        if (Config::kHoldsBack && holds_back) {
+        if (Config::kLimitsLoadAhead && holds_back) {
           while (k < of.end) {
             ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
             read.template advance_by<Config::kLoaders>();
@@ -359,16 +361,16 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
         }
         // If chains are added up in registers, only the last one is written.
         const i32 adding = Config::kStoresChains ? chains - 1 : 0;
-        if (Config::kAsksForD && loader == 0 && args.adds && args.plain_from > 0 &&
+        if (Config::kPrefetchesD && loader == 0 && args.adds && args.plain_from > 0 &&
             chain == adding && k < of.end)
-          gemm_ask_for_d<Config>(
+          gemm_prefetch_d<Config>(
               args, tile, [&] { return (of.end - k) / Config::kTileK; }, load);
         while (k < of.end) load();
         ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
       }
   if (ahead > 0) return;  // this loader issued the last load; the other one finishes
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 }  // namespace tw

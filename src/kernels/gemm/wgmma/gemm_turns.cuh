@@ -18,7 +18,7 @@ __device__ __forceinline__ void gemm_pass_turn(u32 group) {
 
 // Releases the stage whose products were issued last. The products must be complete.
 template <class Config>
-__device__ __forceinline__ void gemm_release_last(const GemmRing<Config>& ring) {
+__device__ __forceinline__ void gemm_release_last(const GemmPipeline<Config>& ring) {
   gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
 }
 

@@ -107,7 +107,7 @@ struct StreamPlace {
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
   }
-  __device__ __forceinline__ void put(const Sum (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put(const Sum (&d)[Config::kAccumulators]) const {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
@@ -116,7 +116,7 @@ struct StreamPlace {
                     stream_left(from[3]));
     }
   }
-  __device__ __forceinline__ void add_to(Sum (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void add_to(Sum (&d)[Config::kAccumulators]) const {
 #pragma unroll
     for (int from = 0; from < kGroups; from += kAtOnce) {
       if (from * 8 >= width) break;
@@ -133,7 +133,7 @@ struct StreamPlace {
 // Adds up a unit's parts in order. Loads take about a microsecond, so four groups of columns of
 // kParts parts are in flight at once. d is written by groups: later ones need no registers yet.
 template <class Config, class Args>
-__device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kAccumulators],
                                                  const Args& args, i32 unit, GemmParts parts,
                                                  u32 rank) {
   using Sum = typename Config::Sum;
@@ -177,7 +177,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
 // Stores a CTA's part of a tile in the workspace. In the last CTA to arrive, d becomes the sum of
 // all parts. Returns whether this CTA is the last. Called by all consumer threads.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kAccumulators],
                                             const Args& args, i32 unit,
                                             const StreamPlace<Config>& place, u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
@@ -199,8 +199,9 @@ __device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kS
 // Multiplies an item in chains of at most args.chain_blocks k blocks, added up in `place`.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums], const Args& args,
-    const StreamItem& item, const StreamPlace<Config>& place, GemmRing<Config>& ring, u32 group) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], const Args& args,
+    const StreamItem& item, const StreamPlace<Config>& place, GemmPipeline<Config>& ring,
+    u32 group) {
   if (item.end <= item.begin) gemm_no_products<Config>(d);
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {

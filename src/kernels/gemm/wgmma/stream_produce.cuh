@@ -30,7 +30,7 @@ struct StreamMaps {
 // the share is a part of the columns; otherwise a part of the block's k, in boxes of 64 columns.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
-                                              const GemmRing<Config>& ring,
+                                              const GemmPipeline<Config>& ring,
                                               const StreamMaps<Config>& maps, i32 n0, i32 k,
                                               u32 rank) {
   constexpr u32 kSharers = Config::kClusterM;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
 // separate loop would need more registers.
 template <class Config>
 __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
-                                                   const GemmRing<Config>& ring,
+                                                   const GemmPipeline<Config>& ring,
                                                    const StreamMaps<Config>& maps, i32 m0, i32 k) {
   const i32 lines = args.full.gate == kGateHalves ? 32 : Config::kTileM;
 #pragma unroll 1
@@ -72,7 +72,7 @@ __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
 
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
-                                            const GemmRing<Config>& ring,
+                                            const GemmPipeline<Config>& ring,
                                             const StreamMaps<Config>& maps, const FullTile& tile,
                                             i32 k, u32 rank, u32 which) {
   static_assert(!Config::kFull || Config::kCluster == 1, "blocks with an epilogue share no loads");
@@ -97,13 +97,13 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
 // Fills the stages with the first item's k blocks. In a PDL launch, constant operands are loaded
 // before the predecessor grids have ended. Returns the next k block.
 template <class Config, bool kHalves>
-__device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmPipeline<Config>& ring,
                                            const StreamMaps<Config>& maps, const StreamItem& item,
                                            const FullTile& tile, u32 rank) {
   const i32 end = min(item.end, item.begin + ring.stages());
   const u32 early = args.full.base.early;
   const u32 first = early == 0 ? u32{kGemmEarlyBoth} : early;
-  GemmRing<Config> late = ring;
+  GemmPipeline<Config> late = ring;
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
     ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.full.base.stage_bytes);
@@ -124,8 +124,8 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<
 // If `early` is set, sizes may be read without a wait: none is in device memory, or the predecessor
 // is a staging copy, which has itself waited.
 template <class Config, bool kHalves>
-__device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmRing<Config> ring,
-                                               u32 rank) {
+__device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
+                                               GemmPipeline<Config> ring, u32 rank) {
   if (args.full.base.early == 0) ptx::grid_dependency_wait();
   typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::of(args);
   StreamWork<Config> work(args, sizes);
@@ -147,7 +147,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmR
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 }  // namespace tw

@@ -16,7 +16,7 @@ struct StreamSizes {
 };
 template <class Config>
 struct StreamSizes<Config, true> {
-  using Type = GemmLive;
+  using Type = GemmEffectiveSizes;
   static __device__ __forceinline__ Type of(const GemmStreamArgs& args) {
     return gemm_live(args.full, Config::kTileM * static_cast<i32>(Config::kClusterM),
                      args.width * static_cast<i32>(Config::kClusterN));

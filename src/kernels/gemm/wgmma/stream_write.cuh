@@ -19,7 +19,7 @@ __device__ __forceinline__ void stream_staged(u32 group) {
 // of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the lines'
 // length, in whole pieces.
 template <class Config, class Put>
-__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums], i32 end,
+__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccumulators], i32 end,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
                                                   i32 n0, Put put) {
   using Out = typename Config::Out;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums
 }
 
 template <class Config>
-__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
                                                   i32 n0) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums
 
 // Writes alpha * A B.
 template <class Config>
-__device__ __forceinline__ void stream_write_basic(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
                                                    u32 group, i32 m0, i32 n0) {
   const GemmArgs& base = args.full.base;
@@ -87,11 +87,11 @@ struct StreamSlab {
   u32 base;
 
   template <i32 kSlab>
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators]) const {
     if constexpr (kSlab < Config::kTileN / kLines) put_slab<kSlab>(d);
   }
   template <i32 kSlab>
-  __device__ __forceinline__ void put_slab(const float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put_slab(const float (&d)[Config::kAccumulators]) const {
     const u32 lane = ptx::lane_id();
     const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4, column = lane % 4 * 2;
     const u32 to = base + (column * kPitch + row) * 4;
@@ -102,7 +102,7 @@ struct StreamSlab {
   }
   // A switch, since registers cannot be indexed at run time. The loop over slabs is not unrolled:
   // its body is most of the kernel's code.
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums], i32 slab) const {
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab) const {
 #define TW_SLAB(n) \
   case n:          \
     return put<n>(d);
@@ -160,8 +160,8 @@ struct StreamEight {
 
   // Stages the accumulators by slabs and calls use(slab, inside, line) for each line of the thread.
   template <class Use>
-  __device__ __forceinline__ void each_line(const float (&d)[Config::kSums], u32 staging, u32 group,
-                                            Use use) const {
+  __device__ __forceinline__ void each_line(const float (&d)[Config::kAccumulators], u32 staging,
+                                            u32 group, Use use) const {
 #pragma unroll 1
     for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
       const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
@@ -186,31 +186,31 @@ struct StreamEight {
 // Whether D and C consist of aligned pieces of 16 bytes, and the epilogue is at most alpha, beta, a
 // bias along D's lines, an activation and a gate.
 template <class Config>
-__device__ __forceinline__ bool stream_is_common(const GemmFullArgs& args, const FullRun& run) {
+__device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
   u64 places =
       run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
   if (run.beta != 0.0f) places |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
   return places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
-         args.bias_by != kFullAcross && (run.beta == 0.0f || args.gate == kGateNone);
+         args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
 // Common case of alpha, bias and relu, applied in registers: a thread's two rows have two biases.
 template <class Config>
-__device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,
                                                    u32 staging, u32 group, i32 m0, i32 n0) {
-  const GemmFullArgs& full = args.full;
+  const GemmEpilogueArgs& full = args.full;
   const bool relu = full.activation == kActRelu;
   const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 row = row0 + half * 8;
     float bias = -0.0f;
-    if (full.bias_by == kFullAlong && row < run.extent)
+    if (full.bias_by == kFullPerElement && row < run.extent)
       bias = full_element<typename Config::In>(full.bias, full.bias_f32 != 0, row);
 #pragma unroll
-    for (i32 i = half * 2; i < Config::kSums; i += i % 2 == 0 ? 1 : 3) {
+    for (i32 i = half * 2; i < Config::kAccumulators; i += i % 2 == 0 ? 1 : 3) {
       d[i] = act::fused(run.alpha, d[i], bias);
       if (relu) d[i] = activate(kActRelu, d[i]);
     }
@@ -220,15 +220,15 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
 
 // All other common cases.
 template <class Config>
-__device__ __forceinline__ void stream_write_common(const float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAccumulators],
                                                     const StreamEight<Config>& own, u32 staging,
                                                     u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const GemmFullArgs& full = own.args.full;
+  const GemmEpilogueArgs& full = own.args.full;
   const FullRun& run = own.run;
   const bool adds = run.beta != 0.0f, gated = full.gate != kGateNone;
-  const bool biased = full.bias_by == kFullAlong && own.count > 0;
+  const bool biased = full.bias_by == kFullPerElement && own.count > 0;
   float bias[8];
 #pragma unroll
   for (float& value : bias) value = -0.0f;
@@ -279,14 +279,14 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kSu
 
 // Writes D with any epilogue, eight neighbors of a line at a time.
 template <class Config>
-__device__ __forceinline__ void stream_write_full(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, const FullRun& run,
                                                   u32 staging, u32 group, i32 m0, i32 n0,
                                                   u32& largest) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   const StreamEight<Config> own(args, run, m0, n0);
-  const GemmFullArgs& full = args.full;
+  const GemmEpilogueArgs& full = args.full;
   if (stream_is_common<Config>(full, run)) {
     const bool is_short = run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);

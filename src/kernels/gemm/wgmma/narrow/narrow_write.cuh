@@ -20,9 +20,9 @@ struct NarrowOut : Config {
 
 // Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
 template <class Config>
-__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all,
-                                                  const GemmRing<Config>& ring, u32 group) {
+                                                  const GemmPipeline<Config>& ring, u32 group) {
   if (!narrow_scales_sums(all.scales)) return;
   stream_staged(group);
   const u32 scales = narrow_tile_scales<Config>(ring, group);
@@ -30,7 +30,7 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
   float row[2];
   places.of_rows(row);
 #pragma unroll
-  for (int eight = 0; eight < Config::kSums / 4; ++eight) {
+  for (int eight = 0; eight < Config::kAccumulators / 4; ++eight) {
     if (eight % 2 == 0 && eight * 8 >= all.stream.width) break;
     float column[2];
     places.of_columns(eight, column);
@@ -41,31 +41,31 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
 
 // Whether D lies in whole pieces of 16 bytes, and nothing is asked for but alpha, a bias along D's
 // lines and relu.
-__device__ __forceinline__ bool narrow_is_short(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
   const u64 places =
       run.d | static_cast<u64>(args.base.d_stride_m) * bytes | static_cast<u64>(run.extent) * bytes;
   return bytes > 1 && places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
-         args.bias_by != kFullAcross && run.beta == 0.0f && args.gate == kGateNone &&
+         args.bias_by != kFullPerLine && run.beta == 0.0f && args.gate == kGateNone &&
          args.activation <= kActRelu;
 }
 
 // What that asks for: a thread's elements are of two rows, so that all is done before they leave
 // the registers.
 template <class Config>
-__device__ __forceinline__ void narrow_make_short(float (&d)[Config::kSums],
-                                                  const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
+                                                  const GemmEpilogueArgs& args, const FullRun& run,
                                                   i32 m0) {
   const bool relu = args.activation == kActRelu;
   const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
   float bias[2] = {-0.0f, -0.0f};
 #pragma unroll
   for (i32 half = 0; half < 2; ++half)
-    if (args.bias_by == kFullAlong && row0 + half * 8 < run.extent)
+    if (args.bias_by == kFullPerElement && row0 + half * 8 < run.extent)
       bias[half] = full_element<typename Config::In>(args.bias, args.bias_f32, row0 + half * 8);
 #pragma unroll
-  for (int i = 0; i < Config::kSums; ++i) {
+  for (int i = 0; i < Config::kAccumulators; ++i) {
     d[i] = act::fused(run.alpha, d[i], bias[i % 4 / 2]);
     if (relu) d[i] = activate(kActRelu, d[i]);
   }
@@ -80,7 +80,7 @@ struct NarrowEight {
   i32 first, step;  // line of a slab, and from one to the next
   i32 at, count;    // place along D's lines, and how many are there
 
-  __device__ __forceinline__ NarrowEight(const GemmFullArgs& args, const FullRun& run, i32 m0) {
+  __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
     const bool gated = args.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = ptx::thread_id_again() % 128;
@@ -99,7 +99,7 @@ __device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, co
                                                    i32 line, const NarrowEight<Config>& own,
                                                    u32& largest) {
   using In = typename Config::In;
-  const GemmFullArgs& args = all.stream.full;
+  const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   FullVectors vectors;
   full_along<In>(args, run, own.at, own.count, vectors);
@@ -125,7 +125,7 @@ __device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, co
 
 // Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
 template <class Config>
-__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all, const FullRun& run,
                                                   u32 staging, u32 group, i32 m0, i32 n0,
                                                   u32& largest) {
@@ -149,10 +149,10 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kSums
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_write(float (&d)[Config::kSums], const GemmNarrowArgs& all,
-                                             const FullRun& run, u32 staging, u32 group, i32 m0,
-                                             i32 n0, u32& largest) {
-  const GemmFullArgs& args = all.stream.full;
+__device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
+                                             const GemmNarrowArgs& all, const FullRun& run,
+                                             u32 staging, u32 group, i32 m0, i32 n0, u32& largest) {
+  const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   if (!narrow_is_short(args, run, type))
     return narrow_write_full<Config>(d, all, run, staging, group, m0, n0, largest);

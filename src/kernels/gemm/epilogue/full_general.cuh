@@ -7,9 +7,9 @@
 namespace tw {
 
 /// Computes v (before the activation) of part `place` of the accumulators.
-template <class In, class Out, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], int place,
-                                              const GemmFullArgs& args, const FullRun& run,
+template <class In, class Out, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kAccumulators], int place,
+                                              const GemmEpilogueArgs& args, const FullRun& run,
                                               u32 lane, i32 line, FragmentSpan span,
                                               float (&v)[kPartValues<Out>]) {
   float along[2], across[2], c[kPartValues<Out>] = {};
@@ -52,14 +52,14 @@ __device__ __forceinline__ void fragment_close_up(float (&v)[kCount], u32 lane) 
 }
 
 /// Computes v (before the activation) of the part of D at (line, at), and a gate's factor, or 1.
-template <class In, class Out, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kSums], int piece, int part,
-                                              const GemmFullArgs& args, const FullRun& run,
-                                              u32 lane, i32 line, i32 at,
+template <class In, class Out, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kAccumulators], int piece,
+                                              int part, const GemmEpilogueArgs& args,
+                                              const FullRun& run, u32 lane, i32 line, i32 at,
                                               float (&v)[kPartValues<Out>],
                                               float (&through)[kPartValues<Out>]) {
   constexpr int kValues = kPartValues<Out>;
-  constexpr int kParts = kSums / kValues;
+  constexpr int kParts = kAccumulators / kValues;
   const i32 count = run.extent - at;
   if (args.gate != kGateNeighbours) {
     const int place = piece * kParts + part;
@@ -88,7 +88,7 @@ __device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kSums], 
 /// Writes a part by plain stores, in pairs if D is aligned to them.
 template <class Out>
 __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>],
-                                               const GemmFullArgs& args, const FullRun& run,
+                                               const GemmEpilogueArgs& args, const FullRun& run,
                                                u32 lane, i32 line, i32 at) {
   using Storage = typename Out::Storage;
   const i32 columns = run.extent - at - static_cast<i32>(lane % 4 * 2);
@@ -135,15 +135,15 @@ __device__ __forceinline__ void fragment_send(const float (&v)[Slab::kValues],
 }
 
 /// Writes a warp's part of a tile. `stores`: through D's tensor map, else by plain stores.
-template <class In, class Slab, int kPieces, int kSums>
-__device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
-                                              const GemmFullArgs& args, const FullRun& run,
-                                              bool stores, const FragmentOut& out, u32& turn,
-                                              u32& largest) {
+template <class In, class Slab, int kPieces, int kAccumulators>
+__device__ __forceinline__ void full_general(const float (&d)[kPieces][kAccumulators],
+                                             const GemmEpilogueArgs& args, const FullRun& run,
+                                             bool stores, const FragmentOut& out, u32& turn,
+                                             u32& largest) {
   using Out = typename Slab::Out;
   constexpr int kValues = Slab::kValues;
   static_assert(kValues == kPartValues<Out>, "parts are the same in all slabs");
-  const int parts = kSums / kValues / (args.gate == kGateNone ? 1 : 2);  // of D in a piece
+  const int parts = kAccumulators / kValues / (args.gate == kGateNone ? 1 : 2);  // of D in a piece
 #pragma unroll 1
   for (int step = 0; step < kPieces * parts; ++step) {
     const u32 lane = ptx::lane_id_again();
