@@ -175,8 +175,11 @@ static int64_t multiply(tw_device* device, tw_stream* stream, int timed, int64_t
   }
   printf("\n");
   tw_plan_destroy(plan);
-  check(tw_free(device, args.a) || tw_free(device, args.b) || tw_free(device, args.d));
-  check(tw_free(device, args.a_rows) || tw_free(device, args.d_rows));
+  check(tw_free(device, args.a));
+  check(tw_free(device, args.b));
+  check(tw_free(device, args.d));
+  check(tw_free(device, args.a_rows));
+  check(tw_free(device, args.d_rows));
   check(tw_free(device, args.workspace));
   free_all(&p);
   return wrong;
