@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages and the picture of tests/bench/results show what its JSON files hold."""
+"""The pages and the picture of tests/bench/results must match the JSON files."""
 import json
 import shutil
 import sys

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA device's own logic on a fake driver: contexts, limits, lost devices, and what remains
-// when any one driver call fails.
+// The CUDA device's own logic on a fake driver: contexts, limits, lost devices, and cleanup after a
+// failure of each single driver call.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ TEST_CASE("what the device says of itself") {
   const auto device = open_fake();
   CHECK(device->info().name == "fake GPU");
   CHECK(device->info().compute_major == 9);
-  CHECK(device->info().sm_count == 66);  // the context's, not the chip's 132
+  CHECK(device->info().sm_count == 66);  // the context's SMs, not the chip's 132
   CHECK(device->info().max_dynamic_smem_bytes == 232448);
   CHECK((device->info().features & feature::wgmma) != 0);
   CHECK((device->info().features & feature::host) == 0);
@@ -50,7 +50,7 @@ TEST_CASE("where the driver is told to compile PTX, no kernel that has none is o
   unsetenv("CUDA_FORCE_PTX_JIT");
   CHECK(forced->info().kernel_features == (feature::tma | feature::mma));
   CHECK((free->info().kernel_features & feature::wgmma) != 0);
-  // The chip is the same: PTX of the caller's own may use all of it.
+  // The chip is unchanged: the caller's own PTX may use all its features.
   CHECK(forced->info().features == free->info().features);
   forced->close();
   free->close();
@@ -77,7 +77,7 @@ TEST_CASE("devices that cannot be opened") {
   CHECK(fake().clean());
 }
 
-/// One of everything. Returns at the first failure, as a program would.
+/// Creates and uses one object of each kind. Returns at the first failure, as a program would.
 Status use_everything(bool own_context) {
   std::shared_ptr<Device> device;
   if (own_context)
@@ -178,7 +178,7 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
         CHECK(fake().libraries.empty());
         CHECK(fake().misuse.empty());
         CHECK(fake().mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
-        // A context that cannot be entered keeps what is in it; every other failure leaves nothing.
+        // If the context cannot be entered, its objects stay. Otherwise nothing is left.
         const std::string& failed = fake().log[static_cast<size_t>(k) - 1];
         if (failed == "CtxPushCurrent") fake().forget_objects();
         CHECK(fake().clean());
@@ -310,7 +310,7 @@ TEST_CASE("launches carry their attributes, kernels their raised limits") {
   CHECK(stream->launch_params(*kernel, config, params).code() == Code::ERROR_INVALID_ARGUMENT);
   REQUIRE(stream->launch_params(*kernel, {}, params).ok());
   CHECK(fake().attributes.empty());
-  // Two parameters where a family's kernel has one.
+  // The driver reports two parameters; a precompiled kernel has one.
   CHECK(stream->launch(*kernel, {}, &info, sizeof info).code() == Code::ERROR_INTERNAL);
 }
 
@@ -395,7 +395,7 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   desc.box_dim[0] = 1000;
   fake().log.clear();
   CHECK(device->encode(desc, &bytes).code() == Code::ERROR_RULE);
-  CHECK(fake().log.empty());  // refused before the driver saw it
+  CHECK(fake().log.empty());  // refused before any driver call
 }
 
 TEST_CASE("a child that is forked while the driver is being initialised does not wait for that") {
@@ -405,7 +405,7 @@ TEST_CASE("a child that is forked while the driver is being initialised does not
     if (name != "Init" || child >= 0) return;
     child = fork();
     if (child != 0) return;
-    alarm(10);  // a child that waits is ended
+    alarm(10);  // ends a child that waits
     int32_t count = 0;
     _exit(count_devices(DeviceKind::cuda, &count).code() == Code::ERROR_FORKED ? 0 : 1);
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host device: allocations, closing, losing, forking, and what it refuses.
+// The host device: allocation, closing, loss, forking, and what it refuses.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ TEST_CASE("a closed device refuses by name, and its objects can still be destroy
   auto stream = make_stream(*device);
   auto event = make_event(*device);
   uint64_t address = 0;
-  REQUIRE(device->allocate(1 << 20, &address).ok());  // freed by close(): leak checkers watch
+  REQUIRE(device->allocate(1 << 20, &address).ok());  // freed by close(), as leak checkers verify
   REQUIRE(stream->fill(address, 1, 1 << 20).ok());
   device->close();
   device->close();
@@ -185,7 +185,8 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
   REQUIRE(stream->fill(address, 0, 512).ok());
-  const Bulk arguments{address, address + 256, 8};  // a bulk copy moves multiples of 16 bytes
+  // not a multiple of 16 bytes, so that the bulk copy faults
+  const Bulk arguments{address, address + 256, 8};
   REQUIRE(stream->launch(*kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
   REQUIRE(stream->fill(address, 1, 512).ok());
   REQUIRE(stream->record(*event).ok());
@@ -197,7 +198,7 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   CHECK(event->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(other->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(device->alive().code() == Code::ERROR_DEVICE_LOST);
-  // Another device is not concerned.
+  // Other devices are unaffected.
   CHECK(open_host()->alive().ok());
 }
 

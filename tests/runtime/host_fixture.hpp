@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host device, and kernels of our own to run on it.
+// Opens a host device and defines kernels for tests to run on it.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of the host device: what a recording keeps, and how its launches are ordered.
+// Graphs of the host device: what a recording keeps alive, and how launches are ordered.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ void append(HostEngine&, const void* arguments) {
 const KernelEntry kAppendRow = host_row("append", append);
 
 void faulting_kernel(HostEngine& engine, const void*) {
-  engine.load_bulk(0, 0, 8);  // no multiple of 16 bytes
+  engine.load_bulk(0, 0, 8);  // not a multiple of 16 bytes
 }
 const KernelEntry kFaultRow = host_row("fault", faulting_kernel);
 
@@ -150,7 +150,7 @@ TEST_CASE("a forked child destroys what was captured and launched") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(10);  // a child that waits is ended
+    alarm(10);  // ends a child that waits
     graph.reset();
     stream.reset();
     other.reset();

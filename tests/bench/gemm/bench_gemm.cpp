@@ -6,6 +6,7 @@
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--programmatic] [--clocks]
 //   bench_gemm --random=SEED --class=decode|prefill|random|odd [--count=20] [--f32] ...
+//   bench_gemm --regret --random=SEED --class=decode,prefill,random
 //   bench_gemm --sustained=3 --random=SEED [--class=large] [--count=12] ...
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // Prints a line per shape, then the classes for which speed is stated. gemm_table.py joins the JSON
@@ -15,6 +16,8 @@
 // --sustained=S runs each side of every shape alone for S seconds twice, and prints the energy per
 // product by the GPU's counter.
 // --all_candidates times each candidate whose modeled time is at most --within times the best.
+// --regret times every candidate in random order, races the choice and the fastest again as a pair,
+// and prints by how much choices are slower: mean, 95th percentile and most of each class.
 // --self races the plan against itself and prints the noise: the standard deviation of the ratios
 // of each set or class. Its JSON lines are of kind "self".
 // --programmatic gives our plans dependent launch (PDL) with constant B.
@@ -128,6 +131,8 @@ Arguments parse(int argc, char** argv) {
       all.race.programmatic = true;
     else if (name == "--self")
       all.race.self = true;
+    else if (name == "--regret")
+      all.race.regret = true;
     else if (name == "--within")
       all.race.within = std::atof(value.c_str());
     else if (name == "--all_candidates")
@@ -142,6 +147,7 @@ Arguments parse(int argc, char** argv) {
   } else if (all.random) {
     all.race.alone_us = 400;
   }
+  all.race.order_seed = all.seed;
   if (all.count == 0) all.count = all.sustained > 0 ? 12 : 20;
   return all;
 }
@@ -223,7 +229,11 @@ struct Report {
       for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
       std::fflush(arguments.json);
     }
-    if (!r.candidates.empty()) best_candidate(r);
+    if (arguments.race.regret)
+      std::printf("      regret %.1f %% of %zu candidates, the fastest: %s\n", r.regret * 100,
+                  r.candidates.size(), r.fastest.c_str());
+    else if (!r.candidates.empty())
+      best_candidate(r);
     if (r.ours.joules > 0 && r.peer_joules > 0)
       std::printf("      %.4f J, cuBLASLt %.4f J: ratio %.3f\n", r.ours.joules, r.peer_joules,
                   r.peer_joules / r.ours.joules);
@@ -282,6 +292,7 @@ struct Report {
 struct Measured {
   GemmShape shape;
   double ratio;
+  double regret;
 };
 
 void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
@@ -329,6 +340,26 @@ void print_noise(const std::vector<Measured>& all, FILE* json) {
   }
 }
 
+void print_regret(const std::vector<Measured>& all, FILE* json) {
+  std::map<std::string, std::vector<double>> classes;
+  for (const Measured& one : all) classes[one.shape.set].push_back(one.regret);
+  for (auto& [name, regrets] : classes) {
+    std::sort(regrets.begin(), regrets.end());
+    double sum = 0;
+    for (const double regret : regrets) sum += regret;
+    const auto count = static_cast<double>(regrets.size());
+    const auto rank = static_cast<size_t>(std::ceil(0.95 * count)) - 1;
+    std::printf("# regret of %s: %zu shapes, mean %.1f %%, 95th percentile %.1f %%, most %.1f %%\n",
+                name.c_str(), regrets.size(), sum / count * 100, regrets[rank] * 100,
+                regrets.back() * 100);
+    if (json)
+      std::fprintf(json,
+                   "{\"kind\": \"regret\", \"class\": \"%s\", \"shapes\": %zu, \"mean\": %.5f, "
+                   "\"percentile_95\": %.5f, \"most\": %.5f}\n",
+                   name.c_str(), regrets.size(), sum / count, regrets[rank], regrets.back());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -370,8 +401,9 @@ int main(int argc, char** argv) {
     report.line(shapes[i], result);
     if (!result.error.empty()) continue;
     right = right && result.right;
-    all.push_back({shapes[i], result.ratio()});
+    all.push_back({shapes[i], result.ratio(), result.regret});
   }
+  if (arguments.race.regret) print_regret(all, arguments.json);
   if (arguments.race.self)
     print_noise(all, arguments.json);
   else

@@ -28,6 +28,8 @@ struct GemmRaceOptions {
   bool self = false;            ///< race the plan against itself, to measure noise
   bool all_candidates = false;  ///< also time candidates
   double within = 3;            ///< time candidates up to this multiple of the best modeled time
+  bool regret = false;          ///< time all candidates, then race the choice and the fastest again
+  uint64_t order_seed = 0;      ///< for the random order of candidates with `regret`
   double alone_us = 0;          ///< shapes that take longer are timed with each side alone; 0: none
   double alone_seconds = 0.5;   ///< length of each of the four runs of such a shape
   double candidate_seconds = 1;  ///< budget per shape; at least six candidates are tried
@@ -47,6 +49,8 @@ struct GemmResult {
   std::string error;  ///< why nothing was measured, or empty
   GemmTime ours;
   std::vector<GemmTime> candidates;  ///< if asked for; the model's best first
+  std::string fastest;               ///< with `regret`: text of the fastest candidate
+  double regret = 0;                 ///< time of the choice over that of the fastest, less 1
   double peer_us = 0;                ///< 0: the peer has no algorithm for this shape
   double peer_megahertz = 0;
   double peer_joules = 0;
@@ -90,6 +94,10 @@ class GemmRacer {
   int best_of_peer(const GemmShape& shape, const Copies& copies);
   std::vector<std::unique_ptr<Plan>> force_all(const GemmShape& shape,
                                                std::vector<GemmTime>* candidates);
+  /// The times of variants by the method of the shape, and joules where they ran alone.
+  std::vector<Alone> times(const GemmShape& shape, const std::vector<Variant>& variants);
+  void find_regret(const GemmShape& shape, const Variant& choice,
+                   const std::vector<Variant>& forced, GemmResult* result);
   void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
              GemmResult* result);
   double reference_distance(const GemmShape& shape, const Operands& at, bool* right);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every row of every family's table.
+// Invariants of every kernel entry of every family's table.
 #include "kernels/table/kernel_table.hpp"
 
 #include <set>
@@ -18,7 +18,7 @@ constexpr Family kFamilies[] = {
 #undef TW_FAMILY
 };
 
-/// The part before this one in its translation unit: gemm_basic_1 of gemm_basic_2.
+/// The part before this one in its translation unit: gemm_basic_1 for gemm_basic_2.
 std::string part_before(const std::string& part) {
   const size_t number = part.rfind('_') + 1;
   return part.substr(0, number) + std::to_string(std::stoi(part.substr(number)) - 1);

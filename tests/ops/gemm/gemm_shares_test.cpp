@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How stream-K kernels share a product: every k block of every unit once, by no more clusters than
-// asked for, in a workspace that is large enough.
+// How stream-K kernels divide a product: every k block of every unit is computed once, by at most
+// the requested clusters, and the workspace is large enough.
 #include "ops/gemm/select/gemm_shares.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return turned(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
-// What the kernel's StreamWork walks through: k blocks of each unit by cluster.
+// The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by cluster.
 struct Part {
   int64_t cluster, begin, end;
 };
@@ -100,7 +100,7 @@ TEST_CASE("gemm shares: the width holds the columns with the least rest") {
   const GemmChoice choice{stream_rows()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_tile_columns(choice, m);
+    const int64_t width = gemm_tile_columns(choice, GemmDesc{}, m);
     const int64_t tiles = (m + width - 1) / width;
     CHECK(tiles == (m + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of stream-K kernels: the workspace that runs may bring, and what happens without.
+// Plans of stream-K kernels: the workspace that a run may provide, and what happens without it.
 #include "ops/gemm/gemm_tune.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStream = "gemm_bf16_bf16_rc_128x256_1x1_stream/8";
 
-// 44 tiles of 128 columns for 132 SMs: three clusters share each.
+// 44 tiles of 128 columns on 132 SMs: three clusters share each tile.
 GemmDesc shared_desc() {
   GemmDesc desc = gemm_desc(155, 5632, 22528);
   desc.min_m = 155;
@@ -18,7 +18,7 @@ GemmDesc shared_desc() {
   return desc;
 }
 
-// The caller's own measurements make the kernel a plan's choice.
+// Makes the stream-K kernel the plan's choice by a tuning entry.
 std::unique_ptr<GemmPlan> chosen(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc) {
   GemmChoice choice;
   REQUIRE(parse_gemm_choice("candidate", kStream, &choice).ok());
@@ -110,7 +110,7 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   CHECK(std::string(last_error().fault.argument) == "workspace");
   CHECK(std::string(last_error().message).find(std::to_string(plan->info().workspace_bytes)) !=
         std::string::npos);
-  // Lines of D along m, of which a run may have any number.
+  // Lines of D along m can have any length in a run.
   GemmDesc turned_d = shared_desc();
   turned_d.d_order = Order::column;
   turned_d.min_m = 1;
@@ -145,7 +145,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     return out.candidate.choice;
   };
   CHECK(tune(64 << 20).has(kGemmStreamK));
-  // What shares nothing needs none.
+  // With too small a workspace a kernel that shares no tiles wins.
   CHECK(tune(0).split == 1);
   CHECK(tune(1024).split == 1);
 }
@@ -165,7 +165,7 @@ TEST_CASE("gemm stream-K: a kernel with every epilogue serves all runs that brin
   GemmRun with_c = whole, nothing = whole, counted = whole, scaled = whole;
   with_c.beta = 0.5f;
   CHECK(launched(device, *plan, 155, with_c).config.grid[0] == 132);
-  // Nothing is shared where there are no products, or only the device knows how many.
+  // Tiles are not shared if nothing is multiplied or if only the device knows m or alpha.
   nothing.alpha = 0;
   counted.device_m = scaled.device_alpha = 1ull << 34;
   for (const GemmRun& run : {nothing, counted, scaled})
@@ -196,7 +196,7 @@ TEST_CASE("gemm stream-K: the matrices of a batch are units, behind what address
   const auto device = hopper();
   GemmDesc desc = gemm_desc(128, 1280, 2048);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  desc.batch = 5;  // 50 units of 32 k blocks, 13 of them for each cluster
+  desc.batch = 5;  // 50 units of 32 k blocks; 13 k blocks per cluster
   const std::string text = "gemm_bf16_bf16_rc_128x256_1x1_fullstream/4";
   CHECK(launched(device, *forced(device, desc, text), 128).config.grid[0] == 124);
   const uint64_t own = forced(device, desc, text)->info().workspace_bytes;
