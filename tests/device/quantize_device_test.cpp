@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation and dequantisation against formulas in float64 and tables of all 8-bit numbers, bit
-// for bit: random types, sizes, pitches, alignments, scales and values, with all bytes around the
-// results.
+// Compares quantization and dequantization, to the bit, with float64 formulas and tables of all
+// 8-bit numbers: random types, sizes, pitches, alignments, scales and values.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,13 +21,13 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kGroup = 128;
 
-// How elements are drawn.
+// Distributions of elements.
 enum class Values { normal, rows_apart, zeros, tiny, huge, wild, ties, last_kind = ties };
 
 struct Case {
   QuantizeDesc desc;
   int64_t rows = -1;
-  int64_t src_shift = 0, dst_shift = 0, scale_shift = 0;  // elements past a multiple of 256 bytes
+  int64_t src_shift = 0, dst_shift = 0, scale_shift = 0;  // in elements, past 256-byte alignment
   bool amax = false;
   float amax_before = 0;
   Values values = Values::normal;
@@ -40,7 +39,7 @@ struct Case {
   int64_t run_rows() const { return rows < 0 ? desc.rows : rows; }
   int64_t src_pitch() const { return desc.src_pitch ? desc.src_pitch : desc.columns; }
   int64_t dst_pitch() const { return desc.dst_pitch ? desc.dst_pitch : desc.columns; }
-  // Rows and columns that share a scale.
+  // Number of rows (high) and columns (wide) that share a scale.
   int64_t high() const {
     return tensor()                            ? std::max<int64_t>(1, desc.rows)
            : desc.scale == ScaleKind::block128 ? kGroup
@@ -79,7 +78,7 @@ std::string describe(const Case& c) {
   return text;
 }
 
-// 8-bit numbers by their definitions.
+// The value of an 8-bit number, by the format's definition.
 double narrow_value(DType dtype, uint8_t bits) {
   if (dtype == DType::I8) return static_cast<int8_t>(bits);
   const int mantissa_bits = dtype == DType::F8E4M3 ? 3 : 2;
@@ -101,7 +100,7 @@ double largest(DType dtype) {
   return dtype == DType::I8 ? 127 : narrow_value(dtype, static_cast<uint8_t>(last_code(dtype)));
 }
 
-// The nearest of all numbers, of two the even one.
+// Rounds to the nearest 8-bit number, ties to even.
 uint8_t narrow_bits(DType dtype, float value) {
   if (std::isnan(value)) return dtype == DType::I8 ? 0 : 0x7f;
   if (dtype == DType::I8) {
@@ -139,22 +138,22 @@ float wide_value(DType dtype, uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
-// Quotients and products of f32 numbers are rounded once: float64 has more than twice the bits.
+// Computed in float64 and rounded once: it has more than twice the bits of f32.
 float scale_of(const Case& c, double amax) {
   if (amax == 0) return 1;
   auto scale = static_cast<float>(amax / largest(c.desc.dst_dtype));
   scale = std::max(scale, 0x1p-126f);
   if (!c.powers()) return scale;
   int exponent = 0;
-  const float mantissa = std::frexp(scale, &exponent);  // 0.5 up to 1
+  const float mantissa = std::frexp(scale, &exponent);  // in [0.5, 1)
   return std::ldexp(1.0f, mantissa == 0.5f ? exponent - 1 : exponent);
 }
 float inverse_of(float scale) {
   return static_cast<float>(1.0 / double{scale});
 }
 
-// An operand between guards of 256 bytes, all of which are 0x7b: a large finite number of each
-// type, which shows in a scale if it counts.
+// An operand between guards of 256 bytes. The guards are 0x7b, a large finite number in each type,
+// which changes a scale if a kernel reads it.
 struct Operand {
   static constexpr uint64_t kGuard = 256;
   std::unique_ptr<Arena> arena;
@@ -200,7 +199,7 @@ float draw_value(std::mt19937_64& random, const Case& c, int64_t row, int64_t co
       return normal * 1e38f;
     case Values::wild:
       return pick(random, 0, 9) == 0 ? special(random) : normal;
-    case Values::ties:  // halves of small integers: many of their quotients lie between two numbers
+    case Values::ties:  // halves of small integers: many quotients are between two numbers
       return static_cast<float>(pick(random, -256, 256)) / 2;
     default:
       return normal;
@@ -277,7 +276,7 @@ double amax_of(const Case& c, Operands& o, int64_t row, int64_t end_row, int64_t
   return amax;
 }
 
-// What the images have to be after a run: the region of each scale on its own.
+// The expected images after a run, computed scale by scale.
 Images wanted_of(const Case& c, Operands& o) {
   Images wanted{o.dst.arena->image(), o.scale.arena->image(), o.amax.arena->image()};
   const int64_t rows = c.run_rows(), columns = c.desc.columns;
@@ -335,7 +334,7 @@ void compare(Operands& o, const Images& wanted) {
     REQUIRE((after[i] == 0x7b && after[after.size() - 1 - i] == 0x7b));
 }
 
-// Runs a case, and says which kernel its plan has.
+// Runs and checks a case. Returns the plan's kernel.
 std::string check_case(Lab& lab, const Case& c) {
   INFO(describe(c));
   std::unique_ptr<Plan> plan;
@@ -380,7 +379,7 @@ void draw_scales(std::mt19937_64& random, Case* c) {
   if (pick(random, 0, 2) == 0) c->scale_shift = pick(random, 0, 9);
 }
 
-// Rows that are whole vectors, or anything.
+// Draws pitches and shifts, multiples of a vector if `vectors`.
 void draw_place(std::mt19937_64& random, bool vectors, Case* c) {
   QuantizeDesc& d = c->desc;
   const int64_t unit = vectors ? vector_of(*c) : 1;
@@ -415,7 +414,7 @@ Case random_case(std::mt19937_64& random, int64_t most_columns) {
 TEST_CASE("quantize: a thousand random matrices") {
   Lab lab(1);
   if (!lab.device) return;
-  // TW_EVERY=n: each n-th, for tools that slow kernels down.
+  // TW_EVERY=n runs every n-th case, for tools that slow kernels down.
   const char* every = std::getenv("TW_EVERY");
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   for (int i = 0; i < 1000; i += step) {
@@ -532,7 +531,7 @@ TEST_CASE("quantize: there and back again") {
             .run(*lab.stream,
                  {.src = narrow.address(), .dst = again.address(), .scale = scale.address()}));
     auto image = again.arena->read();
-    // Half a unit of three bits of mantissa, and of what is subnormal a part of the largest.
+    // Half an ulp of 3 mantissa bits; for subnormal numbers a fraction of the largest number.
     for (int64_t i = 0; i < elements; ++i) {
       const float got = bf16_to_float(static_cast<uint16_t>(get(again.data_of(image), i, 2)));
       const float x = values[size_t(i)];
@@ -541,7 +540,7 @@ TEST_CASE("quantize: there and back again") {
   }
 }
 
-// Each launch reads what the one before has written, and writes what an earlier one has read.
+// Dependent launches: each reads what its predecessor writes, and writes what an earlier one reads.
 TEST_CASE("quantize: kernels behind each other") {
   Lab lab(7);
   if (!lab.device) return;
