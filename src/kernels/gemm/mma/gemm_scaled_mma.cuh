@@ -77,7 +77,7 @@ struct ScaledRounded {
   }
 };
 
-// Words from line to line in shared memory. The padding puts a fragment's rows into different banks.
+// Words from line to line in shared memory. The padding puts a fragment's rows in different banks.
 template <class Loads>
 inline constexpr i32 kScaledPitch = Loads::kWords + 4;
 
@@ -194,9 +194,9 @@ __device__ __forceinline__ void scaled_promote(float (&d)[2][4][4], Sum (&chain)
 }
 
 // Accumulates a tile over k from `begin` to `end` - 1 and applies its scales. fetch(k) loads a step
-// of k into `a` and `b`. promote(d, chain, block) adds scaled accumulators to d: for each block of k
-// if scales change along k, otherwise once. With `integers` d receives the bits of the exact
-// accumulators, without scales.
+// of k into `a` and `b`. promote(d, chain, block) adds scaled accumulators to d, for each block of
+// k if scales change along k (`along_k`), otherwise once. With `integers` d receives the bits of
+// the exact accumulators, without scales.
 template <class Loads, class Fetch, class Promote>
 __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, const u32* b,
                                             i32 begin, i32 end, bool along_k, bool integers,
@@ -313,8 +313,8 @@ struct ScaledTile {
   }
 
   // Applies the epilogue to a tile. `largest_of` holds the largest finite magnitude of each row's
-  // scale block. The first phase (`finds`) only raises it, the second phase writes D, divided by the
-  // block's scale if `quantizes`.
+  // scale block. The first phase (`finds`) only raises it. The second phase writes D, divided by
+  // the block's scale if `quantizes`.
   __device__ __forceinline__ void write(const float* sums, u32* largest_of, bool finds,
                                         bool quantizes, i32 m0, i32 n0, u32& largest) const {
     const GemmScales& scales = all.scales;
