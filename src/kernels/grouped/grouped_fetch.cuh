@@ -15,9 +15,9 @@ struct GroupedPieces {
 };
 static_assert(kPlainTile * kPlainK == 2 * 8 * static_cast<i32>(kPlainThreads));
 
-/// An operand in global memory. Line i of a tile is line first(i) of the operand; lines from `lines`
-/// on count as zeros. One of the strides is 1. If that is line_stride, first() must map each aligned
-/// eight lines to consecutive ones.
+/// An operand in global memory. Line i of a tile is line first(i) of the operand. Lines at or above
+/// `lines` count as zeros. One of the strides is 1. If that is line_stride, first() must map each
+/// aligned eight lines to consecutive ones.
 template <class Storage, class First>
 struct GroupedOperand {
   const Storage* global;

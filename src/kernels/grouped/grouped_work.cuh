@@ -94,8 +94,9 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   // Adding up the parts of a wide tile pays only if each part has enough k blocks.
   const i32 least = widest <= 64 ? 4 : 16;
   i32 share = max(full_divide(rest * s.depth + blocks - 1, blocks, &left), least);
-  // Prefer equal parts of a unit, even if blocks get up to a quarter more k blocks: blocks then read
-  // the same k at the same time, which the L2 serves better, and each has only one part.
+  // Prefer to divide each unit into equal parts, even if blocks get up to a quarter more k blocks.
+  // Blocks then read the same k at the same time, which the L2 serves better, and have one part
+  // each.
   const i32 parts = full_divide(s.depth, share, &left);
   const i32 aligned = parts > 0 ? full_divide(s.depth + parts - 1, parts, &left) : s.depth;
   const bool aligns = aligned <= share + share / 4;
