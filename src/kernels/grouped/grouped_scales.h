@@ -20,7 +20,8 @@ struct GroupedScaledArgs {
 static_assert(sizeof(GroupedScaledArgs) == 1280, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GroupedScaledArgs, scales) == 1152, "as above");
 
-/// Offset of the first scale of row r of group g, in elements. `a_row` is its row of the caller's A.
+/// Offset of the first scale of row r of group g, in elements. `a_row` is the row's index in the
+/// caller's A.
 TW_KERNEL_HD inline i64 grouped_a_scale(const GroupedScaledArgs& all, i32 g, i32 r, i32 a_row) {
   const GemmScale& scale = all.scales.a;
   const i32 line = scale.batch_step != 0 ? r - g * all.grouped.group_rows : a_row;
