@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation and dequantisation against formulas in float64 and tables of all 8-bit numbers, bit
-// for bit: random types, sizes, pitches, alignments, scales and values, with all bytes around the
-// results.
+// Quantization and dequantization, compared bit for bit with formulas in float64 and tables of all
+// 8-bit numbers: random types, sizes, pitches, alignments, scales and values. The bytes around the
+// results are compared too.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kGroup = 128;
 
-// How elements are drawn.
+// Distributions of random elements.
 enum class Values { normal, rows_apart, zeros, tiny, huge, wild, ties, last_kind = ties };
 
 struct Case {
@@ -79,7 +79,7 @@ std::string describe(const Case& c) {
   return text;
 }
 
-// 8-bit numbers by their definitions.
+// The value of an 8-bit number by definition of its type.
 double narrow_value(DType dtype, uint8_t bits) {
   if (dtype == DType::I8) return static_cast<int8_t>(bits);
   const int mantissa_bits = dtype == DType::F8E4M3 ? 3 : 2;
@@ -101,7 +101,7 @@ double largest(DType dtype) {
   return dtype == DType::I8 ? 127 : narrow_value(dtype, static_cast<uint8_t>(last_code(dtype)));
 }
 
-// The nearest of all numbers, of two the even one.
+// The nearest 8-bit number; of two equally near ones the even one.
 uint8_t narrow_bits(DType dtype, float value) {
   if (std::isnan(value)) return dtype == DType::I8 ? 0 : 0x7f;
   if (dtype == DType::I8) {
@@ -139,7 +139,8 @@ float wide_value(DType dtype, uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
-// Quotients and products of f32 numbers are rounded once: float64 has more than twice the bits.
+// float64 has more than twice the bits of f32, so that rounding its quotient or product to f32
+// equals a single rounding.
 float scale_of(const Case& c, double amax) {
   if (amax == 0) return 1;
   auto scale = static_cast<float>(amax / largest(c.desc.dst_dtype));
@@ -153,8 +154,8 @@ float inverse_of(float scale) {
   return static_cast<float>(1.0 / double{scale});
 }
 
-// An operand between guards of 256 bytes, all of which are 0x7b: a large finite number of each
-// type, which shows in a scale if it counts.
+// An operand between guards of 256 bytes of 0x7b, a large finite number in each type, which would
+// show in a scale if a kernel read it.
 struct Operand {
   static constexpr uint64_t kGuard = 256;
   std::unique_ptr<Arena> arena;
@@ -277,7 +278,7 @@ double amax_of(const Case& c, Operands& o, int64_t row, int64_t end_row, int64_t
   return amax;
 }
 
-// What the images have to be after a run: the region of each scale on its own.
+// The expected images after a run, computed separately for the region of each scale.
 Images wanted_of(const Case& c, Operands& o) {
   Images wanted{o.dst.arena->image(), o.scale.arena->image(), o.amax.arena->image()};
   const int64_t rows = c.run_rows(), columns = c.desc.columns;
@@ -335,7 +336,7 @@ void compare(Operands& o, const Images& wanted) {
     REQUIRE((after[i] == 0x7b && after[after.size() - 1 - i] == 0x7b));
 }
 
-// Runs a case, and says which kernel its plan has.
+// Runs a case and returns the name of its kernel.
 std::string check_case(Lab& lab, const Case& c) {
   INFO(describe(c));
   std::unique_ptr<Plan> plan;
@@ -380,7 +381,7 @@ void draw_scales(std::mt19937_64& random, Case* c) {
   if (pick(random, 0, 2) == 0) c->scale_shift = pick(random, 0, 9);
 }
 
-// Rows that are whole vectors, or anything.
+// Draws pitches and addresses: multiples of vectors if `vectors`, otherwise arbitrary ones.
 void draw_place(std::mt19937_64& random, bool vectors, Case* c) {
   QuantizeDesc& d = c->desc;
   const int64_t unit = vectors ? vector_of(*c) : 1;
@@ -415,7 +416,7 @@ Case random_case(std::mt19937_64& random, int64_t most_columns) {
 TEST_CASE("quantize: a thousand random matrices") {
   Lab lab(1);
   if (!lab.device) return;
-  // TW_EVERY=n: each n-th, for tools that slow kernels down.
+  // TW_EVERY=n runs every n-th case only, for tools that slow kernels down.
   const char* every = std::getenv("TW_EVERY");
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   for (int i = 0; i < 1000; i += step) {
@@ -532,7 +533,8 @@ TEST_CASE("quantize: there and back again") {
             .run(*lab.stream,
                  {.src = narrow.address(), .dst = again.address(), .scale = scale.address()}));
     auto image = again.arena->read();
-    // Half a unit of three bits of mantissa, and of what is subnormal a part of the largest.
+    // Half a unit in the last place of a 3-bit mantissa; for subnormal numbers a fraction of the
+    // largest one.
     for (int64_t i = 0; i < elements; ++i) {
       const float got = bf16_to_float(static_cast<uint16_t>(get(again.data_of(image), i, 2)));
       const float x = values[size_t(i)];
@@ -541,7 +543,7 @@ TEST_CASE("quantize: there and back again") {
   }
 }
 
-// Each launch reads what the one before has written, and writes what an earlier one has read.
+// Each launch reads what the previous one wrote, and overwrites what an earlier one read.
 TEST_CASE("quantize: kernels behind each other") {
   Lab lab(7);
   if (!lab.device) return;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One product of narrow types: its operands and scales in guarded memory, and what it must give.
+// One product of narrow types: its operands and scales in guarded memory, and the expected result.
 //
-// Each element of D is compared with float64 of the dequantised operands. The bound has three
-// parts.
-// - Sums of a block of 128 of k. Tensor cores bring the products of 8-bit floats and what they are
-//   added to to the exponent of the largest of these, and keep 14 bits from there: each addend, and
-//   the sum of each 32 of k, loses less than 2^-13 of the largest, and a product no more than
-//   itself. Those of tf32 lose 2^-20 of the sum of magnitudes, those of i8 nothing.
-// - What comes behind in f32: 2^-20 of the sum of magnitudes.
-// - Half a unit in the last place of D.
+// Each element of D is compared with a float64 product of the dequantized operands. The error bound
+// has three parts.
+// - The accumulation of a block of 128 of k. Tensor cores align the products of 8-bit floats, and
+//   the accumulator they are added to, to the exponent of the largest of them and keep 14 bits.
+//   Each addend, and the accumulator after each 32 of k, loses less than 2^-13 of the largest, and
+//   a product loses no more than itself. tf32 loses 2^-20 of the sum of magnitudes, i8 nothing.
+// - The f32 arithmetic after it: 2^-20 of the sum of magnitudes.
+// - The rounding to D: half a unit in the last place.
 
 #include <algorithm>
 #include <cmath>
@@ -25,12 +25,12 @@ namespace tw::test {
 struct ScaledCase {
   GemmDesc desc;
   float alpha = 1.0f, beta = 0.0f, scale_value = 1.0f;
-  uint64_t offset = 0;  ///< bytes by which A, B, C and D begin off a multiple of 1024
+  uint64_t offset = 0;  ///< bytes from a multiple of 1024 to A, B, C and D
   int64_t run_m = -1;
   int64_t device_m = -1;  ///< -1: the run's own
   bool device_scalars = false;
   bool specials =
-      false;  ///< NaN and infinity among elements and scales; of i8 the ends of its range
+      false;  ///< NaN and infinity among elements and scales; for i8 the ends of its range
   float scale_size = 1.0f;
 };
 
@@ -55,7 +55,7 @@ inline std::string describe(const ScaledCase& c) {
   return text;
 }
 
-/// The matrices of a batch, one behind the other along what is not contiguous.
+/// The matrices of a batch, stacked along the dimension that is not contiguous.
 struct Stack {
   int64_t rows, columns;
   bool shared;
@@ -81,7 +81,7 @@ struct Stack {
   }
 };
 
-/// All of one case's operands and its result.
+/// The operands of a case and its result.
 class ScaledBench {
  public:
   ScaledBench(const std::shared_ptr<Device>& device, Stream& stream, const ScaledCase& of)
@@ -187,7 +187,7 @@ class ScaledBench {
     }
     return out;
   }
-  /// D, its scales and the largest as before the first run.
+  /// Restores D, its scales and amax to their state before the first run.
   void clear() {
     for (Matrix* of : {&d.all, &d_scales.all}) {
       std::fill_n(of->memory.data(), of->memory.bytes(), Guarded::kPoison);
@@ -197,7 +197,7 @@ class ScaledBench {
     words.memory.upload();
   }
 
-  /// The bytes of D, of its scales and of the largest.
+  /// The bytes of D, its scales and amax.
   std::vector<uint8_t> result() {
     std::vector<uint8_t> out;
     for (Matrix* of : {&d.all, &d_scales.all, &words}) {
@@ -207,7 +207,7 @@ class ScaledBench {
     return out;
   }
 
-  /// After a run: D within its bound, its scales, the largest, and what is round them untouched.
+  /// Checks D, its scales and amax after a run, and that the bytes around them are unchanged.
   void look();
 
  private:
@@ -232,7 +232,7 @@ class ScaledBench {
   Stack scales(const std::shared_ptr<Device>& device, Stream& stream, const GemmScaling& of,
                GemmScaleExtent extent) {
     const bool used = of.any(), matrices = of.kind >= ScaleKind::k128;
-    // Vectors of a batch lie one behind the other: a row each.
+    // The vectors of a batch are contiguous; each is a row.
     if (!matrices) extent = {1, extent.rows * extent.columns};
     return {device,
             stream,
@@ -275,20 +275,20 @@ class ScaledBench {
   int64_t m;
   Stack a, b, cc, d, a_scale, b_scale, d_scales;
   Matrix bias, scale, words;
-  Guarded arrays;  // of addresses of A, B, C and D
+  Guarded arrays;  // the arrays of addresses of A, B, C and D
 
  private:
-  // A and B as numbers, rows of A and columns of B in a row each.
+  // A and B as float64, row by row of A and column by column of B.
   std::vector<double> rows_of_a_, columns_of_b_;
-  std::vector<Near> sums_;  // an error of -1: not yet
+  std::vector<Near> sums_;  // cache of products_once(); an error of -1 marks an empty entry
   double largest_got_ = 0, largest_wanted_ = 0, largest_error_ = 0;
 };
 
-/// A sum of products, that of their magnitudes, and what the tensor cores lose of it at most.
+/// A sum of products, the sum of their magnitudes, and the most that tensor cores lose of it.
 struct BlockSum {
   double sum, magnitude, lost;
 };
-/// Four sums at a time: one by one each addition would wait for the one before.
+/// Uses four partial sums, so that additions do not wait for one another.
 inline BlockSum exact_block(const double* a, const double* b, int64_t count) {
   double sum[4] = {}, magnitude[4] = {};
   for (int64_t k = 0; k < count; ++k) {
@@ -299,7 +299,7 @@ inline BlockSum exact_block(const double* a, const double* b, int64_t count) {
   return {sum[0] + sum[1] + sum[2] + sum[3],
           magnitude[0] + magnitude[1] + magnitude[2] + magnitude[3], 0};
 }
-/// Each addend and the sum of each 32 lose `cut` of the largest that they meet.
+/// Each addend, and the sum after each 32 addends, loses up to `cut` of the largest of them.
 inline BlockSum cut_block(const double* a, const double* b, int64_t count, double cut) {
   BlockSum out{0, 0, 0};
   double largest = 0, largest_sum = 0;
@@ -316,7 +316,7 @@ inline BlockSum cut_block(const double* a, const double* b, int64_t count, doubl
   return out;
 }
 
-/// The sum of A B with its scales.
+/// An element of A B with its scales.
 inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
   const GemmDesc& desc = c.desc;
   const double cut = is_f8(desc.a_dtype) ? 0x1p-13 : 0.0;
@@ -341,12 +341,12 @@ inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
     out = {out.value * factor, out.error * std::fabs(factor)};
     size *= std::fabs(factor);
   }
-  // Sums of i8 that no scale interrupts are exact.
+  // Accumulators of i8 without scales are exact.
   out.error += size * (desc.d_dtype == DType::I32 ? 0 : 0x1p-20);
   return out;
 }
 
-/// Found once: all kernels that run a case are held against the same.
+/// Cached, because every kernel that runs a case is compared with the same values.
 inline Near ScaledBench::products_once(int64_t z, int64_t i, int64_t j) {
   const auto place = static_cast<size_t>((z * c.desc.m + i) * c.desc.n + j);
   sums_.resize(static_cast<size_t>(c.desc.batch * c.desc.m * c.desc.n), Near{0, -1});
@@ -371,7 +371,7 @@ inline Near ScaledBench::before(int64_t z, int64_t i, int64_t j) {
   return {value, error};
 }
 
-/// `unscaled` is what d_scale multiplies.
+/// `unscaled` receives the value before multiplication by d_scale.
 inline Near ScaledBench::wanted(int64_t z, int64_t i, int64_t j, Near* unscaled) {
   const GemmEpilogue& e = c.desc.epilogue;
   const int64_t first = e.gate == Gate::interleaved ? 2 * j : j;
@@ -387,7 +387,7 @@ inline Near ScaledBench::wanted(int64_t z, int64_t i, int64_t j, Near* unscaled)
   return product(out, {factor, 0});
 }
 
-/// `divisor` is D's own scale.
+/// `divisor` is the scale by which the kernel quantized the element.
 inline bool ScaledBench::is_right(double got, const Near& near, double divisor) const {
   const DType type = c.desc.d_dtype;
   const double most = type == DType::F8E4M3   ? 448
@@ -397,7 +397,7 @@ inline bool ScaledBench::is_right(double got, const Near& near, double divisor) 
                                               : INFINITY;
   const double least = type == DType::I8 ? -128 : -most;
   if (std::isnan(near.value) || !std::isfinite(near.error)) {
-    // A factor of infinity and a sum that is zero but for its error: either is right.
+    // An infinite factor times a sum that may be zero within its error gives NaN or infinity.
     if (type == DType::I8) return true;
     return std::isnan(near.value) && !std::isinf(near.error) ? std::isnan(got)
            : std::isnan(near.value)

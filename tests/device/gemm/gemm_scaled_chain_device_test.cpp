@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer in 8 bits: activations are quantised, multiplied and gated into 8 bits with scales of
-// their own, and multiplied again. One captured run gives the same bytes as the calls one by one,
-// whatever the data, and the result is as near to float64 of the wide operands as 8 bits allow.
+// A layer in 8 bits: activations are quantized, multiplied and gated into quantized 8-bit values,
+// and multiplied again. Replaying one captured run with other data gives the same bytes as separate
+// calls, and the result is as near to float64 of the wide operands as 8 bits allow.
 #include <cmath>
 
 #include "ops/quantize/quantize.hpp"
@@ -40,7 +40,8 @@ GemmDesc product(int64_t n, int64_t k) {
   return desc;
 }
 
-// Weights as n rows of k elements: wide, in 8 bits, and their scales [n / 128][k / 128].
+// Weights as n rows of k elements, before quantization (wide) and after, with scales
+// [n / 128][k / 128].
 struct Weights {
   Matrix wide, narrow, scales;
 
@@ -59,7 +60,7 @@ struct Weights {
   }
 };
 
-// silu(x up) * (x through) by down, in float64 of the wide numbers.
+// (silu(x up) * (x through)) down, in float64 of the wide numbers.
 std::vector<double> exact(Matrix& x, Weights& up, Weights& down) {
   std::vector<double> out;
   std::vector<double> inner(kInner);
@@ -172,6 +173,6 @@ TEST_CASE("gemm scaled: a captured layer of 8-bit products equals its calls one 
         squares += got * got + want * want;
       }
     INFO("distance " << 1 - 2 * xy / squares);
-    CHECK(1 - 2 * xy / squares < 3e-3);  // three roundings to 8 bits, one behind the other
+    CHECK(1 - 2 * xy / squares < 3e-3);  // values are rounded to 8 bits three times in a row
   }
 }

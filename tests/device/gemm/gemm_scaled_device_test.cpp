@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of narrow types against float64: every pair of types, type of D, form of scales and
-// order of those, at odd sizes and pitches, with guard bytes; epilogues, gates, batches, sizes and
-// scalars that the device holds, and D as 8-bit floats with scales of its own. Each case runs by
-// the plan's choice and by every candidate, forced. See gemm_scaled_bench.hpp for the bound.
+// Products of narrow types against float64: every pair of types, type of D, kind and order of
+// scales, at odd sizes and pitches, with guard bytes; epilogues, gates, batches, sizes and scalars
+// in device memory, and a quantized D. Each case runs with the plan's choice and with every
+// candidate. gemm_scaled_bench.hpp explains the error bound.
 #include "tests/device/gemm/gemm_scaled_bench.hpp"
 
 using namespace tw;
@@ -21,7 +21,7 @@ constexpr std::pair<ScaleKind, ScaleKind> kScales[] = {{ScaleKind::none, ScaleKi
                                                        {ScaleKind::k128, ScaleKind::block128},
                                                        {ScaleKind::k128, ScaleKind::k128}};
 
-// Types of D that a pair has, but for i32, which has no options.
+// The types of D for a pair, except i32, which allows no epilogue.
 DType d_type(DType in, int number) {
   constexpr DType kFloats[] = {DType::BF16, DType::F32, DType::F16, DType::F8E4M3, DType::F8E5M2};
   constexpr DType kIntegers[] = {DType::BF16, DType::F32, DType::F16, DType::I8};
@@ -54,7 +54,7 @@ class Lab {
       run(bench, *forced);
     }
   }
-  // Every candidate, run after run: within the bound, and then the same bits.
+  // Runs every candidate `runs` times. The first result must be within the bound, all others equal.
   void repeat(std::mt19937_64& random, const ScaledCase& c, int runs) {
     INFO(describe(c));
     ScaledBench bench(device_, *stream_, c);
@@ -107,7 +107,7 @@ void scales(int number, int orders, ScaledCase* c) {
   d.b_scaling.order = static_cast<Order>(orders >> 1 & 1);
 }
 
-// Leading dimensions with `more` scales that belong to nobody.
+// Leading dimensions with `more` unused scales.
 void scale_pitches(int64_t more, ScaledCase* c) {
   GemmDesc& d = c->desc;
   if (d.a_scaling.kind < ScaleKind::k128 || more == 0) return;
@@ -122,14 +122,15 @@ void orders(int number, ScaledCase* c) {
   c->desc.d_order = static_cast<Order>(number >> 2 & 1);
 }
 
-// What fast kernels take: K-major operands in multiples of 16 bytes.
+// The layout that TMA kernels need: K-major operands at multiples of 16 bytes.
 void k_major(ScaledCase* c) {
   c->desc.a_order = Order::row;
   c->desc.b_order = Order::column;
   c->desc.a_alignment = c->desc.b_alignment = 16;
 }
 
-// Pitches as asked: multiples of `step` elements past what is contiguous.
+// Sets pitches to the contiguous extent, rounded up to a multiple of `step` elements, plus `more`
+// steps.
 void pitches(int64_t step, int64_t more, ScaledCase* c) {
   GemmDesc& d = c->desc;
   const auto pitch = [&](int64_t least) { return (least + step - 1) / step * step + more * step; };
@@ -140,7 +141,7 @@ void pitches(int64_t step, int64_t more, ScaledCase* c) {
   d.ldd = pitch(d.d_order == Order::row ? d_columns : d.m);
 }
 
-// Each option's values in turn, at steps that have no common divisor, so that pairs meet.
+// Cycles through the values of each option with different periods, so that many pairs occur.
 void options(int number, ScaledCase* c) {
   GemmEpilogue& e = c->desc.epilogue;
   constexpr Per kBias[] = {Per::column, Per::none, Per::row};
@@ -348,7 +349,7 @@ TEST_CASE("gemm scaled: exact sums of i8") {
     c.desc.m = pick(random, 1, 130);
     c.desc.n = pick(random, 1, 130);
     c.desc.k = pick(random, 0, 1200);
-    // Lines of whole pieces of 16 bytes, and sums that no f32 holds.
+    // Lines of D are multiples of 16 bytes, and accumulators exceed the 24 bits of f32.
     if (i >= 16) {
       c.desc.n = pick(random, 1, 40) * 4;
       c.desc.m = (c.desc.m + 3) / 4 * 4;
@@ -360,7 +361,7 @@ TEST_CASE("gemm scaled: exact sums of i8") {
   }
 }
 
-// A k of some thousand, which kernels share among blocks and whose sums drift if anything does.
+// With a k of several thousand, blocks divide tiles along k, and rounding errors add up most.
 TEST_CASE("gemm scaled: long sums of each type") {
   Lab lab;
   if (!lab) return;
@@ -385,7 +386,7 @@ TEST_CASE("gemm scaled: long sums of each type") {
     }
 }
 
-// Equal inputs give equal bits, whichever block is the last to add up its part of k.
+// Equal inputs give equal bits, whichever block finishes its part of k last.
 TEST_CASE("gemm scaled: a thousand equal runs of each type on a GPU") {
   if (std::string(test_device()) != "cuda") return skip("a thousand runs are for a GPU");
   Lab lab;

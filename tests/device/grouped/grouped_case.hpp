@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A grouped product with its operands, and its result in float64 by plain loops, which share no
-// code with the library: what each group's rows are is derived here a second time.
+// A grouped product with its operands, and its reference result in float64. The reference shares no
+// code with the library and derives the groups' rows independently.
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,9 @@ namespace tw::test {
 
 struct GroupedCase {
   GroupedDesc desc;
-  GroupedRun run;  // its sizes and scalars
+  GroupedRun run;  // only its sizes and scalars are used
   bool mapped = false, scaled = false, weighted = false, counts_faults = true;
-  std::vector<float> a, b, bias, group_alpha, row_weights, d;  // without padding; d: before the run
+  std::vector<float> a, b, bias, group_alpha, row_weights, d;  // packed; d: before the run
   std::vector<int64_t> numbers, a_rows, d_rows;
   std::vector<int32_t> map, inverse;
 
@@ -71,7 +71,7 @@ struct GroupSpan {
   bool fault = false;
 };
 
-/// The span of each group of `most` rows, or elements of k.
+/// The span of each group among `most` rows or elements of k.
 inline std::vector<GroupSpan> spans_of(const GroupedCase& c, int64_t most) {
   const std::vector<int64_t>& n = c.numbers;
   std::vector<GroupSpan> spans(static_cast<size_t>(c.desc.groups));
@@ -107,7 +107,7 @@ inline std::vector<GroupSpan> spans_of(const GroupedCase& c, int64_t most) {
   return spans;
 }
 
-/// A group's weight matrix; -1 where it has none.
+/// A group's weight matrix, or -1.
 inline int64_t weight_of(const GroupedCase& c, size_t g, bool* fault) {
   const int64_t w = c.mapped ? c.map[g] : static_cast<int64_t>(g);
   *fault = w < -1 || w >= c.weights();
@@ -119,7 +119,7 @@ inline int64_t led_to(int64_t index, int64_t divisor, int64_t count) {
   return index >= 0 && index / divisor < count ? index / divisor : -1;
 }
 
-/// A row of the result: where it comes from and goes to.
+/// A row of the result: its weight matrix, its row of A (from) and of D (to).
 struct ResultRow {
   int64_t row, weight, from, to;  // from: -1 is a row of zeros
 };
@@ -151,7 +151,7 @@ inline std::vector<ResultRow> rows_of(const GroupedCase& c, uint64_t* faults) {
   return rows;
 }
 
-/// A number and how far from it a result may lie.
+/// An expected number and the allowed difference.
 struct Bounded {
   double value = 0, slack = 0;
 };
@@ -218,13 +218,13 @@ inline Bounded value_of(const GroupedCase& c, const ResultRow& row, int64_t colu
   return {out.value * weight, (out.slack + 1e-6 * std::abs(out.value)) * std::abs(weight)};
 }
 
-/// What becomes of an element of D.
+/// The expectation for an element of D.
 struct Cell {
   Bounded wanted;
   bool written = false;
 };
 
-/// The order in which rows are added to rows of D, where it is the inverse's.
+/// The rows in the order in which the inverse adds them to rows of D.
 inline std::vector<ResultRow> by_inverse(const GroupedCase& c, const std::vector<ResultRow>& rows) {
   std::vector<ResultRow> out;
   for (int64_t pair = 0; pair < c.d_count() * c.d_divisor(); ++pair)
@@ -244,14 +244,14 @@ inline void add_to(const GroupedCase& c, Bounded value, Cell* cell) {
     sum = value;
   } else {
     sum.value += value.value;
-    // Of atomic additions each rounds.
+    // Each atomic addition rounds to D's type; ordered additions are in f32.
     const double each = c.desc.combine == Combine::add ? 0x1p-22 : 4 * unit_of(type);
     sum.slack += value.slack + each * (std::abs(sum.value) + std::abs(value.value) + 1);
   }
   cell->written = true;
 }
 
-/// D's elements after the run, of rows of D that the run has.
+/// The expected elements of the rows of D that the run has.
 inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   const int64_t columns = c.columns();
   const int64_t d_rows = c.has(kGroupedDescScatter) ? c.d_count() : c.m();
@@ -271,7 +271,7 @@ inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   return cells;
 }
 
-/// Likewise of ranges of k: the matrices one behind the other.
+/// The same for ranges of k: all matrices of D in order.
 inline std::vector<Cell> wanted_of_ranges(const GroupedCase& c, uint64_t* faults) {
   const int64_t m = c.m(), n = c.desc.n;
   std::vector<Cell> cells(static_cast<size_t>(c.desc.groups * m * n));

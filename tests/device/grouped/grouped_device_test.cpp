@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products against float64 loops: each form of grouping with random routings, where all
-// that may not be read is NaN and all that may not be written is compared.
+// Grouped products against float64 loops: each kind of grouping with random routings. Memory that a
+// run must not read is NaN, and memory that it must not write is compared afterwards.
 #include <cstdlib>
 #include <functional>
 
@@ -42,7 +42,7 @@ float get_value(const uint8_t* from, DType type) {
   return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
 }
 
-// The operands of a case on a device. What no run reads is NaN.
+// The operands of a case on a device. Elements that no run may read are NaN.
 struct Operands {
   Lab& lab;
   std::vector<std::unique_ptr<Guarded>> inputs;
@@ -70,7 +70,7 @@ struct Operands {
   uint64_t put_words(const std::vector<int32_t>& words) {
     return put_numbers({words.begin(), words.end()}, DType::I32);
   }
-  // Values of which some are read.
+  // Uploads values; those that the run does not read stay NaN.
   uint64_t put_some(const std::vector<float>& values, DType type,
                     const std::function<bool(int64_t)>& read) {
     const int32_t bytes = dtype_bytes(type);
@@ -153,7 +153,7 @@ struct Operands {
   int64_t d_lines(const GroupedProblem& p) const {
     return p.ranges() ? p.desc.groups * p.desc.m : p.d_rows();
   }
-  // The elements of row `row` of D, counted over its matrices.
+  // Address of an element of D; `row` counts over all matrices of D.
   uint8_t* d_at(const GroupedProblem& p, int64_t row, int64_t column) {
     const int64_t matrix = p.ranges() ? row / p.desc.m : 0;
     const int64_t line = p.ranges() ? row % p.desc.m : row;
@@ -191,7 +191,7 @@ struct Operands {
   }
 };
 
-// D within its bounds, and the bytes that are not written as they were.
+// Checks that D is within its bounds and that bytes that must not be written are unchanged.
 void check_d(const GroupedCase& c, Operands* operands, const std::vector<Cell>& cells) {
   const GroupedProblem p = c.problem();
   std::vector<uint8_t> wanted(operands->d->data(), operands->d->data() + operands->d->bytes());
@@ -232,7 +232,7 @@ void check_case(Lab& lab, const GroupedCase& c) {
   operands.check_guards();
 }
 
-// TW_EVERY=n: each n-th, for tools that slow kernels down.
+// TW_EVERY=n runs every n-th case only, for tools that slow kernels down.
 int step() {
   const char* every = std::getenv("TW_EVERY");
   return every ? std::max(1, std::atoi(every)) : 1;
@@ -249,7 +249,7 @@ void check_form(Grouping grouping, uint64_t seed, int count) {
   }
 }
 
-// Ends of groups of these sizes, with nothing else of note.
+// A case with groups of these sizes and no other options.
 GroupedCase ends_of(Lab& lab, const std::vector<int64_t>& sizes) {
   GroupedCase c;
   c.desc.groups = int64_t(sizes.size());
@@ -303,7 +303,7 @@ TEST_CASE("grouped: chosen sizes") {
   check_case(lab, ends_of(lab, std::vector<int64_t>(1024, 1)));
 }
 
-// Large and small numbers, whose sums in f32 are others in another order.
+// With large and small numbers, an f32 sum depends on the order of additions.
 TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the order of pairs") {
   Lab lab(13);
   if (!lab.device) return;
@@ -334,7 +334,7 @@ TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the 
     std::vector<ResultRow> rows = rows_of(c, &faults);
     if (inverse) rows = by_inverse(c, rows);
     for (int64_t t = 0; t < 8; ++t) {
-      volatile float sum = 0;  // one addition at a time
+      volatile float sum = 0;  // keeps the compiler from reordering additions
       for (const ResultRow& row : rows)
         if (row.to == t) sum = sum + c.a[size_t(row.from)];
       CAPTURE(t);
@@ -464,7 +464,7 @@ TEST_CASE("grouped: rows do not depend on one another") {
     c.desc.flags = kGroupedDescInvariant;
     std::vector<std::vector<uint8_t>> rows[2];
     for (int run = 0; run < 2; ++run) {
-      // The second run has the rows of the third group alone, as its first.
+      // The second run has only the rows of the third group, as its first rows.
       if (run == 1) {
         c.numbers = {0, 0, 17, 17};
         std::vector<float> moved(c.a.begin() + 5 * c.desc.k, c.a.begin() + 22 * c.desc.k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products drawn at random: sizes, groups, indices, options and numbers that cannot be.
+// Random grouped products: sizes, groups, indices, options and invalid numbers.
 
 #include <array>
 #include <numeric>
@@ -28,14 +28,14 @@ inline std::vector<float> draw_values(Random& random, int64_t count, DType type,
   return values;
 }
 
-/// A number that leads nowhere, of an array whose numbers are below `end`.
+/// An invalid number for an array whose valid numbers are below `end`.
 inline int64_t draw_wrong(Random& random, int64_t end, bool wide) {
   const int64_t wrong[] = {-2, -77, end, end + 3, INT32_MAX, INT32_MIN};
   if (wide && chance(random, 40)) return chance(random, 50) ? (int64_t{1} << 32) + 1 : INT64_MIN;
   return one_of(random, wrong);
 }
 
-/// Rows of each group.
+/// The number of rows of each group.
 inline std::vector<int64_t> draw_sizes(Random& random, int64_t groups) {
   std::vector<int64_t> sizes(static_cast<size_t>(groups), 0);
   const int64_t kind = pick(random, 0, 9);
@@ -51,7 +51,7 @@ inline std::vector<int64_t> draw_sizes(Random& random, int64_t groups) {
   return sizes;
 }
 
-/// Each row's group: those of a group side by side, the groups in any order, others between them.
+/// The group of each row: groups are contiguous and in any order, with rows of no group between.
 inline void draw_row_groups(Random& random, const std::vector<int64_t>& sizes, bool wrong,
                             GroupedCase* c) {
   std::vector<size_t> order(sizes.size());
@@ -64,13 +64,13 @@ inline void draw_row_groups(Random& random, const std::vector<int64_t>& sizes, b
                                                        : -1);
     c->numbers.insert(c->numbers.end(), size_t(sizes[g]), int64_t(g));
   }
-  // A group with a row somewhere else.
+  // Makes a group not contiguous.
   if (wrong && !c->numbers.empty())
     c->numbers[size_t(pick(random, 0, int64_t(c->numbers.size()) - 1))] =
         pick(random, 0, c->desc.groups - 1);
 }
 
-/// The run's numbers, and how many rows they need.
+/// Draws the run's numbers and returns how many rows they need.
 inline int64_t draw_numbers(Random& random, std::vector<int64_t> sizes, bool wrong,
                             GroupedCase* c) {
   GroupedDesc& d = c->desc;
@@ -142,7 +142,7 @@ inline void draw_gather(Random& random, GroupedCase* c) {
   }
 }
 
-/// Where rows go: to rows of their own where they are stored, or pairs of their own for an inverse.
+/// Draws where rows go. Stored rows have distinct rows of D; with an inverse, pairs are distinct.
 inline void draw_targets(Random& random, GroupedCase* c) {
   const bool distinct_pairs = c->has(kGroupedDescInverse) || chance(random, 50);
   const bool stores = c->desc.combine == Combine::store;

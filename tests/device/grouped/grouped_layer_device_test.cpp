@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole layer of a mixture of experts: a routing, a gated product of the tokens by index and a
-// product that is added to the tokens, captured once and replayed with other logits.
+// A whole mixture-of-experts layer: routing, a gated product that gathers tokens, and a product
+// that is added to the tokens, captured once and replayed with other logits.
 #include <cmath>
 
 #include "base/float_formats.hpp"
@@ -34,7 +34,7 @@ void put(Guarded& memory, const std::vector<T>& values) {
   memory.upload();
 }
 
-// The three plans of a layer and the memory that they work on.
+// The three plans of a layer and their memory.
 struct Layer {
   Sizes n;
   std::shared_ptr<Device> device;
@@ -42,7 +42,7 @@ struct Layer {
   std::unique_ptr<Plan> route, up, down;
   Memory logits, map, ids, weights, offsets, order, inverse, tokens, up_b, inner, down_b, out;
   Memory workspace;
-  std::vector<float> x, b1, b2;  // the numbers that bf16 holds
+  std::vector<float> x, b1, b2;  // values after rounding to bf16
 
   Memory memory(int64_t count, int64_t bytes) const {
     return std::make_unique<Guarded>(device, stream, static_cast<uint64_t>(count * bytes));
@@ -71,7 +71,7 @@ struct Layer {
     out = memory(n.tokens * n.width, 4);
     make_route();
     make_products();
-    // The runs follow one another: one workspace serves all of them.
+    // The runs follow one another, so that they can share a workspace.
     uint64_t bytes = 0;
     for (const Plan* plan : {route.get(), up.get(), down.get()})
       bytes = std::max(bytes, plan->info().workspace_bytes);
@@ -121,7 +121,7 @@ struct Layer {
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*down).run(stream, added));
   }
 
-  // The inner layer of a token by a local expert.
+  // The hidden values of a token in a local expert.
   std::vector<double> inner_of(int64_t t, int64_t e) const {
     std::vector<double> values;
     for (int64_t i = 0; i < n.inner; ++i) {
@@ -155,7 +155,7 @@ struct Layer {
       for (int64_t w = 0; w < n.width; ++w) {
         CAPTURE(t);
         CAPTURE(w);
-        // The inner layer is bf16.
+        // The hidden values are rounded to bf16.
         REQUIRE(std::abs(double(got[size_t(t * n.width + w)]) - sums[size_t(w)]) <=
                 0x1p-8 * sizes[size_t(w)] + 1e-5);
       }
@@ -169,7 +169,7 @@ void draw_logits(Layer& layer, std::mt19937_64& random) {
   std::vector<float> logits(size_t(layer.n.tokens * layer.n.experts));
   for (float& value : logits) value = normal(random);
   put(*layer.logits, logits);
-  // A rank's experts are neighbours.
+  // The experts of a rank have consecutive numbers.
   const int64_t first = pick(random, 0, layer.n.experts - layer.n.local);
   std::vector<int32_t> map;
   for (int64_t e = 0; e < layer.n.experts; ++e)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products of 8-bit types with scales, against float64 loops on what they dequantise to:
-// each pair of types, kind, order and pitch of scales with each form of groups, rows by index,
-// gates, and numbers that cannot be. Scales that may not be read are NaN.
+// Grouped products of 8-bit types with scales, against float64 loops over the dequantized operands:
+// each pair of types, kind, order and pitch of scales with each kind of grouping, gathered and
+// scattered rows, gates, and invalid numbers. Scales that must not be read are NaN.
 #include <cstdlib>
 
 #include "tests/device/grouped/tiles_lab.hpp"
@@ -11,7 +11,7 @@ using namespace tw::test;
 
 namespace {
 
-// TW_EVERY=n: each n-th, for tools that slow kernels down.
+// TW_EVERY=n runs every n-th case only, for tools that slow kernels down.
 int every() {
   const char* text = std::getenv("TW_EVERY");
   return text ? std::max(1, std::atoi(text)) : 1;
@@ -44,8 +44,8 @@ TEST_CASE("grouped scaled: random ranges of k") {
   check_random(4, 150, {.m = 100, .n = 200, .k = 600, .groups = 12}, true);
 }
 
-// As DeepGEMM's tensors lie: a row of A has its scales M-major, padded to four, a weight matrix's
-// are n / 128 rows of k / 128.
+// The layout of DeepGEMM's tensors: scales of A are M-major with rows padded to four, those of a
+// weight matrix are n / 128 rows of k / 128.
 TEST_CASE("grouped scaled: the layouts of DeepGEMM") {
   GroupedLab lab(5);
   if (!lab.device) return;
@@ -103,7 +103,7 @@ TEST_CASE("grouped scaled: neither operands nor scales are read where alpha is 0
   }
 }
 
-// Longer than mma.sync may sum in one chain.
+// k is longer than one accumulation chain of the mma.sync kernels.
 TEST_CASE("grouped scaled: long sums") {
   GroupedLab lab(8);
   if (!lab.device) return;

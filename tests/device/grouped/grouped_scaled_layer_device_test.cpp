@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole layer of a mixture of experts in 8-bit floats: a routing, the quantisation of the tokens,
-// a gated product of them by index, the quantisation of its rows and a product that is added to the
-// tokens, captured once and replayed with other logits and tokens.
+// A whole mixture-of-experts layer in 8-bit floats: routing, quantization of the tokens, a gated
+// product that gathers them, quantization of its rows, and a product that is added to the tokens.
+// It is captured once and replayed with other logits and tokens.
 #include <cmath>
 
 #include "base/float_formats.hpp"
@@ -43,11 +43,11 @@ void put(Guarded& memory, const std::vector<T>& values) {
   memory.upload();
 }
 
-/// Rows of 8-bit floats and the scales of each 128 of a row, which lie M-major.
+/// Rows of 8-bit floats with M-major scales of 128 elements of a row each.
 struct Narrow {
   int64_t rows, columns;
   Memory values, scales;
-  std::unique_ptr<Plan> plan;  // that makes them of bf16
+  std::unique_ptr<Plan> plan;  // quantizes them from bf16
 
   double at(const std::vector<uint8_t>& v, const std::vector<float>& s, int64_t r,
             int64_t k) const {
@@ -56,7 +56,7 @@ struct Narrow {
   }
 };
 
-/// Weight matrices of n rows of k 8-bit floats with a scale for each block of 128 by 128.
+/// Weight matrices of n rows of k 8-bit floats, with a scale for each block of 128 by 128.
 struct Weights {
   int64_t n, k;
   Memory values, scales;
@@ -87,7 +87,7 @@ class Layer {
     for (const Plan* plan : {route_.get(), up_.get(), down_.get()})
       bytes = std::max(bytes, plan->info().workspace_bytes);
     workspace_ = memory(static_cast<int64_t>(bytes), 1);
-    // Rows of pairs that no expert has are quantised as they are: zeros here.
+    // Rows of pairs without a local expert are never written, but quantized: initialize them.
     put(*inner_, std::vector<uint16_t>(size_t(n_.pairs() * n_.inner)));
   }
   void draw() {
@@ -99,7 +99,7 @@ class Layer {
     for (uint16_t& value : tokens) value = float_to_bf16(normal(random_));
     put(*tokens_, tokens);
   }
-  /// Enqueues the layer; one by one it waits after each call.
+  /// Enqueues the layer. With `one_by_one` it waits after each call.
   void run(bool one_by_one) const {
     RouteRun routing{.logits = logits_->address()};
     routing.ids = ids_->address(), routing.weights = weights_->address();
@@ -131,7 +131,7 @@ class Layer {
   }
   std::vector<uint32_t> result() const { return values_of<uint32_t>(*out_); }
   void clear() const { put(*out_, std::vector<float>(size_t(n_.tokens * n_.width), NAN)); }
-  /// Each product against float64 of the rows that it was given.
+  /// Checks each product against float64 of its actual input rows.
   void check() const {
     const auto order = values_of<int32_t>(*order_), offsets = values_of<int32_t>(*offsets_);
     const auto x = values_of<uint8_t>(*x_.values), h = values_of<uint8_t>(*h_.values);

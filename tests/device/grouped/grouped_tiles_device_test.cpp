@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products by the kernels that take any pitches and addresses, against float64 loops.
+// Grouped products with kernels for any pitches and addresses, against float64 loops.
 #include <cstdlib>
 
 #include "tests/device/grouped/tiles_lab.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kAnyPitch = kGroupedMma | kGroupedRanges;
 
-// TW_EVERY=n: each n-th, for tools that slow kernels down.
+// TW_EVERY=n runs every n-th case only, for tools that slow kernels down.
 int every() {
   const char* text = std::getenv("TW_EVERY");
   return text ? std::max(1, std::atoi(text)) : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products by the wgmma kernels, against float64 loops.
+// Grouped products with the wgmma kernels, against float64 loops.
 #include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
@@ -11,7 +11,7 @@ int64_t in_eights(std::mt19937_64& random, int64_t extent) {
   return (std::max<int64_t>(extent, 1) + 7) / 8 * 8 + 8 * pick(random, 0, 3);
 }
 
-// Gated columns come in eights of either kind.
+// The tensor map of gated columns has groups of eight gates and eight linear columns.
 void widen_gate(std::mt19937_64& random, GroupedCase* c) {
   GroupedDesc& d = c->desc;
   d.n = (d.n + 15) / 16 * 16;
@@ -22,8 +22,8 @@ void widen_gate(std::mt19937_64& random, GroupedCase* c) {
   draw_operands(random, c, false);
 }
 
-// Pitches and addresses of A and B that tensor maps can have, and where the device has one a kernel
-// that goes through them.
+// Makes pitches and addresses of A and B suit tensor maps, and requires a wgmma kernel if the
+// device has one.
 void suit_maps(GroupedLab& lab, GroupedCase* c) {
   std::mt19937_64& random = lab.random;
   GroupedDesc& d = c->desc;
@@ -69,7 +69,7 @@ TEST_CASE("grouped wgmma: random ranges of k") {
   check_random(16, 60, {.m = 300, .n = 200, .k = 500, .groups = 8}, true);
 }
 
-// A few tiles with long sums: blocks share them along k.
+// Few tiles with a large k, which blocks divide along k.
 TEST_CASE("grouped wgmma: tiles that blocks share along k") {
   check_random(17, 20, {.m = 40, .n = 300, .k = 3000, .groups = 6}, false);
   check_random(18, 8, {.m = 500, .n = 300, .k = 3000, .groups = 2}, false);
@@ -109,7 +109,7 @@ TEST_CASE("grouped wgmma: k of several chains") {
   lab.check(ranges);
 }
 
-// So many rows that a run with a workspace copies them side by side first.
+// Enough rows that a run with a workspace first makes a packed copy of them.
 TEST_CASE("grouped wgmma: gathered rows that are packed first") {
   GroupedLab lab(22);
   if (!lab.device) return;

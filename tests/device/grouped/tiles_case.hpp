@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products for tests: a description with all that its run reads, and what D and the count
-// of wrong numbers become, by float64 loops that share no code with the library.
+// Grouped products for tests: a description with its operands, and the expected D and count of
+// invalid numbers, by float64 loops that share no code with the library.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ inline float rounded_to(DType type, double value) {
   return single;
 }
 
-/// Half the distance between neighbours of a type, relative to a number.
+/// Half the relative distance between neighboring numbers of a type.
 inline double rounding_of(DType type) {
   return type == DType::BF16 ? 0x1p-9 : type == DType::F16 ? 0x1p-12 : 0x1p-25;
 }
@@ -35,11 +35,11 @@ struct GroupedCase {
   uint64_t a_shift = 0, b_shift = 0, d_shift = 0;  // elements past an aligned address
   std::vector<int64_t> groups, a_rows, d_rows;
   std::vector<int32_t> map, inverse;
-  std::vector<float> a, b, bias, group_alpha, row_weights;  // matrices without gaps
-  // Scales: for each row of A, and each column of each weight matrix, one for each block of k.
-  // Fewer where rows, columns or blocks share them.
+  std::vector<float> a, b, bias, group_alpha, row_weights;  // packed
+  // Packed [row of A][block of k] and [weight matrix][column][block of k], with a single entry in a
+  // dimension that shares a scale.
   std::vector<float> a_scale, b_scale;
-  std::vector<float> d;  // before the run, likewise
+  std::vector<float> d;  // before the run, packed
 
   bool ranges() const { return desc.grouping == Grouping::k_ranges; }
   bool gathers() const { return desc.has(kGroupedDescGather); }
@@ -62,7 +62,7 @@ struct GroupedCase {
   float b_at(int64_t w, int64_t k, int64_t n) const {
     return b[static_cast<size_t>((w * desc.k + k) * desc.n + n)];
   }
-  /// Blocks of k, and the lines of a matrix of scales.
+  /// Blocks of k, and lines, of a scale matrix.
   int64_t blocks() const { return blocks_of(desc.a_scaling.kind, desc.k); }
   int64_t a_scale_lines() const {
     return lines_of(desc.a_scaling.kind, ranges() ? desc.m : a_lines());
@@ -77,7 +77,7 @@ struct GroupedCase {
            : kind == ScaleKind::block128 ? (lines + 127) / 128
                                          : lines;
   }
-  /// The product of two scales as f32 has it: of row `line` of A, or -1 for zeros, and a column of
+  /// The f32 product of the scales of row `line` of A (-1: a row of zeros) and a column of weight
   /// matrix `w`.
   double scale_of(int64_t line, int64_t w, int64_t column, int64_t k) const {
     const ScaleKind a_by = desc.a_scaling.kind, b_by = desc.b_scaling.kind;
@@ -123,7 +123,7 @@ struct GroupedSpan {
   bool fault = false;
 };
 
-/// The rows of a group that says which each row has: those of the only run of its number.
+/// The rows of a group with Grouping::by_row: the only run of its number.
 inline GroupedSpan span_by_row(const GroupedCase& c, int64_t g) {
   GroupedSpan span;
   int runs = 0;
@@ -172,7 +172,7 @@ inline int64_t weight_of(const GroupedCase& c, int64_t g) {
   return weight < -1 || weight >= c.weights() ? -2 : weight;
 }
 
-/// A number with the error that the library may make.
+/// An expected number and the error that the library may make.
 struct Bounded {
   double value = 0, error = 0;
 };
@@ -189,7 +189,7 @@ inline Bounded activated(Activation which, Bounded x) {
   return {out, 1.2 * x.error + (exact ? 0 : 0x1p-19 * (1 + std::abs(v)) * std::abs(out) + 1e-30)};
 }
 
-/// Where the matrix and the row of a result come from.
+/// The sources of a row of the result.
 struct GroupedSource {
   int64_t weight, a_row;  // a_row -1: zeros
   double scale;
@@ -212,7 +212,7 @@ inline Bounded before_of(const GroupedCase& c, const GroupedSource& from, int64_
   if (c.desc.bias_dtype != DType{})
     bias = double{c.bias[static_cast<size_t>(from.weight * c.desc.n + column)]};
   const double value = from.scale * sum + bias;
-  const double additions = static_cast<double>(1 + c.desc.k / 128);  // in f32
+  const double additions = static_cast<double>(1 + c.desc.k / 128);  // roundings to f32
   return {value, 0x1p-22 * additions * (std::abs(from.scale) * size + std::abs(value))};
 }
 
@@ -232,19 +232,19 @@ inline Bounded gated(const GroupedCase& c, Bounded gate, Bounded linear) {
               std::abs(act.value) * (linear.error + 0x1p-22 * std::abs(linear.value))};
 }
 
-/// The row of an operand that an index names, or -1.
+/// The row of an operand that an index leads to, or -1.
 inline int64_t named_row(int64_t index, int64_t divisor, int64_t count) {
   return index < 0 || index / divisor >= count ? -1 : index / divisor;
 }
 
-/// What a case gives: D without gaps, whether each element is written, and the count.
+/// The expected result of a case: D (packed), whether each element is written, and the faults.
 struct GroupedResult {
   std::vector<Bounded> d;
   std::vector<char> written;
   uint64_t faults = 0;
 };
 
-/// Of row `r` of the run: its columns of D, before they are stored or added.
+/// The columns of row `r` of the run, before they are stored in or added to D.
 inline std::vector<Bounded> row_of(const GroupedCase& c, int64_t g, int64_t r) {
   GroupedSource from{weight_of(c, g), r, double{c.alpha}};
   if (c.group_scaled) from.scale *= double{c.group_alpha[size_t(from.weight)]};
@@ -274,7 +274,7 @@ inline std::vector<Bounded> row_of(const GroupedCase& c, int64_t g, int64_t r) {
 inline void put_row(const GroupedCase& c, const std::vector<Bounded>& row, int64_t to,
                     GroupedResult* out) {
   const double rounding = rounding_of(c.d_type());
-  const double least = c.d_type() == DType::F16 ? 0x1p-25 : 0;  // of numbers without leading bits
+  const double least = c.d_type() == DType::F16 ? 0x1p-25 : 0;  // rounding of subnormal numbers
   for (int64_t j = 0; j < c.columns(); ++j) {
     const auto at = static_cast<size_t>(to * c.columns() + j);
     const double size = std::abs(row[size_t(j)].value) + row[size_t(j)].error;
@@ -285,13 +285,13 @@ inline void put_row(const GroupedCase& c, const std::vector<Bounded>& row, int64
       d = {row[size_t(j)].value, error};
       continue;
     }
-    // Each addition may round, whatever the order: by the sizes that there have been.
+    // Additions round in any order, so bound each by the magnitudes added so far.
     d.value += row[size_t(j)].value;
     d.error += error + 2 * rounding * (std::abs(d.value) + size) + 2 * least;
   }
 }
 
-/// The rows that a line of the inverse has for a row of D.
+/// Adds the rows that the inverse lists for each row of D.
 inline void put_inverse(const GroupedCase& c, const std::vector<int64_t>& group_of,
                         GroupedResult* out) {
   for (int64_t p = 0; p < c.pairs(); ++p) {
@@ -324,7 +324,7 @@ inline uint64_t index_faults(const GroupedCase& c, int64_t r) {
   return faults;
 }
 
-/// Of all groupings but ranges of k.
+/// The expected result for every grouping except ranges of k.
 inline GroupedResult grouped_reference(const GroupedCase& c) {
   GroupedResult out;
   start_d(c, &out);
@@ -350,7 +350,7 @@ inline GroupedResult grouped_reference(const GroupedCase& c) {
   return out;
 }
 
-/// Of ranges of k.
+/// The expected result for ranges of k.
 inline GroupedResult ranges_reference(const GroupedCase& c) {
   GroupedResult out;
   out.d.resize(c.d.size());

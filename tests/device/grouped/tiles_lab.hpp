@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs cases of grouped products on the device under test, and draws them at random. What a run may
-// not read is NaN, and what it may not write is compared byte for byte.
+// Draws random cases of grouped products and runs them on the device under test. Memory that a run
+// must not read is NaN, and memory that it must not write is compared byte by byte.
 
 #include "kernels/common/convert.h"
 #include "tests/device/grouped/tiles_case.hpp"
 
 namespace tw::test {
 
-/// Memory that is poisoned whole: bytes of 0xff, which are NaN in every type, and -1 as a number.
+/// Memory filled with bytes of 0xff, which are NaN in every floating-point type and -1 as integers.
 struct GroupedOperand {
   static constexpr uint64_t kGuard = 256;
   std::unique_ptr<Arena> arena;
@@ -29,7 +29,7 @@ inline void put_number(uint8_t* to, DType type, float value) {
     return;
   }
   if (dtype_bytes(type) == 1) {
-    // Of i8 no number is NaN: what is not read stays as it is.
+    // i8 has no NaN: elements that must not be read keep the fill byte.
     if (type != DType::I8)
       *to = static_cast<uint8_t>(encode(type == DType::F8E4M3 ? kFormatE4M3 : kFormatE5M2, value));
     else if (!std::isnan(value))
@@ -51,7 +51,7 @@ inline double take_number(const uint8_t* from, DType type) {
   return double{type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits)};
 }
 
-/// Matrices in memory: strides in elements.
+/// The layout of matrices in memory. Strides are in elements.
 struct GroupedLayout {
   DType type;
   int64_t matrices, lines, columns, matrix_stride, line_stride, column_stride;
@@ -62,7 +62,7 @@ struct GroupedLayout {
     if (matrices == 0 || lines == 0 || columns == 0) return 0;
     return at(matrices - 1, lines - 1, columns - 1) + dtype_bytes(type);
   }
-  /// visit(number of the element, its place in bytes)
+  /// Calls visit(index of the element, byte offset) for all elements in order.
   template <class Visit>
   void each(Visit visit) const {
     size_t i = 0;
@@ -93,11 +93,11 @@ inline GroupedLayout layout_of_bias(const GroupedCase& c) {
   return {c.desc.bias_dtype, c.weights(), 1, c.desc.n, stride, 0, 1};
 }
 
-/// Scales of an operand: lines by blocks of k in either order.
+/// The layout of an operand's scales: lines by blocks of k, in either order.
 inline GroupedLayout layout_of_scales(const GemmScaling& scaling, bool lines_are_rows,
                                       int64_t matrices, int64_t lines, int64_t blocks,
                                       int64_t stride) {
-  const bool apart = (scaling.order == Order::row) == lines_are_rows;  // lines lie apart
+  const bool apart = (scaling.order == Order::row) == lines_are_rows;  // lines are `pitch` apart
   const int64_t pitch = scaling.leading ? scaling.leading : apart ? blocks : lines;
   if (stride == 0) stride = pitch * (apart ? lines : blocks);
   return {DType::F32, matrices, lines, blocks, stride, apart ? pitch : 1, apart ? 1 : pitch};
@@ -119,14 +119,14 @@ class GroupedLab {
   std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
   std::mt19937_64 random;
-  uint32_t methods = ~0u;  // of descriptions that are drawn
+  uint32_t methods = ~0u;  // GroupedDesc::methods of random cases
 
   explicit GroupedLab(uint64_t seed) : random(seed) {
     device = open_test_device();
     if (device) stream = new_stream(device);
   }
 
-  /// Runs a case and compares.
+  /// Runs a case and compares the result with the reference.
   void check(const GroupedCase& c) {
     INFO(describe(c));
     std::unique_ptr<Plan> plan;
@@ -180,7 +180,7 @@ class GroupedLab {
       const double got = take_number(image.data() + place, c.d_type());
       const double want = wanted.d[i].value;
       std::memcpy(expected.data() + place, image.data() + place, size);
-      // The last term is for numbers without leading bits.
+      // The last term is for subnormal numbers.
       const double most =
           wanted.d[i].error + 2 * rounding_of(c.d_type()) * std::abs(want) + 0x1p-126;
       const bool near = std::isnan(want)   ? std::isnan(got)
@@ -251,14 +251,14 @@ class GroupedLab {
 
 constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();
 
-/// Multiples of an eighth up to one: their products add up exactly.
+/// Multiples of 1/8 from -1 to 1, whose products add up exactly.
 inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count) {
   std::vector<float> values(static_cast<size_t>(count));
   for (float& value : values) value = static_cast<float>(pick(random, -8, 8)) / 8;
   return values;
 }
 
-/// The same as numbers of a type: of i8 the eighths themselves.
+/// The same for a type; for i8 eight times as large, to be integers.
 inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count, DType type) {
   std::vector<float> values = draw_values(random, count);
   if (type == DType::I8)
@@ -266,8 +266,7 @@ inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count, DT
   return values;
 }
 
-/// Scales with all bits of an f32; of i8 an eighth of the size. A tenth are 0 or have no leading
-/// bit.
+/// Scales with full f32 mantissas, for i8 an eighth of the size. A tenth are 0 or subnormal.
 inline std::vector<float> draw_scales(std::mt19937_64& random, int64_t count, DType type) {
   std::vector<float> values(static_cast<size_t>(count));
   for (float& value : values) {
@@ -278,7 +277,7 @@ inline std::vector<float> draw_scales(std::mt19937_64& random, int64_t count, DT
   return values;
 }
 
-/// A number that is no row and no group of at most `count`.
+/// An invalid number for an array of row or group numbers up to `count`.
 inline int64_t draw_wrong(std::mt19937_64& random, int64_t count, DType type) {
   const int64_t narrow[] = {count + 1, INT32_MAX, INT32_MIN, -2};
   const int64_t wide[] = {count + 1, INT64_MAX, INT64_MIN, int64_t{1} << 32};
@@ -305,7 +304,7 @@ inline void draw_by_row(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   }
 }
 
-/// Ends of neighbours, the last of which may lie before the last row.
+/// Ends of contiguous groups. Rows may be left after the last one.
 inline void draw_ends(std::mt19937_64& random, GroupedCase* c, int64_t count, int64_t most) {
   for (int64_t i = 0; i < count; ++i)
     c->groups.push_back(pick(random, 0, 4) ? pick(random, 0, most) : 0);
@@ -337,7 +336,7 @@ inline void draw_groups(std::mt19937_64& random, GroupedCase* c, bool wrong) {
     draw_ends(random, c, d.groups + (d.grouping == Grouping::offsets ? 1 : 0),
               c->ranges() ? d.k : c->rows());
   }
-  // Smaller numbers could make groups overlap, of which nobody says what becomes.
+  // Smaller invalid numbers could make groups overlap, for which no result is specified.
   if (wrong)
     c->groups[size_t(pick(random, 0, int64_t(c->groups.size()) - 1))] =
         draw_wrong(random, c->ranges() ? d.k : d.m, d.index_dtype);
@@ -362,7 +361,7 @@ inline void draw_gather(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   }
 }
 
-/// Each row has a pair of its own. Rows that are stored have a row of D to themselves.
+/// Rows get distinct pairs. Stored rows get distinct rows of D.
 inline void draw_scatter(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   const int64_t stride = c->desc.combine == Combine::store ? c->d_divisor() : 1;
   std::vector<int64_t> pairs;
@@ -383,7 +382,7 @@ inline void draw_scatter(std::mt19937_64& random, GroupedCase* c, bool wrong) {
       r = static_cast<int32_t>(draw_wrong(random, c->desc.m, DType::I32));
 }
 
-/// Makes NaN of all that no row of a group needs.
+/// Sets every element to NaN that no row of a group needs.
 inline void poison(GroupedCase* c) {
   std::vector<char> lines(static_cast<size_t>(c->a_lines()));
   std::vector<char> weights(static_cast<size_t>(c->weights()));
@@ -420,7 +419,7 @@ inline void poison(GroupedCase* c) {
     if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
 }
 
-/// All that a description says has values: numbers, operands.
+/// Draws all numbers and operands that the description has.
 inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   const GroupedDesc& d = c->desc;
   draw_groups(random, c, wrong && pick(random, 0, 1) != 0);
@@ -439,7 +438,7 @@ inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   if (!c->ranges()) poison(c);
 }
 
-/// Extents of cases that are drawn.
+/// The largest extents of random cases.
 struct GroupedMost {
   int64_t m = 200, n = 150, k = 100, groups = 12;
 };
@@ -489,7 +488,7 @@ inline void draw_rows(std::mt19937_64& random, GroupedCase* c) {
   if (pick(random, 0, 1)) d.flags |= kGroupedDescWeightByIndex;
 }
 
-/// A pair of 8-bit types, the type of D and scales of any kind and order.
+/// Draws a pair of 8-bit types, the type of D, and scales of any kind and order.
 inline void draw_narrow(std::mt19937_64& random, GroupedCase* c) {
   GroupedDesc& d = c->desc;
   constexpr std::pair<DType, DType> kPairs[] = {{DType::F8E4M3, DType{}},
@@ -515,7 +514,7 @@ inline void draw_narrow(std::mt19937_64& random, GroupedCase* c) {
   d.b_scaling.order = static_cast<Order>(pick(random, 0, 1));
 }
 
-/// Leading dimensions and strides of scales with some that belong to nobody.
+/// Draws leading dimensions and strides with unused scales between.
 inline void draw_scale_pitches(std::mt19937_64& random, GroupedCase* c) {
   GroupedDesc& d = c->desc;
   const bool masked = d.grouping == Grouping::masked && !c->gathers();
@@ -536,7 +535,7 @@ inline void draw_scale_pitches(std::mt19937_64& random, GroupedCase* c) {
     d.b_scale_stride = layout_of_b_scales(*c).matrix_stride + pick(random, 1, 5);
 }
 
-/// A product of any kind but ranges of k.
+/// A random product with any grouping except ranges of k.
 inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
                              bool narrow = false) {
   GroupedCase c;
@@ -555,7 +554,7 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
   if (d.grouping == Grouping::psum) d.row_alignment = pick(random, 0, 1) ? 8 : pick(random, 0, 5);
   if (pick(random, 0, 3) == 0) c.m = pick(random, 0, d.m);
   if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescZeroOthers;
-  if (pick(random, 0, 2) == 0) d.max_sms = 1;  // its blocks then take several tiles
+  if (pick(random, 0, 2) == 0) d.max_sms = 1;  // each block then has several tiles
   if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescProgrammatic;
   draw_rows(random, &c);
   draw_epilogue(random, &c);
@@ -575,7 +574,7 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
   return c;
 }
 
-/// A product of ranges of k. What lies outside of all ranges is infinite in A and 0 in B.
+/// A random product of ranges of k. Rows outside all ranges are infinite in A and 0 in B.
 inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most,
                                bool narrow = false) {
   GroupedCase c;
@@ -593,7 +592,7 @@ inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most,
   if (narrow) draw_narrow(random, &c);
   if (pick(random, 0, 1)) draw_pitches(random, &c);
   draw_operands(random, &c, pick(random, 0, 2) == 0);
-  if (d.a_dtype == DType::I8) return c;  // none is infinite
+  if (d.a_dtype == DType::I8) return c;  // i8 has no infinity
   std::vector<char> used(static_cast<size_t>(d.k));
   for (int64_t g = 0; g < d.groups; ++g)
     for (int64_t k = span_of(c, g).begin; k < span_of(c, g).end; ++k) used[size_t(k)] = 1;
