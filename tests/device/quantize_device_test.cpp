@@ -22,7 +22,6 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kGroup = 128;
 
-// Distributions of random elements.
 enum class Values { normal, rows_apart, zeros, tiny, huge, wild, ties, last_kind = ties };
 
 struct Case {
@@ -215,7 +214,6 @@ float draw_scale(std::mt19937_64& random, const Case& c) {
   return c.powers() ? 1.0f : scale;
 }
 
-// The operands of a case on a device.
 struct Operands {
   Operand src, dst, scale, amax, workspace;
   int64_t src_bytes, dst_bytes;

@@ -175,7 +175,6 @@ static_assert(__builtin_offsetof(GroupedArgs, a) == 768,
               "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GroupedArgs, inverse) == 1040, "as above");
 
-/// Element `at` of an array of i32, or i64 if `wide`.
 TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {
   return wide ? reinterpret_cast<const i64*>(address)[at]
               : static_cast<i64>(reinterpret_cast<const i32*>(address)[at]);

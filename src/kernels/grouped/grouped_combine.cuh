@@ -174,7 +174,6 @@ __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineSha
     add(combine_scan(args, shared, to, first));
 }
 
-/// Adds eight columns of `count` rows in order.
 template <class Out>
 __device__ __forceinline__ void combine_add(const GroupedArgs& args, const CombineShared& shared,
                                             i32 at, i32 count, float (&sum)[8]) {
@@ -188,7 +187,6 @@ __device__ __forceinline__ void combine_add(const GroupedArgs& args, const Combi
   }
 }
 
-/// Each item is a row of D and eight of its columns per thread of the block.
 template <class Out>
 __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   __shared__ CombineShared shared;

@@ -9,7 +9,6 @@
 
 namespace tw {
 
-/// A thread's part of a k block of an operand.
 struct GroupedPieces {
   uint4 v[2];
 };
@@ -27,9 +26,8 @@ struct GroupedOperand {
   __device__ __forceinline__ bool along_k() const { return k_stride == 1; }
 };
 
-/// Where the first of a piece's eight elements lies in the tile's k block.
 struct GroupedPiece {
-  i32 line, k;
+  i32 line, k;  // of the first of its eight elements
 };
 
 __device__ __forceinline__ GroupedPiece grouped_piece(bool along_k, i32 i) {

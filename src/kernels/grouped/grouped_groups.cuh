@@ -9,7 +9,6 @@
 
 namespace tw {
 
-/// Adds the faults that a warp's lanes counted to the caller's counter.
 __device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u32 faults) {
   if (args.faults == 0) return;
   faults = __reduce_add_sync(0xffffffffu, faults);
@@ -56,7 +55,6 @@ __device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i6
   return faults;
 }
 
-/// The sum of own[g] over the blocks of the cluster.
 __device__ __forceinline__ u32 grouped_cluster_sum(const u32* own, i32 g) {
   const u32 address = ptx::shared_address(own + g);
   u32 sum = 0;

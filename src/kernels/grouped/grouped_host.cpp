@@ -118,7 +118,6 @@ struct RowJob {
                                                 type_of_bias(args, scales));
     return act::fused(scale, sum(column), bias);
   }
-  // A column of D before multiplication by its row's weight.
   float value(i32 column) const {
     if (args.gate == kGateNone) return activate(args.activation, before(column));
     const FullGate gate = {args.gate, 0, args.n / 2};
@@ -214,7 +213,6 @@ void grouped_scaled_ranges_host(HostEngine&, const void* arguments) {
   });
 }
 
-// A group with several runs of its number is not contiguous.
 void grouped_find_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   bool apart[kGroupedMaxGroups] = {};

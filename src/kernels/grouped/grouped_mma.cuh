@@ -39,7 +39,6 @@ __device__ __forceinline__ i32 grouped_tiles(i32 extent) {
   return extent / kTile + (extent % kTile != 0 ? 1 : 0);
 }
 
-/// Fills a table whose items are tiles of kRows x kColumns.
 template <i32 kRows, i32 kColumns>
 __device__ __forceinline__ void grouped_make_tiles(const GroupedArgs& args, GroupedTable& table) {
   grouped_make_table(table, args.group_count, [&](i32 g) {
@@ -70,7 +69,6 @@ __device__ __forceinline__ i32 grouped_column(const GroupedArgs& args, i32 n0, i
   return n0 / 2 + (i < kColumns / 2 ? i : args.n / 2 + i - kColumns / 2);
 }
 
-/// Looks up where each of a tile's rows lies in A and D, and its weight.
 template <class Out, class Shared>
 __device__ __forceinline__ void grouped_rows_of_tile(const GroupedArgs& args, const GroupedAt& at,
                                                      Shared& shared) {

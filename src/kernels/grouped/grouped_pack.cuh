@@ -8,7 +8,6 @@
 
 namespace tw {
 
-/// A warp copies a row, 16 bytes per lane and access.
 __device__ __forceinline__ void grouped_pack(const GroupedArgs& args) {
   constexpr u32 kWarps = grouped_step_threads(kGroupedPack) / 32;
   constexpr i32 kTogether = 8;

@@ -35,7 +35,6 @@ __device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
-/// Stores a piece of row r of the run at column x of D, or adds it.
 template <class Config>
 struct GroupedPut {
   const GroupedArgs& args;
@@ -84,7 +83,6 @@ __device__ __forceinline__ void grouped_activate(float (&v)[kCount]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-// Writes a tile without a gate.
 template <class Config>
 __device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
@@ -115,7 +113,6 @@ struct GatedSlab {
   }
 };
 
-// Writes a tile with a gate; D has 16-bit elements.
 template <class Config>
 __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,

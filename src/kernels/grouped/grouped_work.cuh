@@ -110,7 +110,6 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   return s;
 }
 
-/// The tile of a unit.
 template <class Config>
 __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
                                                     const GroupedTiles& table,

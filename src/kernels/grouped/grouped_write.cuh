@@ -15,12 +15,10 @@
 
 namespace tw {
 
-/// Columns of D.
 __device__ __forceinline__ i32 grouped_columns(const GroupedArgs& args) {
   return args.gate == kGateNone ? args.n : args.n / 2;
 }
 
-/// The values of a tile that depend on its weight matrix.
 struct GroupedTile {
   float alpha;
   u64 bias;  // of column 0; 0: none
@@ -35,7 +33,6 @@ __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32
   return tile;
 }
 
-/// The values of a row.
 struct GroupedLine {
   u64 d;  // address of its element in column 0 of D; 0: the row is not written
   float weight;

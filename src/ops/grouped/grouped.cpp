@@ -255,7 +255,6 @@ const char* combine_text(const GroupedProblem& p) {
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 
-// Describes the epilogue of a row of alpha * A B; empty if there is none.
 std::string epilogue_text(const GroupedProblem& p) {
   const GroupedDesc& d = p.desc;
   std::string text = p.biased() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";

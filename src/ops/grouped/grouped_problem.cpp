@@ -173,7 +173,6 @@ Status check_extents(const GroupedDesc& d) {
   return {};
 }
 
-// Fields that belong to one grouping only.
 Status check_form(const GroupedDesc& d) {
   if (d.grouping != Grouping::psum)
     TW_TRY(excluded("row_alignment", d.row_alignment, "grouping is not TW_GROUPING_PSUM"));
@@ -193,7 +192,6 @@ Status check_masked(GroupedDesc* d) {
                "so that all groups lie in the m rows it must be at most");
 }
 
-// Fields of gathered and scattered rows.
 Status check_indices(const GroupedDesc& d) {
   if (!d.has(kGroupedDescGather)) {
     constexpr const char* kReason = "flags lack TW_GROUPED_GATHER";
@@ -225,7 +223,6 @@ Status check_inverse(const GroupedDesc& d) {
                      "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
 }
 
-// Fields that TW_GROUPING_K_RANGES excludes.
 Status check_ranges(const GroupedDesc& d) {
   if (d.grouping != Grouping::k_ranges) return {};
   constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";

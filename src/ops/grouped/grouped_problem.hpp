@@ -108,7 +108,6 @@ struct GroupedProblem {
   /// Elements of args.groups for a run with m rows.
   int64_t numbers(int64_t m) const;
   int64_t numbers() const { return numbers(desc.m); }
-  /// Rows of the caller's A and D.
   int64_t a_rows() const;
   int64_t d_rows() const;
   /// Lines of B's matrices, and the elements of each.
@@ -117,14 +116,12 @@ struct GroupedProblem {
   /// Rows and columns of a scale matrix: for `rows` rows of A, and for one matrix of B.
   GemmScaleExtent a_scales(int64_t rows) const;
   GemmScaleExtent b_scales() const;
-  /// Number of scale matrices.
   int64_t a_scale_matrices() const { return splits_a_scales ? desc.groups : 1; }
   int64_t b_scale_matrices() const { return ranges() ? 1 : desc.weights; }
   /// Elements between neighbors along each dimension of B.
   int64_t b_stride_k() const { return desc.b_order == Order::row ? desc.ldb : 1; }
   int64_t b_stride_n() const { return desc.b_order == Order::row ? 1 : desc.ldb; }
 };
-/// Checks `desc` and fills in `out`.
 Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out);
 
 }  // namespace tw

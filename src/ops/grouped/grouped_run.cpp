@@ -30,7 +30,6 @@ uint64_t take(GroupedParts* parts, int64_t bytes) {
   return at;
 }
 
-// A size of the run, at most the planned one; -1 stands for the planned one.
 Status run_number(const char* argument, int64_t given, int64_t planned, int64_t* out) {
   *out = given == -1 ? planned : given;
   if (*out >= 0 && *out <= planned) return {};
@@ -134,7 +133,6 @@ Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const Group
   return {};
 }
 
-// Scales are read only if the operands are.
 Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
@@ -215,7 +213,6 @@ void add_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSi
 
 namespace {
 
-// Reserves space for rows that are added in order afterwards and for the lists that link them.
 void take_ordered(const GroupedProblem& problem, GroupedParts* parts) {
   const GroupedDesc& d = problem.desc;
   const int64_t row_bytes =

@@ -57,7 +57,6 @@ struct GroupedRoom {
   bool required = false;  // whether runs cannot do without `shared`
   uint64_t packed = 0;    // for the copy of gathered rows
 };
-/// Lays out the workspace.
 GroupedParts grouped_parts(const GroupedProblem& problem, const GroupedRoom& room);
 
 /// Sizes of a run, and the steps it needs.

@@ -28,7 +28,6 @@ GemmTile tile_of(const GroupedProblem& problem) {
           static_cast<u32>(problem.out_bytes)};
 }
 
-// The fields that decide the length of accumulation chains.
 GemmDesc sums_of(const GroupedProblem& problem) {
   GemmDesc desc;
   desc.d_dtype = problem.desc.d_dtype;

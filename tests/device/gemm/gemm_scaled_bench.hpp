@@ -81,7 +81,6 @@ struct Stack {
   }
 };
 
-/// The operands of a case and its result.
 class ScaledBench {
  public:
   ScaledBench(const std::shared_ptr<Device>& device, Stream& stream, const ScaledCase& of)
@@ -197,7 +196,6 @@ class ScaledBench {
     words.memory.upload();
   }
 
-  /// The bytes of D, its scales and amax.
   std::vector<uint8_t> result() {
     std::vector<uint8_t> out;
     for (Matrix* of : {&d.all, &d_scales.all, &words}) {
@@ -316,7 +314,6 @@ inline BlockSum cut_block(const double* a, const double* b, int64_t count, doubl
   return out;
 }
 
-/// An element of A B with its scales.
 inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
   const GemmDesc& desc = c.desc;
   const double cut = is_f8(desc.a_dtype) ? 0x1p-13 : 0.0;

@@ -107,14 +107,12 @@ inline std::vector<GroupSpan> spans_of(const GroupedCase& c, int64_t most) {
   return spans;
 }
 
-/// A group's weight matrix, or -1.
 inline int64_t weight_of(const GroupedCase& c, size_t g, bool* fault) {
   const int64_t w = c.mapped ? c.map[g] : static_cast<int64_t>(g);
   *fault = w < -1 || w >= c.weights();
   return *fault ? -1 : w;
 }
 
-/// The row that an index leads to, or -1.
 inline int64_t led_to(int64_t index, int64_t divisor, int64_t count) {
   return index >= 0 && index / divisor < count ? index / divisor : -1;
 }
@@ -218,7 +216,6 @@ inline Bounded value_of(const GroupedCase& c, const ResultRow& row, int64_t colu
   return {out.value * weight, (out.slack + 1e-6 * std::abs(out.value)) * std::abs(weight)};
 }
 
-/// The expectation for an element of D.
 struct Cell {
   Bounded wanted;
   bool written = false;
@@ -251,7 +248,6 @@ inline void add_to(const GroupedCase& c, Bounded value, Cell* cell) {
   cell->written = true;
 }
 
-/// The expected elements of the rows of D that the run has.
 inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   const int64_t columns = c.columns();
   const int64_t d_rows = c.has(kGroupedDescScatter) ? c.d_count() : c.m();
@@ -271,7 +267,6 @@ inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   return cells;
 }
 
-/// The same for ranges of k: all matrices of D in order.
 inline std::vector<Cell> wanted_of_ranges(const GroupedCase& c, uint64_t* faults) {
   const int64_t m = c.m(), n = c.desc.n;
   std::vector<Cell> cells(static_cast<size_t>(c.desc.groups * m * n));

@@ -35,7 +35,6 @@ inline int64_t draw_wrong(Random& random, int64_t end, bool wide) {
   return one_of(random, wrong);
 }
 
-/// The number of rows of each group.
 inline std::vector<int64_t> draw_sizes(Random& random, int64_t groups) {
   std::vector<int64_t> sizes(static_cast<size_t>(groups), 0);
   const int64_t kind = pick(random, 0, 9);

@@ -34,7 +34,6 @@ void put(Guarded& memory, const std::vector<T>& values) {
   memory.upload();
 }
 
-// The three plans of a layer and their memory.
 struct Layer {
   Sizes n;
   std::shared_ptr<Device> device;

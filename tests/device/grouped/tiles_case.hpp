@@ -189,7 +189,6 @@ inline Bounded activated(Activation which, Bounded x) {
   return {out, 1.2 * x.error + (exact ? 0 : 0x1p-19 * (1 + std::abs(v)) * std::abs(out) + 1e-30)};
 }
 
-/// The sources of a row of the result.
 struct GroupedSource {
   int64_t weight, a_row;  // a_row -1: zeros
   double scale;
@@ -232,7 +231,6 @@ inline Bounded gated(const GroupedCase& c, Bounded gate, Bounded linear) {
               std::abs(act.value) * (linear.error + 0x1p-22 * std::abs(linear.value))};
 }
 
-/// The row of an operand that an index leads to, or -1.
 inline int64_t named_row(int64_t index, int64_t divisor, int64_t count) {
   return index < 0 || index / divisor >= count ? -1 : index / divisor;
 }
@@ -324,7 +322,6 @@ inline uint64_t index_faults(const GroupedCase& c, int64_t r) {
   return faults;
 }
 
-/// The expected result for every grouping except ranges of k.
 inline GroupedResult grouped_reference(const GroupedCase& c) {
   GroupedResult out;
   start_d(c, &out);
@@ -350,7 +347,6 @@ inline GroupedResult grouped_reference(const GroupedCase& c) {
   return out;
 }
 
-/// The expected result for ranges of k.
 inline GroupedResult ranges_reference(const GroupedCase& c) {
   GroupedResult out;
   out.d.resize(c.d.size());

@@ -93,7 +93,6 @@ inline GroupedLayout layout_of_bias(const GroupedCase& c) {
   return {c.desc.bias_dtype, c.weights(), 1, c.desc.n, stride, 0, 1};
 }
 
-/// The layout of an operand's scales: lines by blocks of k, in either order.
 inline GroupedLayout layout_of_scales(const GemmScaling& scaling, bool lines_are_rows,
                                       int64_t matrices, int64_t lines, int64_t blocks,
                                       int64_t stride) {
@@ -126,7 +125,6 @@ class GroupedLab {
     if (device) stream = new_stream(device);
   }
 
-  /// Runs a case and compares the result with the reference.
   void check(const GroupedCase& c) {
     INFO(describe(c));
     std::unique_ptr<Plan> plan;
@@ -419,7 +417,6 @@ inline void poison(GroupedCase* c) {
     if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
 }
 
-/// Draws all numbers and operands that the description has.
 inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   const GroupedDesc& d = c->desc;
   draw_groups(random, c, wrong && pick(random, 0, 1) != 0);
@@ -438,7 +435,6 @@ inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   if (!c->ranges()) poison(c);
 }
 
-/// The largest extents of random cases.
 struct GroupedMost {
   int64_t m = 200, n = 150, k = 100, groups = 12;
 };

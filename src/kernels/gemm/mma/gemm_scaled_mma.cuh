@@ -125,7 +125,7 @@ __device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& f
   }
 }
 
-// d += A * B for one step of k. A warp multiplies 32 columns of the tile with all of its rows.
+// A warp multiplies 32 columns of the tile with all of its rows.
 template <class Loads>
 __device__ __forceinline__ void scaled_multiply(typename Loads::Sum (&d)[2][4][4], const u32* a,
                                                 const u32* b) {
@@ -227,7 +227,6 @@ __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, c
   promote(d, chain, 0);
 }
 
-// Stores the finished accumulators of a tile in shared memory.
 __device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sums) {
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto warp = static_cast<i32>(threadIdx.x / 32);
@@ -240,7 +239,6 @@ __device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sum
           make_float2(d[i / 2][j][i % 2 * 2], d[i / 2][j][i % 2 * 2 + 1]);
 }
 
-// The state that all passes over a unit share.
 template <class Loads>
 struct ScaledTile {
   using Sum = typename Loads::Sum;

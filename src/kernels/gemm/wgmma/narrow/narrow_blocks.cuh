@@ -15,7 +15,6 @@
 
 namespace tw {
 
-// Shared-memory address of a warpgroup's staging slabs.
 template <class Config>
 __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
   return ptx::kept(shared + Config::kShared.d_offset +

@@ -21,7 +21,6 @@ __device__ __forceinline__ void narrow_add(float (&d)[Config::kAccumulators],
   }
 }
 
-// d += part * scale of the row * scale of the column, for the columns in use.
 template <class Config>
 __device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kAccumulators],
                                                   const float (&part)[Config::kAccumulators],
@@ -40,7 +39,6 @@ __device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kAccumulato
   }
 }
 
-// Multiplies the k blocks of `item` for a consumer warpgroup and leaves the f32 totals in `d`.
 template <class Config>
 __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators],
                                                const GemmNarrowArgs& all, const StreamItem& item,

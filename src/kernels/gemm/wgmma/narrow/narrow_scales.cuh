@@ -99,7 +99,6 @@ struct NarrowPlaces {
     scale[0] = __uint_as_float(ptx::shared_load<4>(rows));
     scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 32));
   }
-  // The scales of the thread's two columns in group `group` of eight columns.
   __device__ __forceinline__ void of_columns(int group, float (&scale)[2]) const {
     const u64 both = ptx::shared_load<8>(columns + static_cast<u32>(group) * 32);
     scale[0] = __uint_as_float(static_cast<u32>(both));

@@ -9,7 +9,6 @@
 
 namespace tw {
 
-// The kernel's configuration with a D of type OutType.
 template <class Config, class OutType>
 struct NarrowOut : Config {
   using Out = OutType;
@@ -125,7 +124,6 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
   if (is_scaled_f8(type)) largest = max(largest, unscaled);
 }
 
-// Stores elements in D's type. For an i32 D they carry the bits of integers.
 template <class Config>
 __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 count,
                                              const float (&v)[8]) {
