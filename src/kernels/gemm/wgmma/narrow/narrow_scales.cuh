@@ -31,8 +31,8 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
   return {scale.address + static_cast<u64>(at) * 4, scale.block_step * 4};
 }
 
-// The scale of line `line` of a tile, which counts kTileM rows of A and then columns of B. If gate
-// and values lie in separate halves of D, a warpgroup's 64 rows are 32 of each half.
+// The scale of line `line` of a tile, which counts kTileM rows of A and then columns of B. If gates
+// and linear values are separate halves of A's rows, a warpgroup's 64 rows are 32 of each half.
 template <class Config>
 __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, i32 m, i32 n,
                                                      const FullTile& tile, i32 line) {
