@@ -69,8 +69,7 @@ __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i
   return fmaxf(static_cast<float>(width) * 4, fmaxf(read, memory));
 }
 
-// Estimated clocks to add up a tile's parts: two round trips to the L2, plus the bytes written and
-// read.
+// Estimated clocks to add up a tile's parts: two round trips to the L2, plus the bytes moved.
 __device__ __forceinline__ float grouped_meet_clocks(i32 width) {
   return 5000 + 32 * static_cast<float>(width);
 }
@@ -94,9 +93,8 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   // Adding up the parts of a wide tile pays only if each part has enough k blocks.
   const i32 least = widest <= 64 ? 4 : 16;
   i32 share = max(full_divide(rest * s.depth + blocks - 1, blocks, &left), least);
-  // Prefer to divide each unit into equal parts, even if blocks get up to a quarter more k blocks.
-  // Blocks then read the same k at the same time, which the L2 serves better, and have one part
-  // each.
+  // Prefer equal parts of each unit, even if blocks get up to a quarter more k blocks: they then
+  // read the same k at the same time, which the L2 serves better, and have one part each.
   const i32 parts = full_divide(s.depth, share, &left);
   const i32 aligned = parts > 0 ? full_divide(s.depth + parts - 1, parts, &left) : s.depth;
   const bool aligns = aligned <= share + share / 4;

@@ -14,8 +14,7 @@ namespace tw {
 /// For example "f8e4m3 to bf16", or "f8e4m3 by f8e5m2 to bf16" if A and B differ in type.
 std::string types_text(DType a, DType b, DType d);
 
-/// Describes the scales of A and B and, for 8-bit floats, where k is accumulated. Returns lines of
-/// text, or "" without either.
+/// Lines of text on the scales of A and B and, for 8-bit floats, on where k is accumulated; or "".
 std::string scales_text(DType a_dtype, const GemmScaling& a, const GemmScaling& b, bool fast);
 
 /// The bytes that `matrices` scale matrices of an operand occupy.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of grouped products. prepare() picks the kernels of a plan. run() launches them: clear D,
-// find the rows of each group, count faults, pack gathered rows, multiply, combine. Most plans need
-// only some of these.
+// Plans of grouped products. prepare() picks the kernels of a plan; run() launches those that a run
+// needs, in the order that kernels/grouped/grouped.h describes.
 #include "ops/grouped/grouped.hpp"
 
 #include <cinttypes>

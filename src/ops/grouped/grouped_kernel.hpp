@@ -29,8 +29,7 @@ const KernelEntry* grouped_product_row(const Device& device, const GroupedProble
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m);
 
-/// The launch of an auxiliary kernel with one thread for each of `things`, up to four blocks per
-/// SM.
+/// The launch of a step with one thread for each of `things`, up to four blocks per SM.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t things);
 

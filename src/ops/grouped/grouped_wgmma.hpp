@@ -32,8 +32,7 @@ uint64_t grouped_packed_bytes(const GroupedProblem& problem);
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args);
 
-/// Adds the prepared arguments to those of a run, and puts the run's addresses and rows into the
-/// maps.
+/// Adds the prepared arguments to a run's and puts the run's addresses and rows into the maps.
 void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepared,
                         GroupedArgs* args);
 

@@ -40,8 +40,7 @@ GemmDesc product(int64_t n, int64_t k) {
   return desc;
 }
 
-// Weights as n rows of k elements, before quantization (wide) and after, with scales
-// [n / 128][k / 128].
+// Weights as n rows of k elements, wide and quantized, with scales [n / 128][k / 128].
 struct Weights {
   Matrix wide, narrow, scales;
 

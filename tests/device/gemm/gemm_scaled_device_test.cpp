@@ -129,8 +129,7 @@ void k_major(ScaledCase* c) {
   c->desc.a_alignment = c->desc.b_alignment = 16;
 }
 
-// Sets pitches to the contiguous extent, rounded up to a multiple of `step` elements, plus `more`
-// steps.
+// Rounds pitches up to a multiple of `step` elements and adds `more` steps.
 void pitches(int64_t step, int64_t more, ScaledCase* c) {
   GemmDesc& d = c->desc;
   const auto pitch = [&](int64_t least) { return (least + step - 1) / step * step + more * step; };

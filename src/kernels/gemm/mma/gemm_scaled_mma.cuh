@@ -3,9 +3,8 @@
 // mma.sync kernels for narrow types with any strides and addresses. Threads convert elements on the
 // way to shared memory: 8-bit floats to f16, which holds them exactly.
 //
-// A tile has 128 columns, all the elements of a row that share a scale of a quantized D. If columns
-// are gated, two tiles have those elements. The CTA then multiplies both tiles twice: once to find
-// the largest element, once to write.
+// A tile's 128 columns are the elements of a row that share a scale of a quantized D. With gated
+// columns two tiles have them. The CTA then multiplies both twice: to find the maximum, to write.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/scaled_types.cuh"

@@ -99,9 +99,8 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, con
   reinterpret_cast<float*>(scales.d.address)[to] = scale;
 }
 
-// Quantizes and writes eight elements `v` of line `line`, with a gate also the parked ones of the
-// first tile. For that first tile it only parks them. `inside` is false for threads without a line;
-// all consumer threads of the CTA must call it.
+// Quantizes and writes eight elements `v` of line `line`; with a gate it parks those of the first
+// tile and writes them with the second. All consumer threads must call it, also if not `inside`.
 template <class Config>
 __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
                                                     const FullTile& tile, u32 shared, i32 slab,

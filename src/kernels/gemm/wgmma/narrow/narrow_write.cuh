@@ -57,9 +57,8 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulato
   }
 }
 
-// Whether the short path applies: D has no 8-bit type; its address, stride and line length are
-// multiples of 16 bytes; and the epilogue has at most alpha, a bias per element of a line, and
-// relu.
+// Whether the short path applies: D is wider than 8 bits, its address, stride and line length are
+// multiples of 16 bytes, and the epilogue is at most alpha, a bias per element of a line, and relu.
 __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
@@ -160,8 +159,7 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
       narrow_store<Config>(all.scales.d_type, run.d,
                            line * all.stream.full.base.d_stride_m + own.at, own.count, v);
   }
-  // The next tile starts with the first slab again. With block scales, the other warpgroup reads
-  // this one's slabs too.
+  // The next tile overwrites the first slab, which with block scales both warpgroups read.
   if (in_blocks) return StreamParty<Config>::meet();
   stream_staged(group);
 }
