@@ -213,7 +213,6 @@ float draw_scale(std::mt19937_64& random, const Case& c) {
   return c.powers() ? 1.0f : scale;
 }
 
-// The operands of a case on a device.
 struct Operands {
   Operand src, dst, scale, amax, workspace;
   int64_t src_bytes, dst_bytes;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The steps that add rows of a result to rows of D in a fixed order: clear, link, combine.
+// The steps that add rows of a result to rows of D in a fixed order.
+//
+// Clear resets the heads of one list per row of D. Link puts each row of the result into the list
+// of its row of D, in the arbitrary order of atomics. Combine sorts each list, adds its rows and
+// writes D. With `inverse` the caller gives the rows of each sum, so that no lists are needed.
 
 #include "kernels/grouped/grouped_groups.cuh"
 #include "kernels/grouped/grouped_write.cuh"
 
 namespace tw {
 
-struct none {};  // as kernel entries write it: D's type makes no difference
+struct none {};  // type argument of kernel entries that do not depend on the type of D
 
-/// For each number below `count`, among all threads of the grid.
+/// Calls visit(i) for each i below `count`, divided among all threads of the grid.
 template <class Visit>
 __device__ __forceinline__ void grouped_each(i64 count, Visit visit) {
   const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
@@ -17,7 +21,7 @@ __device__ __forceinline__ void grouped_each(i64 count, Visit visit) {
     visit(i);
 }
 
-/// Zeros to the bytes from `begin` to `end` - 1 that lie in the 16 from `at` on, which is aligned.
+/// Zeroes those of the 16 bytes at `at`, which is aligned, that lie in [begin, end).
 __device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
   if (at >= begin && at + 16 <= end) {
     ptx::store_unit<16>(at, make_uint4(0, 0, 0, 0));
@@ -27,11 +31,11 @@ __device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
     if (byte >= begin && byte < end) ptx::store_unit<2>(byte, static_cast<unsigned short>(0));
 }
 
-/// Zeros to lines of d_stride bytes, not to what lies between them. A warp clears 512 bytes of a
+/// Zeroes m lines of d_stride bytes, but not the bytes between them. A warp clears 512 bytes of a
 /// line at a time.
 __device__ __forceinline__ void grouped_zero(const GroupedArgs& args) {
   constexpr i64 kPiece = 512;
-  const i64 pieces = (args.d_stride + 15) / kPiece + 1;  // wherever the line begins
+  const i64 pieces = (args.d_stride + 15) / kPiece + 1;  // enough for any alignment of the line
   grouped_each(args.m * pieces * 32, [&](i64 i) {
     const i64 line = i / 32 / pieces;
     const i64 piece = i / 32 - line * pieces;
@@ -59,18 +63,19 @@ __device__ __forceinline__ void grouped_link(const GroupedArgs& args) {
 }
 
 inline constexpr u32 kCombineThreads = grouped_step_threads(kGroupedCombine);
-// Rows of a list that are put in order at once. A longer list is found row by row among all rows.
+// The longest list that is sorted. For a longer one, the block scans all rows of the run in order.
 inline constexpr i32 kCombineFew = 64;
 
 struct CombineShared {
-  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied, for `inverse`
-  i32 found[kCombineThreads];           // -1: none
-  i32 rows[kCombineThreads];            // those to add next, in order
-  u32 of_warp[kCombineThreads / 32];
-  i32 count;  // of a list; above kCombineFew: longer than that
+  GroupRows groups[kGroupedMaxGroups];  // only with `inverse`; empty for skipped groups
+  i32 found[kCombineThreads];           // candidate rows, -1: none
+  i32 rows[kCombineThreads];            // the rows to add next, in order
+  u32 of_warp[kCombineThreads / 32];    // rows found by each warp
+  i32 count;                            // length of a list, at most kCombineFew + 1
 };
 
-/// Each thread has a row, or -1: those that there are, in the order of the threads. How many.
+/// Collects each thread's row (-1: none) into shared.rows, in thread order, and returns how many
+/// there are. All threads of the block call it.
 __device__ __forceinline__ i32 combine_pack(CombineShared& shared, i32 row) {
   const u32 warp = threadIdx.x / 32;
   const u32 lanes = __ballot_sync(0xffffffffu, row >= 0);
@@ -86,7 +91,7 @@ __device__ __forceinline__ i32 combine_pack(CombineShared& shared, i32 row) {
   return static_cast<i32>(count);
 }
 
-/// Whether row `r` belongs to a group that is multiplied. The lanes of a warp ask for the same row.
+/// Whether row `r` belongs to a group that is multiplied. All lanes of a warp pass the same row.
 __device__ __forceinline__ bool combine_is_live(const GroupedArgs& args,
                                                 const CombineShared& shared, i32 r) {
   for (i32 first = 0; first < args.group_count; first += 32) {
@@ -98,8 +103,8 @@ __device__ __forceinline__ bool combine_is_live(const GroupedArgs& args,
   return false;
 }
 
-/// The rows that `inverse` has for row `to` of D, from place `first` of its line on. The places are
-/// spread over the warps, each of which looks for the groups of its rows.
+/// Puts the rows that `inverse` lists for row `to` of D, from entry `first` on, into shared.rows
+/// and returns their number. Each warp checks the groups of its share of the entries.
 __device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineShared& shared,
                                                i32 to, i32 first) {
   const auto* const line =
@@ -116,8 +121,8 @@ __device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineS
   return combine_pack(shared, place < places ? shared.found[place] : -1);
 }
 
-/// The rows of a list in order, by as many threads as there are rows; how many. A longer list is
-/// not put in order, and its end is not looked for.
+/// Puts the list of row `to` of D into shared.rows in ascending order and returns its length. Of a
+/// list longer than kCombineFew it returns kCombineFew + 1 and does not sort it.
 __device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShared& shared,
                                             i32 to) {
   if (threadIdx.x == 0) {
@@ -139,7 +144,8 @@ __device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShar
   return count;
 }
 
-/// Of the rows from `first` on those that row `to` of D lists.
+/// Puts those of the block's worth of rows from `first` on that belong to row `to` of D into
+/// shared.rows, and returns their number.
 __device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShared& shared, i32 to,
                                             i64 first) {
   const i64 r = first + threadIdx.x;
@@ -152,9 +158,8 @@ __device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShar
   return combine_pack(shared, mine ? static_cast<i32>(r) : -1);
 }
 
-/// Calls add(count) for the rows of `to`, as often as they come. All threads of the block. Rows
-/// that are being added are overwritten behind a barrier that comes first in what finds the next
-/// ones.
+/// Calls add(count) for each batch of rows of `to` in shared.rows. All threads of the block call
+/// it. No barrier follows add(): each function that finds rows has one before it overwrites them.
 template <class Add>
 __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineShared& shared, i32 to,
                                              Add add) {
@@ -169,7 +174,6 @@ __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineSha
     add(combine_scan(args, shared, to, first));
 }
 
-/// Adds eight columns of `count` rows, one row after the other.
 template <class Out>
 __device__ __forceinline__ void combine_add(const GroupedArgs& args, const CombineShared& shared,
                                             i32 at, i32 count, float (&sum)[8]) {
@@ -183,7 +187,6 @@ __device__ __forceinline__ void combine_add(const GroupedArgs& args, const Combi
   }
 }
 
-/// A block takes a row of D and as many of its columns as its threads have at eight each.
 template <class Out>
 __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   __shared__ CombineShared shared;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Blocks of an operand, 64 lines of 32 elements along k, from memory to shared memory: eight
-// neighbours at a time, 16 bytes at once where they are aligned to that. In two steps, so that the
-// loads of the next block go on during the products of this one.
+// Main loop of the grouped mma.sync kernels for 16-bit types. Threads copy 64 lines of 32 elements
+// along k of each operand to shared memory, eight neighbors at a time, by one access if they are
+// aligned to 16 bytes. Loads go to registers first, so that the loads of the next k block overlap
+// the products of this one.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
 
-/// A thread's part of a block.
 struct GroupedPieces {
   uint4 v[2];
 };
 static_assert(kPlainTile * kPlainK == 2 * 8 * static_cast<i32>(kPlainThreads));
 
-/// What an operand is read by: line i of a tile is line first(i) of the operand, none where that is
-/// not below `lines`. One stride is 1; lines that are neighbours in memory come in whole eights.
+/// An operand in global memory. Line i of a tile is line first(i) of the operand. Lines at or above
+/// `lines` count as zeros. One of the strides is 1. If that is line_stride, first() must map each
+/// aligned eight lines to consecutive ones.
 template <class Storage, class First>
 struct GroupedOperand {
   const Storage* global;
@@ -26,18 +27,18 @@ struct GroupedOperand {
 };
 
 struct GroupedPiece {
-  i32 line, k;  // of its first element
+  i32 line, k;  // of the first of its eight elements
 };
 
 __device__ __forceinline__ GroupedPiece grouped_piece(bool along_k, i32 i) {
   const i32 item = i * static_cast<i32>(kPlainThreads) + static_cast<i32>(threadIdx.x);
   if (along_k) return {item / 4, item % 4 * 8};
-  // A warp's pieces lie in sixteen rows of memory, so that few of its stores to shared memory want
-  // the same bank; of each row it takes 32 bytes, which is what memory is read by.
+  // A warp's pieces lie in 16 rows of memory, so that few of its stores to shared memory conflict
+  // in a bank. It reads 32 bytes of each row, one sector.
   return {item / 64 * 16 + item % 2 * 8, item / 2 % kPlainK};
 }
 
-/// Eight neighbours of 16 bits, of which `count` are there; zeros for the rest.
+/// Loads `count` of eight neighboring 16-bit elements; the others are zeros.
 template <class Storage>
 __device__ __forceinline__ uint4 grouped_load_eight(const Storage* from, i32 count) {
   if (count >= 8 && reinterpret_cast<u64>(from) % 16 == 0)
@@ -49,7 +50,7 @@ __device__ __forceinline__ uint4 grouped_load_eight(const Storage* from, i32 cou
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// The thread's part of the block from k0 on; zeros outside of the operand and from k_end on.
+/// Loads the thread's part of the k block at k0; zeros outside the operand and from k_end on.
 template <class Operand>
 __device__ __forceinline__ void grouped_load(const Operand& operand, i32 k0, i32 k_end,
                                              GroupedPieces& pieces) {
@@ -82,7 +83,7 @@ __device__ __forceinline__ void grouped_store(Storage* shared, bool along_k,
   }
 }
 
-/// The tile's products with k from `begin` to `end` - 1, by chains (kPlainChain).
+/// d += A * B of a tile over k from `begin` to `end` - 1, in accumulation chains of kPlainChain.
 template <class In, class Shared, class A, class B>
 __device__ __forceinline__ void grouped_multiply(float (&d)[2][4][4], Shared& shared, i32 begin,
                                                  i32 end, const A& a, const B& b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The steps that look at groups alone: the rows of each group from the group of each row, and what
-// of the caller's numbers cannot be.
+// The steps that read only the caller's numbers: grouped_find_rows() derives the rows of each group
+// from the group of each row, grouped_check() counts invalid numbers.
 
 #include "kernels/grouped/grouped_table.cuh"
 #include "kernels/ptx/global.cuh"
@@ -9,7 +9,6 @@
 
 namespace tw {
 
-/// Adds what the warp's lanes have counted to the caller's word.
 __device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u32 faults) {
   if (args.faults == 0) return;
   faults = __reduce_add_sync(0xffffffffu, faults);
@@ -17,8 +16,9 @@ __device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u3
     ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
 }
 
-/// Where the runs of equal numbers begin and end that a block has seen. A group with one run has
-/// the sums of one begin and of one end, whoever added them; all others have no rows side by side.
+/// For each group, the number of runs of its number among the rows, and the sums of their begins
+/// and ends, as far as one block saw them. For a group with a single run, the sums over all blocks
+/// are its begin and end. A group with several runs is not contiguous, which is a fault.
 struct GroupedRuns {
   u32 count[kGroupedMaxGroups];
   u32 begin[kGroupedMaxGroups];
@@ -29,7 +29,8 @@ __device__ __forceinline__ bool grouped_is_group(const GroupedArgs& args, i64 nu
   return number >= 0 && number < args.group_count;
 }
 
-/// Looks at what lies on both sides of `edges` borders between rows, from `from` on, `step` apart.
+/// Records the runs that begin or end at four borders between rows, `step` apart from `from` on.
+/// Returns the number of faulty rows behind them.
 __device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i64 from, i64 step,
                                                      GroupedRuns& runs) {
   constexpr i32 kEdges = 4;  // loads in flight
@@ -54,7 +55,6 @@ __device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i6
   return faults;
 }
 
-/// A number of group `g`, added up over the blocks of the cluster.
 __device__ __forceinline__ u32 grouped_cluster_sum(const u32* own, i32 g) {
   const u32 address = ptx::shared_address(own + g);
   u32 sum = 0;
@@ -63,7 +63,7 @@ __device__ __forceinline__ u32 grouped_cluster_sum(const u32* own, i32 g) {
   return sum;
 }
 
-/// One cluster: its blocks look for runs, and each then writes its share of the groups.
+/// The grid is one cluster. Its blocks look for runs, then each writes its share of the groups.
 __device__ __forceinline__ void grouped_find_rows(const GroupedArgs& args) {
   __shared__ GroupedRuns runs;
   ptx::grid_dependency_wait_and_launch();
@@ -91,10 +91,11 @@ __device__ __forceinline__ void grouped_find_rows(const GroupedArgs& args) {
   ptx::cluster_wait();
 }
 
-/// Rows that belong to groups, a thread's row at a time: all rows in order, a block's worth of them
-/// at once. How many groups begin and end at each of these rows says in how many groups it is.
+/// Finds which of a block's worth of consecutive rows, one per thread, are in a group. change[i]
+/// counts the groups that begin at row i less those that end there, so that its prefix sum is the
+/// number of groups that contain the row.
 struct GroupedCover {
-  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied
+  GroupRows groups[kGroupedMaxGroups];  // empty for groups that are not multiplied
   i32 change[grouped_step_threads(kGroupedLink)];
   i64 of_warp[32];
 };
@@ -124,7 +125,7 @@ __device__ __forceinline__ bool grouped_covers(const GroupedArgs& args, GroupedC
   return sum_of_lower(own, cover.of_warp) + own > 0;
 }
 
-/// visit(r, whether it is in a group that is multiplied) for each row of the run.
+/// Calls visit(r, whether r is in a group that is multiplied) for each row of the run.
 template <class Visit>
 __device__ __forceinline__ void grouped_each_row(const GroupedArgs& args, GroupedCover& cover,
                                                  Visit visit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products on the CPU, row by row, with the functions that the kernels use.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the grouped family: they compute row by row, with the functions that the kernels
+// use. The end of the file makes the family's kernel entries, whose host entries name these bodies.
 #include <algorithm>
 #include <cstring>
 
@@ -40,8 +40,8 @@ void count_faults(const GroupedArgs& args, u64 faults) {
   if (args.faults != 0) *reinterpret_cast<u64*>(args.faults) += faults;
 }
 
-// The sum over k of a(k) * b(k), in blocks of 128 that have the scale factor(block): f32, for i8
-// exact as far as scales allow.
+// Accumulates a(k) * b(k) in blocks of 128 of k, whose scale is factor(block). Accumulation is in
+// f32, but exact for i8 unless scales change along k.
 template <class A, class B, class Factor>
 float scaled_sum(const GemmScales& scales, i32 begin, i32 end, A a, B b, Factor factor) {
   const bool along_k = gemm_scales_along_k(scales), exact = scales.a_type == kGemmI8 && !along_k;
@@ -70,7 +70,7 @@ DType type_of_bias(const GroupedArgs& args, const GemmScales* scales) {
   return args.bias_f32 == kBiasF16 ? DType::F16 : DType::BF16;
 }
 
-// A row of a group's and its weight matrix; `scales` are those of 8-bit types, else nullptr.
+// Computes the elements of a group's row. `scales` is nullptr except for 8-bit types.
 struct RowJob {
   const GroupedArgs& args;
   const GemmScales* scales;
@@ -79,7 +79,7 @@ struct RowJob {
   i64 b;      // the weight matrix's first element
   i32 a_row;  // -1: a row of zeros
   float scale;
-  i64 a_scale = 0;  // where the row's scales begin
+  i64 a_scale = 0;  // offset of the row's first scale
 
   RowJob(const GroupedArgs& a, const GemmScales* s, i32 weight_, i32 r)
       : args(a),
@@ -104,7 +104,7 @@ struct RowJob {
       for (i32 k = 0; k < args.k; ++k) total += of_a(k) * b_at(k);
       return total;
     }
-    // Neither operand is read where alpha is 0.
+    // With alpha 0 no operand may be read.
     if (args.alpha == 0.0f) return 0.0f;
     return scaled_sum(*scales, 0, args.k, of_a, b_at, [&](i32 block) {
       return (a_row < 0 ? 1.0f : grouped_a_scale_at(*scales, a_scale, block)) *
@@ -118,7 +118,6 @@ struct RowJob {
                                                 type_of_bias(args, scales));
     return act::fused(scale, sum(column), bias);
   }
-  // A column of D before its row's weight.
   float value(i32 column) const {
     if (args.gate == kGateNone) return activate(args.activation, before(column));
     const FullGate gate = {args.gate, 0, args.n / 2};
@@ -142,7 +141,7 @@ void multiply_row(const RowJob& job, i32 r) {
   }
 }
 
-// multiply(group, its weight matrix, row) for each row of a group that is multiplied.
+// Calls multiply(group, weight matrix, row) for each row of the groups that are multiplied.
 template <class Multiply>
 void each_row(const GroupedArgs& args, Multiply multiply) {
   for (i32 g = 0; g < args.group_count; ++g) {
@@ -168,7 +167,7 @@ void grouped_scaled_host(HostEngine&, const void* arguments) {
   });
 }
 
-// D of each range of k: sum(row, column, the range).
+// Writes D of each range of k; sum(row, column, range) returns an element of A^T B.
 template <class Sum>
 void multiply_ranges(const GroupedArgs& args, Sum sum) {
   for (i32 g = 0; g < args.group_count; ++g) {
@@ -214,7 +213,6 @@ void grouped_scaled_ranges_host(HostEngine&, const void* arguments) {
   });
 }
 
-// Counts the runs of equal numbers: a group of several does not lie side by side.
 void grouped_find_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   bool apart[kGroupedMaxGroups] = {};
@@ -238,7 +236,7 @@ void grouped_find_host(HostEngine&, const void* arguments) {
   count_faults(args, faults);
 }
 
-// Whether an index names no row and is not the -1 that says so.
+// Whether an index leads to no row and is not -1, which means that on purpose.
 bool wrong_index(const GroupedArgs& args, u64 indices, i32 r, i32 row) {
   return row < 0 && grouped_number(indices, args.wide_rows, r) != -1;
 }
@@ -270,7 +268,7 @@ void grouped_clear_host(HostEngine&, const void* arguments) {
                 static_cast<size_t>(args.d_stride));
 }
 
-// The last rows first, so that each list is in ascending order.
+// Links the last rows first, so that each list is in ascending order.
 void grouped_link_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   for (i32 r = args.m; r-- > 0;) {
@@ -281,7 +279,7 @@ void grouped_link_host(HostEngine&, const void* arguments) {
   }
 }
 
-// Calls take(row) for the rows of D's row t, in the order of their sum.
+// Calls take(row) for the rows that are added to row t of D, in the order of addition.
 template <class Take>
 void each_added_row(const GroupedArgs& args, i32 t, Take take) {
   if (args.inverse == 0) {
@@ -311,7 +309,7 @@ void grouped_combine_host(HostEngine&, const void* arguments) {
     }
 }
 
-// The types that a kernel is bound to; none: it takes every type.
+// Names of the kernel entries' types; `none` stands for every type.
 struct Types {
   [[maybe_unused]] static constexpr DType none{};
   [[maybe_unused]] static constexpr DType BF16 = DType::BF16;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the rows of a wgmma tile go, and their weights.
+// Where the rows of a wgmma tile go in D, and their weights.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_work.cuh"
 
 namespace tw {
 
-/// They are read from memory while the products are made, and lie in shared memory for the
-/// epilogue, for each warpgroup.
+/// A consumer warpgroup reads them from global memory before its main loop, which hides the
+/// latency, and then puts them into its own shared memory for the epilogue.
 template <class Config>
 struct GroupedLines {
   u32 base;
-  bool listed;  // else rows stay in place, with a weight of 1
+  bool listed;  // false: rows stay in place, with a weight of 1
   i32 rows[2];
   float weights[2];
 
@@ -36,14 +36,14 @@ struct GroupedLines {
           static_cast<u64>(__float_as_uint(weights[i])) << 32 | static_cast<u32>(rows[i]));
     stream_staged(group);
   }
-  /// The weight of row `at` of the tile, where there are weights.
+  /// The weight of row `at` of the tile; only if `listed`.
   __device__ __forceinline__ float weight(u32 at) const {
     return __uint_as_float(ptx::shared_load<4>(base + at * 8 + 4));
   }
   __device__ __forceinline__ float weight_of(const GroupedSpot& tile, i32 r) const {
     return listed ? weight(static_cast<u32>(r - tile.row0)) : 1.0f;
   }
-  /// Where row r of the run begins in D; 0: it is not written.
+  /// Address in D of row r of the run; 0: the row is not written.
   template <class Out>
   __device__ __forceinline__ u64 row(const GroupedArgs& args, const GroupedSpot& tile,
                                      i32 r) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products for any pitches and addresses: tiles of 64 x 64 by mma.sync, in persistent
-// blocks. What the TMA cannot address, and what a chip without wgmma runs.
+// Grouped products of 16-bit types for any pitches and addresses: tiles of 64 x 64 by mma.sync, in
+// persistent blocks. They serve operands that the TMA cannot address, and devices without wgmma.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 #include "kernels/grouped/grouped_fetch.cuh"
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-// Lies outside every operand, so that zeros are taken in its place.
+// A row number outside every operand, which is loaded as zeros.
 inline constexpr i32 kGroupedNoRow = 0x7fffffff;
 
 template <class Storage>
@@ -23,15 +23,14 @@ struct GroupedShared {
   i32 rows[kPlainTile];  // of A
 };
 
-/// A tile: its group and that one's weight matrix, its rows of the run, its place among the columns
-/// of B.
+/// A tile: its group and the group's weight matrix, its rows of the run, and its first column of B.
 struct GroupedAt {
   i32 group, weight;
   i32 row0, rows;
   i32 n0;
 };
 
-/// As gemm_unit() wants it.
+/// The tiles of a group, with the fields that gemm_unit() reads.
 struct GroupedWalk {
   i32 units_m, units_n, band;
 };
@@ -40,7 +39,6 @@ __device__ __forceinline__ i32 grouped_tiles(i32 extent) {
   return extent / kTile + (extent % kTile != 0 ? 1 : 0);
 }
 
-/// Items are tiles of kRows x kColumns.
 template <i32 kRows, i32 kColumns>
 __device__ __forceinline__ void grouped_make_tiles(const GroupedArgs& args, GroupedTable& table) {
   grouped_make_table(table, args.group_count, [&](i32 g) {
@@ -64,14 +62,13 @@ __device__ __forceinline__ GroupedAt grouped_at(const GroupedArgs& args, const G
   return {g, grouped_weight(args, g), row0, min(rows.end - row0, kRows), column * kColumns};
 }
 
-/// The column of B that a tile's column `i` is of.
+/// The column of B of a tile's column `i`. With kGateHalves a tile has gates, then linear columns.
 template <i32 kColumns>
 __device__ __forceinline__ i32 grouped_column(const GroupedArgs& args, i32 n0, i32 i) {
   if (args.gate != kGateHalves) return n0 + i;
   return n0 / 2 + (i < kColumns / 2 ? i : args.n / 2 + i - kColumns / 2);
 }
 
-/// What a tile's rows have in common for all of its columns.
 template <class Out, class Shared>
 __device__ __forceinline__ void grouped_rows_of_tile(const GroupedArgs& args, const GroupedAt& at,
                                                      Shared& shared) {
@@ -92,7 +89,7 @@ __device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& arg
   return reinterpret_cast<const Storage*>(args.b) + weight * args.b_stride;
 }
 
-/// The tile's sums to D.
+/// Applies the epilogue to the tile's accumulators in shared.sums and writes D.
 template <class In, class Out, class Shared>
 __device__ __forceinline__ void grouped_put(const GroupedArgs& args, const GroupedAt& at,
                                             const Shared& shared) {
@@ -100,7 +97,7 @@ __device__ __forceinline__ void grouped_put(const GroupedArgs& args, const Group
   const i32 groups = kPlainTile / (gated ? 16 : 8);
   const i32 column0 = gated ? at.n0 / 2 : at.n0, columns = grouped_columns(args);
   const GroupedTile tile = grouped_tile(args, at.weight);
-  // In the tile, what is apart is half of it apart.
+  // Gates and linear columns in separate halves of B are half a tile apart in the tile.
   const FullGate inside = {args.gate, 0, kPlainTile / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < at.rows * groups;
@@ -125,7 +122,7 @@ __device__ __forceinline__ void grouped_mma(const GroupedArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   grouped_make_tiles<kPlainTile, kPlainTile>(args, shared.table);
   const i64 items = shared.table.first[args.group_count];
-  const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // neither operand is read where alpha is 0
+  const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // with alpha 0 no operand may be read
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const GroupedAt at = grouped_at<kPlainTile, kPlainTile>(args, shared.table, item);
     grouped_rows_of_tile<Out>(args, at, shared);

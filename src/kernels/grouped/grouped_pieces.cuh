@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The common epilogues of the grouped wgmma kernels: everything is computed on the accumulators
-// where they lie, and D is written in whole pieces of 16 bytes. What else there is takes
-// grouped_write_tile(), row by row.
+// The common epilogues of the grouped wgmma kernels. They compute on the accumulators in registers
+// and write D in whole pieces of 16 bytes. All other epilogues use grouped_write_tile().
 //
-// Of 64 rows of a tile, which are columns of B, a thread has two in each warp's 16, eight apart.
-// Gated, the upper eight are gates and the lower eight what they let through
-// (grouped_load_weights), so that a thread has both.
+// Rows of a tile are columns of B. Of each warp's 16 rows a thread has two, eight apart. With a
+// gate the first eight are gates and the other eight their linear columns (grouped_load_weights),
+// so that a thread has both elements of a pair.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"
@@ -15,11 +14,11 @@
 
 namespace tw {
 
-// Floats leave no registers for it.
+// Kernels with an f32 D have no registers left for SiLU.
 template <class Config>
 inline constexpr bool kPiecesTakeSilu = Config::Out::kBytes == 2;
 
-/// Whether a tile is written in pieces.
+/// Whether the run's epilogue and D suit these functions.
 template <class Config>
 __device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
   constexpr u32 kBytes = Config::Out::kBytes;
@@ -30,13 +29,12 @@ __device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
                         (kPiecesTakeSilu<Config> && args.activation == kActSilu);
   if (!is_short) return false;
   if (args.gate == kGateNone) return true;
-  // A gate that is nothing but a product.
+  // Only activation(gate) * linear, without limit, offset or slope.
   const bool simple =
       args.gate_limit > 3.0e38f && args.gate_offset == 0.0f && args.gate_slope == 1.0f;
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
-/// Writes a piece of a row, or adds it.
 template <class Config>
 struct GroupedPut {
   const GroupedArgs& args;
@@ -53,7 +51,7 @@ struct GroupedPut {
   }
 };
 
-/// A column of B's bias, as a thread needs it.
+/// The bias of a column of B; without a bias -0, which changes no accumulator.
 template <class In>
 __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const GroupedTile& tile,
                                                  i32 column) {
@@ -61,8 +59,8 @@ __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const 
   return full_element<In>(tile.bias, args.bias_f32 != 0, column);
 }
 
-/// Each accumulator times its row's weight; `step` accumulators follow one another of one row of
-/// the tile.
+/// Multiplies each value by the weight of its row of A. A thread has kCount values for the tile's
+/// kTileN rows of A, in groups of eight rows.
 template <class Config, int kCount>
 __device__ __forceinline__ void grouped_weigh(float (&v)[kCount], const GroupedArgs& args,
                                               const GroupedLines<Config>& lines, i32 width) {
@@ -85,7 +83,6 @@ __device__ __forceinline__ void grouped_activate(float (&v)[kCount]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-// Without a gate.
 template <class Config>
 __device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
@@ -107,8 +104,8 @@ __device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumula
                             GroupedPut<Config>{args, tile, lines});
 }
 
-// Sixty-four rows' 32 columns of D in shared memory: lines of 64 bytes, of which piece c lies at
-// c ^ (line / 2 % 4), so that eight lines of a column of pieces have banks of their own.
+// Staging of 64 rows with 32 16-bit columns of D: lines of 64 bytes, whose piece c lies at
+// c ^ (line / 2 % 4), so that the same piece of eight lines lies in different banks.
 struct GatedSlab {
   static constexpr i32 kLines = 64;
   static __device__ __forceinline__ u32 place(u32 base, u32 line, u32 piece) {
@@ -116,7 +113,6 @@ struct GatedSlab {
   }
 };
 
-// Gated, of 16-bit D.
 template <class Config>
 __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
@@ -166,7 +162,7 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumula
       put(r, x, ptx::shared_load<16>(GatedSlab::place(buffer, first + line0, piece)));
     }
   }
-  stream_staged(group);  // the next tile begins with the first slab again
+  stream_staged(group);  // the next tile overwrites the first slab
 }
 
 }  // namespace tw

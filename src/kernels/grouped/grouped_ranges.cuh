@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of ranges of k: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g are the rows
-// of A (rows x m) and B (rows x n) that belong to group g. Tiles of 64 x 64 by mma.sync.
+// Groups that are ranges of k: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g are the
+// rows of A (rows x m) and B (rows x n) that belong to group g. Tiles of 64 x 64 by mma.sync.
 
 #include "kernels/grouped/grouped_mma.cuh"
 
@@ -39,7 +39,7 @@ __device__ __forceinline__ void grouped_ranges(const GroupedArgs& args) {
   for (i64 item = blockIdx.x; item < tiles * args.group_count; item += gridDim.x) {
     const auto g = static_cast<i32>(item / tiles);
     GroupRows rows = grouped_rows(args, g, args.k);
-    // Neither operand is read where alpha is 0.
+    // With alpha 0 no operand may be read.
     if (args.alpha == 0.0f) rows.end = rows.begin;
     if (rows.begin == rows.end && args.beta == 1.0f) continue;
     i32 m0 = 0, n0 = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of ranges of k on Hopper: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g are
-// the rows of A (rows x m) and B (rows x n) that belong to group g. Operands are swapped, as in
-// grouped_wgmma.cuh: rows of a tile are columns of B.
+// Groups that are ranges of k, on Hopper: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g
+// are the rows of A (rows x m) and B (rows x n) that belong to group g. The kernels use swap-AB, as
+// in grouped_wgmma.cuh: rows of a tile are columns of B.
 //
-// Persistent blocks take whole tiles in turn. Those of one group take equally long, and a block has
-// tiles of every group, so that ranges of different lengths keep all blocks busy.
+// Persistent blocks process whole tiles. Tiles of one group take equally long, and each block has
+// tiles of every group, so that ranges of different lengths still keep all blocks busy.
 
 #include "kernels/grouped/grouped_wgmma.cuh"
 
@@ -17,7 +17,7 @@ struct RangesSpot {
   i32 n0, m0;
 };
 
-/// The tiles of each D, in the names of full_unit().
+/// The tiles of each D, with the fields that full_unit() reads.
 struct RangesWalk {
   i32 units_m, units_n, band;
   GroupedWidth width;
@@ -37,7 +37,7 @@ struct RangesWalk {
     i32 inside, unit_m, unit_n;
     spot.group = full_divide(unit, units_m * units_n, &inside);
     const GroupRows rows = grouped_rows(args, spot.group, args.k);
-    // Neither operand is read where alpha is 0.
+    // With alpha 0 no operand may be read.
     spot.begin = rows.begin, spot.end = args.alpha == 0.0f ? rows.begin : rows.end;
     full_unit(*this, inside, &unit_m, &unit_n);
     spot.n0 = unit_m * Config::kTileM;
@@ -73,8 +73,8 @@ __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const Ra
   ptx::grid_dependency_launch();
 }
 
-// Zeros to the rows of the stage at hand that belong to the next group, of both operands: an
-// infinity there times a zero would be NaN. By all who multiply.
+// Zeroes the rows of the current stage that belong to the next group, in both operands, because an
+// infinity there times a zero would be NaN. All consumer threads call it.
 template <class Config>
 __device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ring, i32 boxes,
                                                   i32 rows) {
@@ -94,8 +94,8 @@ __device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ri
   Party::meet();
 }
 
-// A range's products, in accumulation chains of at most args.chain_blocks k blocks, which are added
-// up in `place`.
+// Multiplies a range of k in accumulation chains of at most args.chain_blocks k blocks, which are
+// added up in `place` in the workspace.
 template <class Config>
 __device__ __forceinline__ void ranges_accumulate(
     float (&d)[Config::kPieces][Config::kAccumulators], const GroupedArgs& args,

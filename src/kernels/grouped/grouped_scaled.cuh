@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Grouped products of 8-bit types for any pitches, addresses and scales: tiles of 32 rows of a
-// group by 128 columns of B, by mma.sync as in gemm_scaled_mma.cuh, in persistent blocks.
+// group by 128 columns of B, in persistent blocks. The main loop is that of gemm_scaled_mma.cuh.
 
 #include "kernels/gemm/mma/gemm_scaled_mma.cuh"
 #include "kernels/grouped/grouped_mma.cuh"
@@ -17,11 +17,11 @@ struct GroupedScaledShared {
   __align__(16) float sums[kScaledRows * kScaledSumPitch];
 };
 
-/// Of a tile's rows.
+/// For each row of a tile: where it lies in A and D, its weight and its scales.
 struct GroupedScaledRows {
   GroupedLine lines[kScaledRows];
-  i64 scales[kScaledRows];  // where a row's scales begin
-  i32 rows[kScaledRows];    // of A
+  i64 scales[kScaledRows];  // offset of the row's first scale, see grouped_a_scale()
+  i32 rows[kScaledRows];    // row of A, or kGroupedNoRow
 };
 
 __device__ __forceinline__ void grouped_scaled_rows(const GroupedScaledArgs& all,
@@ -40,7 +40,7 @@ __device__ __forceinline__ void grouped_scaled_rows(const GroupedScaledArgs& all
   tile.lines[row] = line;
 }
 
-/// Eight elements of D, of whatever type.
+/// Stores or adds eight elements of a D of type f32, f16 or bf16.
 __device__ __forceinline__ void grouped_scaled_store(const GroupedArgs& args, u32 type, u64 to,
                                                      i32 count, const float (&v)[8]) {
   if (type == kFormatF32) return grouped_put_eight<F32>(args, to, count, v);
@@ -48,7 +48,7 @@ __device__ __forceinline__ void grouped_scaled_store(const GroupedArgs& args, u3
   grouped_put_eight<Bf16>(args, to, count, v);
 }
 
-/// The tile's sums to D.
+/// Applies the epilogue to the tile's accumulators in `sums` and writes D.
 template <class In>
 __device__ __forceinline__ void grouped_scaled_put(const GroupedScaledArgs& all,
                                                    const GroupedAt& at, const float* sums,
@@ -59,7 +59,7 @@ __device__ __forceinline__ void grouped_scaled_put(const GroupedScaledArgs& all,
   const i32 column0 = gated ? at.n0 / 2 : at.n0, columns = grouped_columns(args);
   const GroupedTile tile = grouped_tile(args, at.weight);
   const i32 bytes = scaled_bytes(all.scales.d_type);
-  // In the tile, what is apart is half of it apart.
+  // Gates and linear columns in separate halves of B are half a tile apart in the tile.
   const FullGate inside = {args.gate, 0, kScaledColumns / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < at.rows * groups; item += kScaledThreads) {
@@ -95,7 +95,7 @@ __device__ void grouped_scaled_mma(const GroupedScaledArgs& all) {
   ptx::grid_dependency_wait_and_launch();
   grouped_make_tiles<kScaledRows, kScaledColumns>(args, table);
   const i64 items = table.first[args.group_count];
-  const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // neither operand is read where alpha is 0
+  const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // with alpha 0 no operand may be read
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const GroupedAt at = grouped_at<kScaledRows, kScaledColumns>(args, table, item);
     grouped_scaled_rows(all, at, rows);
@@ -146,7 +146,7 @@ __device__ void grouped_scaled_ranges(const GroupedScaledArgs& all) {
   for (i64 item = blockIdx.x; item < tiles * args.group_count; item += gridDim.x) {
     const auto g = static_cast<i32>(item / tiles);
     GroupRows range = grouped_rows(args, g, args.k);
-    // Neither operand is read where alpha is 0.
+    // With alpha 0 no operand may be read.
     if (args.alpha == 0.0f) range.end = range.begin;
     if (range.begin == range.end && args.beta == 1.0f) continue;
     i32 m0 = 0, n0 = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done before and after a grouped product, and the kernels that the target has of it.
+// The steps before and after a grouped product.
 //
-// Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
+// Each kernel may start before its predecessor grid has ended, and waits for it before it touches
+// memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/grouped/grouped_combine.cuh"
 #include "kernels/grouped/grouped_pack.cuh"
@@ -20,7 +21,7 @@ __device__ __forceinline__ void grouped_step(const GroupedArgs& args) {
 
 }  // namespace tw
 
-// Up to 64 registers for each thread: without the second bound some kernels spill.
+// The second bound allows 64 registers per thread. Without it some kernels spill.
 #define TW_GROUPED_STEP(feature, part, symbol, out, variant)                                     \
   TW_EMIT(                                                                                       \
       feature, part,                                                                             \

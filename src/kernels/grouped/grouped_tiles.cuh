@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the wgmma kernels cut groups into tiles, and the table that leads from a tile to its group.
+// How the wgmma kernels cut groups into row tiles, and the table that maps a row tile to its group.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/grouped/grouped_table.cuh"
 
 namespace tw {
 
-/// Row tiles of a group: as few as can have its rows, all equally wide.
+/// The row tiles of a group: the fewest that hold its rows, all of the same width.
 struct GroupedCut {
   i32 tiles, width;
 };
@@ -16,7 +16,7 @@ __device__ __forceinline__ GroupedCut grouped_cut(i32 rows) {
   return {tiles, tiles <= 1 ? rows : (rows + tiles - 1) / tiles};
 }
 
-/// The width in kGemmWidths that has room for `rows` of at most 256 rows, and its number there.
+/// The smallest width in kGemmWidths that holds `rows` rows (at most 256), and its index there.
 struct GroupedWidth {
   i32 width;
   u32 number;
@@ -30,17 +30,16 @@ __device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
   return {128 + steps * 16, static_cast<u32>(3 + steps)};
 }
 
-/// In shared memory. Looking a group up takes as long as a search takes there, where memory would
-/// take ten times as long.
+/// Lies in shared memory: a binary search in global memory would take ten times as long.
 struct GroupedTiles {
-  i32 before[kGroupedMaxGroups + 1];  // row tiles of all groups before; the last is that of all
+  i32 before[kGroupedMaxGroups + 1];  // each group's first row tile, then the number of all
   i32 begin[kGroupedMaxGroups];
   i32 end[kGroupedMaxGroups];
   static constexpr i32 kWarps = 12;  // of a block
-  i32 most[kWarps];                  // rows of a group, of each warp's groups
+  i32 most[kWarps];                  // rows of the largest group that each warp looked up
   i64 of_warp[kWarps];
 
-  /// The group of row tile `tile`, of `groups`.
+  /// The group of row tile `tile`.
   __device__ __forceinline__ i32 find(i32 groups, i32 tile) const {
     i32 low = 0, high = groups;
     while (high - low > 1) {
@@ -59,7 +58,7 @@ struct GroupedTiles {
   }
 };
 
-/// By all threads of the block, behind grid_dependency_wait().
+/// Fills the table. All threads of the block call it, after grid_dependency_wait().
 template <i32 kThreads>
 __device__ __forceinline__ void grouped_fill(GroupedTiles& table, const GroupedArgs& args) {
   static_assert(kThreads <= 32 * GroupedTiles::kWarps, "a place for each warp");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grouped products on Hopper.
+// The wgmma kernels for grouped products of 16-bit types on Hopper.
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/grouped/grouped_ranges_wgmma.cuh"

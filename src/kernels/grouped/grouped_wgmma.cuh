@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products on Hopper: persistent blocks that take tiles of all groups in turn. Operands are
-// swapped, so that a tile is as wide as its group needs, see grouped_work.cuh.
+// Grouped products on Hopper, with persistent blocks over the tiles of all groups. The kernels use
+// swap-AB, so that a tile is only as wide as its group needs, see grouped_work.cuh. A block first
+// builds the table of groups and the schedule in shared memory (GroupedTiles, GroupedShares). Then
+// the producer warpgroup loads k blocks, and the consumer warpgroups multiply them and write D.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/grouped/grouped_pieces.cuh"
@@ -9,23 +11,23 @@
 
 namespace tw {
 
-// Where a kernel's own shared memory lies behind the ring.
+// Offsets of the kernel's own shared memory behind the pipeline.
 template <class Config>
 struct GroupedPlaces {
   static_assert(Config::kTileM == kGroupedTileColumns,
                 "what the plan's maps and workspace are for");
   static constexpr u32 kTable = Config::kShared.board;
-  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);  // no longer needed
+  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);  // unused once filled
   static_assert(sizeof(GroupedShares) <= sizeof(GroupedTiles::of_warp), "where the sums were");
-  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // of the tile that is loaded
-  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // of each warpgroup's tile
+  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // gathered rows of the loaded tile
+  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // GroupedLines of each warpgroup
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
 };
 
-// A warpgroup's accumulators through shared memory: use(slab, inside, r) is called for each of a
-// thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written
-// by `across` threads.
+// Stages a warpgroup's accumulators in shared memory slab by slab. Calls use(slab, inside, r) for
+// each of a thread's rows r in [begin, end), which is line `inside` of the slab. `across` threads
+// share a row.
 template <class Config, class Use>
 __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccumulators],
                                                   i32 begin, i32 end, u32 across, u32 staging,
@@ -36,7 +38,7 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccu
   for (i32 slab = 0; begin + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
-    // What the slab before last held is read by all who pass here.
+    // Every thread that arrives here has read the previous slab. The next one may overwrite it.
     stream_staged(group);
 #pragma unroll 1
     for (u32 inside = first; inside < Slab::kLines; inside += step) {
@@ -45,11 +47,11 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccu
       use(staged, inside, r);
     }
   }
-  stream_staged(group);  // the next tile begins with the first slab again
+  stream_staged(group);  // the next tile overwrites the first slab
 }
 
-// A warpgroup's accumulators to D. A thread writes the same eight columns of all its rows, so that
-// it reads their bias once.
+// Writes a warpgroup's accumulators to D with any epilogue. A thread writes the same eight columns
+// of all its rows, so that it reads their bias once.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAccumulators],
                                                    const GroupedArgs& args, const GroupedSpot& tile,
@@ -58,7 +60,7 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAcc
   using In = typename Config::In;
   using Out = typename Config::Out;
   using Slab = StreamSlab<Config>;
-  constexpr bool kSideBySide = Config::kColumnA == 0;  // as grouped_load_weights lays gates
+  constexpr bool kSideBySide = Config::kColumnA == 0;  // gates as in grouped_load_weights()
   const bool gated = args.gate != kGateNone;
   const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;
   const u32 row = threadIdx.x % 128 % across * 8;
@@ -103,12 +105,12 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     const GroupedParts parts(args, shares, tile.width, tile.width_number);
     lines.read(args, tile);
     const i32 shared = item.unit - shares.whole;
-    // Looked up where they are used: kept, they would be registers that the sums do not leave.
+    // Recomputed here, because the accumulators leave no registers to keep these values in.
     const auto block = static_cast<i32>(ptx::block_id_again());
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
     const StreamPlace<Config> place(parts, block, which, 0);
     stream_accumulate<Config>(d, parts, item, place, ring, group);
-    lines.put(group);  // before parts are added up, which takes all registers
+    lines.put(group);  // before stream_meet(), which needs all registers
     if (item.end - item.begin < shares.k_blocks &&
         !stream_meet<Config>(d[0], parts, shared, place, 0, ring.tile(0)))
       continue;
@@ -123,9 +125,9 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   }
 }
 
-// Makes the barriers, by one thread: of what each lane would do ptxas makes a loop over lanes,
-// which takes a microsecond. A stage is full when its bytes have come and, where rows are gathered,
-// all who copy them have arrived.
+// Initializes the barriers. A stage is full when its bytes have landed and, if rows are gathered,
+// all threads that copy them have arrived. One thread does it: with one barrier per lane ptxas
+// generates a loop over lanes, which takes a microsecond.
 template <class Config>
 __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
                                               const GemmPipeline<Config>& ring) {
@@ -143,8 +145,8 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
   ptx::sync_warp();
 }
 
-// Registers of a thread, in the producer's warpgroup and in those that multiply. A block shares out
-// what it was launched with: were it less than they ask for, they would wait for ever.
+// Registers per thread in the producer warpgroup (kFew) and the consumer warpgroups (kMany). If
+// they asked for more than the block was launched with, setmaxnreg would wait forever.
 template <class Config>
 struct GroupedRegisters {
   static constexpr u32 kFew = 40, kMany = 232;
@@ -163,7 +165,7 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
   grouped_fill<kThreads>(table, args);
-  // As many stages as there is room for beside the widest tile of the run.
+  // The widest tile of the run determines the size of a stage and so the number of stages.
   const i32 widest = grouped_width(min(table.most_rows(), kGroupedTileRows)).width;
   ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
   auto& shares = *reinterpret_cast<GroupedShares*>(gemm_shared_memory + Shared::kShares);

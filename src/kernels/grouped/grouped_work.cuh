@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tile scheduler of the grouped wgmma kernels, and how they cut groups into tiles.
+// The tile scheduler of the grouped wgmma kernels.
 //
-// Operands are swapped: rows of a tile are columns of the weights, and its columns are rows of a
-// group. Units, a tile each, are counted group by group. Those behind the last whole wave are
-// shared along k as in the stream-K kernels (gemm_stream.h), where that saves enough.
+// The kernels use swap-AB: rows of a tile are columns of the weights, and its columns are rows of a
+// group. Units, one tile each, are numbered group by group. The units after the last whole wave are
+// divided along k as in the stream-K kernels (gemm_stream.h) if that saves enough time.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -12,16 +12,17 @@
 
 namespace tw {
 
-/// What a block found when it began, and how the units are shared: in shared memory, since all of
-/// it together would be registers that a tile's accumulators do not leave.
+/// The schedule of a run, which each block computes when it begins. It lies in shared memory,
+/// because a tile's accumulators leave too few registers.
 struct GroupedShares {
-  i32 units_m;  // of one row tile: tiles of the weights' columns
-  i32 units, whole;
-  i32 k_blocks, depth, share;
-  i32 widest;  // of all tiles
+  i32 units_m;                 // tiles of the weights' columns, for each row tile
+  i32 units, whole;            // all units, and those that one block computes alone
+  i32 k_blocks, depth, share;  // of a unit; depth and share as in GemmStreamArgs
+  i32 widest;                  // width of the widest tile
 };
 
-/// The same for the tile at hand. Names are those of GemmStreamArgs, which stream_meet.cuh reads.
+/// The stream-K parameters of the current tile, under the names of GemmStreamArgs that
+/// stream_meet.cuh reads.
 struct GroupedParts {
   const u64& workspace;
   const u64& counter_tag;
@@ -49,16 +50,16 @@ __device__ __forceinline__ i32 stream_widest(const GroupedParts& parts) {
   return parts.widest;
 }
 
-/// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
-/// those that it has.
+/// A tile: its group's weight matrix, first column of the weights, first row and end of its rows of
+/// the run, and its width.
 struct GroupedSpot {
   i32 weight, m0, row0, end, width;
   u32 width_number;
 };
 
-// Clocks that a k block of a tile takes where `blocks` SMs multiply at once: its products, what an
-// SM can read (an estimate for an H200: some 70 SMs with narrow tiles keep its memory busy), and
-// its part of what memory has for the weights.
+// Estimated clocks for a k block of a tile while `blocks` SMs multiply. It is the maximum of the
+// time for the products, the time in which one SM can read its bytes (on an H200 about 70 SMs with
+// narrow tiles saturate memory), and the SM's share of the memory rate for the weights.
 __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
                                                       i32 blocks) {
   constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes
@@ -68,7 +69,7 @@ __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i
   return fmaxf(static_cast<float>(width) * 4, fmaxf(read, memory));
 }
 
-// Clocks that adding up a tile's parts takes: two ways to the L2, and what is written and read.
+// Estimated clocks to add up a tile's parts: two round trips to the L2, plus the bytes moved.
 __device__ __forceinline__ float grouped_meet_clocks(i32 width) {
   return 5000 + 32 * static_cast<float>(width);
 }
@@ -86,14 +87,14 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
   i32 rest, left;
   full_divide(s.units, blocks, &rest);
-  constexpr i32 kDeepest = 1 << 20;  // whose shares can be counted
+  constexpr i32 kDeepest = 1 << 20;  // keeps rest * depth within 31 bits
   if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0 || s.depth > kDeepest)
     return s;
-  // The parts of a wide tile are worth adding up only where each is some work.
+  // Adding up the parts of a wide tile pays only if each part has enough k blocks.
   const i32 least = widest <= 64 ? 4 : 16;
   i32 share = max(full_divide(rest * s.depth + blocks - 1, blocks, &left), least);
-  // Parts that begin with their unit read the same k at the same time, which the L2 serves better,
-  // and each block has one part alone: worth a quarter more of them.
+  // Prefer equal parts of each unit, even if blocks get up to a quarter more k blocks: they then
+  // read the same k at the same time, which the L2 serves better, and have one part each.
   const i32 parts = full_divide(s.depth, share, &left);
   const i32 aligned = parts > 0 ? full_divide(s.depth + parts - 1, parts, &left) : s.depth;
   const bool aligns = aligned <= share + share / 4;
@@ -107,7 +108,6 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   return s;
 }
 
-/// Where a unit's tile lies.
 template <class Config>
 __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
                                                     const GroupedTiles& table,
@@ -131,7 +131,7 @@ __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
   return tile;
 }
 
-/// A block's items, in order: its own units, then its part of the shared ones.
+/// Iterates over a block's items: first its whole units, then its share of the divided ones.
 struct GroupedWork {
   i32 unit, at, stop;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue of every grouped product: eight neighbouring elements of a row of D at a time.
+// The epilogue of every grouped product, for eight neighboring elements of a row of D at a time.
 //
-// It works on values of three levels, each computed once for all that share it:
-//   GroupedTile  a tile's: all rows of a tile have one weight matrix
-//   GroupedLine  a row's: where it goes in D, and its weight
-//   eight sums   an access's: alpha, bias, activation or gate, the row's weight, one rounding
+// Its values have three levels, each computed once for everything that shares it:
+//   GroupedTile         per tile: alpha and bias, because a tile has one weight matrix
+//   GroupedLine         per row: its address in D and its weight
+//   eight accumulators  per access: alpha, bias, activation or gate, the row's weight, one rounding
 //
-// The kernels differ in where the sums are: they pass a function that fetches eight of them.
+// Kernels keep their accumulators in different places, so they pass a function that fetches eight.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
@@ -15,18 +15,16 @@
 
 namespace tw {
 
-/// Columns of D.
 __device__ __forceinline__ i32 grouped_columns(const GroupedArgs& args) {
   return args.gate == kGateNone ? args.n : args.n / 2;
 }
 
-/// What a tile's weight matrix decides.
 struct GroupedTile {
   float alpha;
   u64 bias;  // of column 0; 0: none
 };
 
-/// `weight` is what grouped_weight() says, and not negative.
+/// `weight` is the result of grouped_weight() and must not be negative.
 __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32 weight) {
   GroupedTile tile = {args.alpha, args.bias};
   if (args.group_alpha != 0) tile.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
@@ -35,13 +33,12 @@ __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32
   return tile;
 }
 
-/// What a row decides.
 struct GroupedLine {
   u64 d;  // address of its element in column 0 of D; 0: the row is not written
   float weight;
 };
 
-/// Row `r` must belong to a group. Elements of D have so many bytes.
+/// Row `r` must belong to a group. `bytes` is the size of D's elements.
 __device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r, i64 bytes) {
   const i32 row = grouped_d_row(args, r);
   if (row < 0) return {0, 0.0f};
@@ -52,7 +49,7 @@ __device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32
   return grouped_line(args, r, i64{Out::kBytes});
 }
 
-/// Atomic additions to D, of one element, of two, of eight, and of a piece of sixteen bytes.
+/// Atomic additions to D of one, two or eight elements, or of 16 packed bytes (piece).
 template <class Out>
 struct GroupedAdd;
 template <>
@@ -100,7 +97,7 @@ struct GroupedAdd<F16> {
   }
 };
 
-/// Adds eight neighbours, of which `count` are in D, by the widest operation that they suit.
+/// Adds the first `count` of eight neighbors to D by the widest atomic that their alignment allows.
 template <class Out>
 __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float (&v)[8]) {
   if (count >= 8 && address % 16 == 0) return GroupedAdd<Out>::eight(address, v);
@@ -121,12 +118,12 @@ __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float 
     if (i < count) GroupedAdd<Out>::one(address + static_cast<u64>(i) * Out::kBytes, v[i]);
 }
 
-/// Of D's columns from `at` on: the column of B, and the step to the next.
+/// The column of B for column `at` of D, and the step to that of the next column.
 __device__ __forceinline__ FullPlace grouped_place(const GroupedArgs& args, i32 at, bool second) {
   return full_place(FullGate{args.gate, 0, args.n / 2}, 0, at, second);
 }
 
-/// The bias of eight of D's columns; -0, which changes no sum, where there is none.
+/// The bias of eight columns of D; without a bias -0, which changes no accumulator.
 template <class In>
 __device__ __forceinline__ void grouped_bias(const GroupedArgs& args, const GroupedTile& tile,
                                              i32 at, i32 count, bool second, float (&bias)[8]) {
@@ -149,8 +146,8 @@ __device__ __forceinline__ void grouped_gates(const GroupedArgs& args, float (&v
   for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kWhich, v[i], linear[i]);
 }
 
-/// A row's eight elements of D before they are rounded: take(second, v) gives the sums,
-/// take_bias(second, bias) their bias. `second` asks for what a gate's first part is multiplied by.
+/// Computes a row's eight elements of D before rounding. take(second, v) fetches the accumulators,
+/// take_bias(second, bias) their bias; `second` selects the linear part of a gated product.
 template <class Take, class TakeBias>
 __device__ __forceinline__ void grouped_values(const GroupedArgs& args, const GroupedTile& tile,
                                                const GroupedLine& line, Take take,
@@ -183,7 +180,7 @@ __device__ __forceinline__ void grouped_values(const GroupedArgs& args, const Gr
   }
 }
 
-/// Stores eight neighbours, of which `count` are in D, or adds them.
+/// Stores the first `count` of eight neighbors in D, or adds them to it.
 template <class Out>
 __device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 to, i32 count,
                                                   const float (&v)[8]) {
@@ -193,7 +190,7 @@ __device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 t
     full_store<Out>(to, count, v);
 }
 
-/// Writes a row's eight elements of D from column `at` on, of which `count` are in D.
+/// Computes and writes the first `count` of a row's eight elements of D from column `at` on.
 template <class Out, class Take, class TakeBias>
 __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
                                               const GroupedLine& line, i32 at, i32 count, Take take,
@@ -204,7 +201,7 @@ __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const Gro
   grouped_put_eight<Out>(args, line.d + static_cast<u64>(at) * Out::kBytes, count, v);
 }
 
-/// The same with the bias from memory.
+/// The same, with the bias read from memory.
 template <class In, class Out, class Take>
 __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
                                               const GroupedLine& line, i32 at, i32 count,
@@ -214,14 +211,14 @@ __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const Gro
   });
 }
 
-/// Writes eight neighbours of a row of D where groups are ranges of k.
+/// Writes the first `count` of eight neighbors of a row of D for groups that are ranges of k.
 __device__ __forceinline__ void ranges_write(const GroupedArgs& args, u64 address, i32 count,
                                              const float* sums) {
   float v[8], before[8] = {};
   if (args.beta != 0.0f) full_load<F32>(address, 1, count, before);
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
-    // Nothing is added to a product where beta is 0: that would make +0 of its -0.
+    // With beta 0 add -0, not +0, which would turn a product of -0 into +0.
     const float addend = args.beta != 0.0f ? args.beta * before[i] : -0.0f;
     v[i] = act::fused(args.alpha, sums[i], addend);
   }

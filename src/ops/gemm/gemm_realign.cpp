@@ -24,7 +24,7 @@ struct Operand {
   uint32_t alignment;
   bool by_rows;              // its extent depends on the run's m
   int64_t matrices, stride;  // matrices is 1 if all products share one
-  bool turns;                // the copy is transposed: TMA kernels of narrow types want K-major
+  bool turns;                // the copy is transposed: TMA kernels for narrow types need K-major
 
   bool pitch_suits(int32_t bytes) const {
     return !turns && pitch_suits_maps(leading * bytes) &&

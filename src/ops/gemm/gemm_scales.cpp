@@ -58,7 +58,8 @@ GemmBytes scale_bytes(const GemmScaling& scaling, GemmScaleExtent extent, int64_
           .apart = matrices > 1 ? scaling.batch * kScaleBytes : 0};
 }
 
-// A row-major matrix of A's scales has its lines one below the other, one of B's blocks of k.
+// Lines (of A or B) are `leading` elements apart if they are the rows of a row-major scale matrix
+// or the columns of a column-major one.
 GemmScale scale_places(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
   GemmScale out{.address = address, .batch_step = scaling.batch};
   if (scaling.kind == ScaleKind::row) out.line_step = 1;

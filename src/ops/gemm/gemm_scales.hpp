@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of narrow operands, and of a D that a run quantizes: checks of a run, and the arguments of
-// kernels for narrow types.
+// Scales of narrow operands and of a quantized D: checks them for a run and fills in the kernels'
+// arguments.
 
 #include <string>
 
@@ -11,32 +11,32 @@
 
 namespace tw {
 
-/// "f8e4m3 to bf16", of two types of A and B "f8e4m3 by f8e5m2 to bf16".
+/// For example "f8e4m3 to bf16", or "f8e4m3 by f8e5m2 to bf16" if A and B differ in type.
 std::string types_text(DType a, DType b, DType d);
 
-/// Scales of the operands, and how far sums of such an A go: lines, or nothing.
+/// Lines of text on the scales of A and B and, for 8-bit floats, on where k is accumulated; or "".
 std::string scales_text(DType a_dtype, const GemmScaling& a, const GemmScaling& b, bool fast);
 
-/// The bytes of so many matrices of an operand's scales.
+/// The bytes that `matrices` scale matrices of an operand occupy.
 GemmBytes scale_bytes(const GemmScaling& scaling, GemmScaleExtent extent, int64_t matrices);
 
-/// Where an operand's scales lie, as kernels are told. A's matrix has its lines as rows, B's as
-/// columns.
+/// The kernel argument for an operand's scales. The lines of A are rows of its scale matrix
+/// (`lines_are_rows`), those of B are columns.
 GemmScale scale_places(const GemmScaling& scaling, bool lines_are_rows, uint64_t address);
 
-/// Kinds of scales and types, as kernels have them.
+/// Scale kinds (kScale...) and types (kFormat..., kGemm...) in the kernels' numbering.
 unsigned char kernel_scale(ScaleKind kind);
 unsigned char kernel_type(DType type);
 
-/// Refuses what a run gives that the description has no scales for, and a product that D's type
-/// cannot hold.
+/// Refuses addresses of scales that the description does not have and, for an i32 D, an alpha other
+/// than 1 or a beta other than 0.
 Status check_scales_excluded(const GemmDesc& own, const GemmRun& run);
 
-/// Checks the addresses of the scales for a run of m rows, and adds their spans. `own` is the
-/// caller's description.
+/// Checks the addresses of the scales for a run of m rows and adds their spans. `own` is the
+/// caller's description, before any swap-AB.
 Status add_scales(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans);
 
-/// Fills in the kernel's scale arguments; `seen` is the problem as the kernel sees it.
+/// Fills in the kernel's scale arguments. `seen` is the kernel's problem, after any swap-AB.
 void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales);
 
 }  // namespace tw

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of grouped products: what is prepared when one is made, and how a run goes.
+// Plans of grouped products. prepare() picks the kernels of a plan; run() launches those that a run
+// needs, in the order that kernels/grouped/grouped.h describes.
 #include "ops/grouped/grouped.hpp"
 
 #include <cinttypes>
@@ -20,7 +21,7 @@ static_assert(static_cast<u32>(Grouping::all) == kGroupsAll &&
               static_cast<u32>(Grouping::masked) == kGroupsMasked &&
               static_cast<u32>(Grouping::k_ranges) == kGroupsRanges);
 
-/// The launches of a run, each behind the one before.
+/// Launches the kernels of a run in one stream, each after the first as a dependent launch (PDL).
 class GroupedPlan::Launches {
  public:
   Launches(const GroupedPlan& plan, Stream& stream)
@@ -47,7 +48,7 @@ class GroupedPlan::Launches {
   Status launch_with(const PreparedKernel& kernel, LaunchConfig config, const void* args,
                      size_t bytes) {
     config.programmatic = programmatic_;
-    programmatic_ = true;  // kernels of a run wait for one another by themselves
+    programmatic_ = true;  // the kernels of a run wait for their predecessor grid themselves
     return stream_.launch(*kernel.kernel, config, args, bytes);
   }
   const GroupedPlan& plan_;
@@ -78,8 +79,8 @@ Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
   return prepare_row(*device(), Family::grouped, row, 0, out);
 }
 
-// The kernel that goes through tensor maps where one takes the description, and beside it another
-// for addresses that are not promised to suit maps.
+// Prepares a wgmma kernel, which loads through tensor maps, if one supports the description, and
+// the layout of the workspace.
 Status GroupedPlan::prepare_wgmma() {
   const KernelEntry* row = grouped_wgmma_row(*device(), problem_);
   parts_ = grouped_parts(problem_, {});
@@ -118,7 +119,8 @@ Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
   return launches->step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
 }
 
-// Copies gathered rows to the workspace, from where the product then loads them as they lie.
+// Copies the gathered rows of A to the workspace and redirects the product there, which then loads
+// them in place.
 Status GroupedPlan::pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const {
   GroupedArgs step = *product;
   step.d = workspace + parts_.packed;
@@ -148,7 +150,7 @@ bool GroupedPlan::uses_maps() const {
   return (product_.row->variant & kGroupedWgmma) != 0;
 }
 
-// Where the plan has no other kernel, addresses must suit the one that it has.
+// Refuses misaligned addresses if the plan has a wgmma kernel and no fallback.
 Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes) const {
   if (!uses_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
   const bool a = run.a % kMapAlignment != 0;
@@ -165,7 +167,8 @@ Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes)
               a ? "a" : "b", address, product_.row->symbol, static_cast<int>(kMapAlignment));
 }
 
-// The product's own arguments, and its kernel.
+// Returns the kernel for the run's addresses, and fills in the arguments that only the product
+// needs.
 const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedArgs* product) const {
   if (problem_.ordered()) {
     product->out = kRowsInPlace;
@@ -218,7 +221,7 @@ PlanInfo GroupedPlan::info() const {
     info.tile[i] = static_cast<uint32_t>(product_.row->tile[i]);
   }
   info.workspace_bytes = parts_.bytes;
-  // Where all rows are in groups, and every weight matrix is needed.
+  // Assumes that all rows are in groups and that every weight matrix is read.
   const auto bytes = [](int64_t count, int64_t each, int64_t size) {
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(each) * static_cast<uint64_t>(size);
   };
@@ -251,7 +254,6 @@ const char* combine_text(const GroupedProblem& p) {
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 
-// What happens to a row of alpha * A B before it is rounded; empty where nothing does.
 std::string epilogue_text(const GroupedProblem& p) {
   const GroupedDesc& d = p.desc;
   std::string text = p.biased() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";

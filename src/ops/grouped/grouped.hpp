@@ -14,7 +14,7 @@
 
 namespace tw {
 
-/// The kernels that a description may name as its candidate, the best first.
+/// The kernels that a description may name as its candidate, best first.
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
                              std::vector<const KernelEntry*>* out);
 
@@ -22,7 +22,7 @@ class GroupedPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const GroupedDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels.
+  /// Checks the description as create() does, without choosing kernels.
   static Status check(const Device& device, const GroupedDesc& desc);
   Status run(Stream& stream, const GroupedRun& run) const;
   PlanInfo info() const override;
@@ -46,8 +46,8 @@ class GroupedPlan final : public Plan {
   GroupedProblem problem_;
   GroupedParts parts_;
   PreparedKernel product_;
-  PreparedKernel fallback_;  // for addresses that tensor maps cannot have; none: there are none
-  GroupedArgs wgmma_{};      // with what the wgmma kernels need besides a run's
+  PreparedKernel fallback_;  // for addresses unfit for tensor maps; empty if the plan needs none
+  GroupedArgs wgmma_{};      // the arguments of wgmma kernels that do not depend on the run
   PreparedKernel find_, check_, clear_, link_, combine_, pack_;
 };
 

@@ -9,11 +9,11 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kProductBlocks = 4;  // of an SM
-constexpr uint32_t kStepBlocks = 4;
-constexpr int64_t kFindRows = 4;  // of a thread, before another block shares them
+constexpr uint32_t kProductBlocks = 4;  // per SM
+constexpr uint32_t kStepBlocks = 4;     // per SM
+constexpr int64_t kFindRows = 4;        // most rows per thread before the cluster grows
 
-// One kernel serves both 8-bit floats.
+// Kernel entries without a type serve every type. One kernel serves both types of 8-bit floats.
 bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type || (is_f8(of_row) && is_f8(type));
 }
@@ -22,7 +22,8 @@ bool is_wanted(const GroupedDesc& d, const KernelEntry& row) {
   return d.candidate.empty() || d.candidate == row.symbol;
 }
 
-// Tiles of a product, whatever the sizes of its groups: each may end within a tile.
+// The most tiles that m rows can have. Host code does not know the sizes of the groups, each of
+// which may end within a tile.
 int64_t most_tiles(const GroupedProblem& problem, const KernelEntry& row, int64_t m) {
   const GroupedDesc& d = problem.desc;
   const int64_t columns = ceil_div(d.n, row.tile[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which kernel multiplies the groups of a description, and how it is launched.
+// Chooses the kernels of a grouped product and computes their launch configurations.
 
 #include <vector>
 
@@ -9,32 +9,31 @@
 
 namespace tw {
 
-/// The wgmma kernel of a product, of those that the device has; nullptr if none takes it.
+/// The device's wgmma kernel for a product; nullptr if none supports it.
 const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
 
-/// The kernels that the device has for a product, the best first.
+/// The device's kernels for a product, best first.
 std::vector<const KernelEntry*> grouped_candidates(const Device& device,
                                                    const GroupedProblem& problem);
 
-/// Why the description's candidate does not multiply: it has none that the device has for it.
+/// The error for a candidate that is unknown or that the device or the description rules out.
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);
 
-/// Whether the addresses of A and B are promised to suit tensor maps.
+/// Whether the description promises addresses of A and B that suit tensor maps.
 bool grouped_promises_maps(const GroupedProblem& problem);
 
-/// The kernel of a product for any addresses, of those that the device has; nullptr if none takes
-/// the description.
+/// The device's kernel for a product with any addresses; nullptr if none supports the description.
 const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
-/// The launch of a product of so many rows: blocks take tiles in turn until there are no more.
+/// The launch of a product of m rows. Each block of the grid processes tiles until none are left.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m);
 
-/// The launch of a step that has so many things to do, a thread each.
+/// The launch of a step with one thread for each of `things`, up to four blocks per SM.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t things);
 
-/// The launch of kGroupedFind: one cluster, of several blocks where there are many rows.
+/// The launch of kGroupedFind: one cluster, whose blocks increase with the number of rows.
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t rows);
 

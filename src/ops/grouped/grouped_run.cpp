@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a grouped product must be given, a line a rule.
+// Checks the arguments of a grouped run, lays out the workspace, and fills in kernel arguments.
 #include "ops/grouped/grouped_run.hpp"
 
 #include <cinttypes>
@@ -16,21 +16,20 @@ namespace {
 
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 constexpr int64_t kRowAlignment = 16;  // bytes, of rows in the workspace
-constexpr i32 kBand = 8;               // tiles
+constexpr i32 kBand = 8;               // tiles in a band of the mma.sync kernels' tile order
 
 uint64_t aligned(uint64_t bytes) {
   return (bytes + kGroupedWorkspaceAlignment - 1) / kGroupedWorkspaceAlignment *
          kGroupedWorkspaceAlignment;
 }
 
-// The next `bytes` bytes of a workspace.
+// Appends `bytes` bytes to a workspace and returns their offset.
 uint64_t take(GroupedParts* parts, int64_t bytes) {
   const uint64_t at = parts->bytes;
   parts->bytes += aligned(static_cast<uint64_t>(bytes));
   return at;
 }
 
-// A number of the run: -1 is the plan's.
 Status run_number(const char* argument, int64_t given, int64_t planned, int64_t* out) {
   *out = given == -1 ? planned : given;
   if (*out >= 0 && *out <= planned) return {};
@@ -58,7 +57,7 @@ Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes*
   sizes->multiplies = sizes->m > 0 && any_d && d.groups > 0;
   sizes->checks = run.faults != 0 && d.groups > 0;
   sizes->finds = d.grouping == Grouping::by_row && (sizes->multiplies || sizes->checks);
-  // An ordered sum writes all of D by itself.
+  // The combine kernel of an ordered addition writes all of D itself.
   sizes->clears = any_d && (p.ordered() ? !sizes->multiplies : p.zeroes());
   return {};
 }
@@ -73,7 +72,8 @@ Status check_beta(const GroupedProblem& p, float beta) {
               Decimal::shortest(static_cast<double>(beta), 6).text());
 }
 
-// An address that the description asks for, or has no use for.
+// Checks an address that must be given if `wanted`, and must be 0 otherwise. No address is needed
+// for an array that is empty.
 Status check_wanted(bool wanted, const char* name, uint64_t address, uint32_t alignment, bool empty,
                     const char* because) {
   if (!wanted) return check_null_address(name, address, because);
@@ -133,7 +133,6 @@ Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const Group
   return {};
 }
 
-// Scales are read where operands are.
 Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
@@ -214,7 +213,6 @@ void add_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSi
 
 namespace {
 
-// The rows that are added afterwards, and the lists of them.
 void take_ordered(const GroupedProblem& problem, GroupedParts* parts) {
   const GroupedDesc& d = problem.desc;
   const int64_t row_bytes =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A run of a grouped product: what it is given, whether that can be, and what its kernels see.
+// A run of a grouped product: the caller's arguments, their checks, the workspace and the kernels'
+// arguments.
 
 #include <cstdint>
 
@@ -10,14 +11,14 @@
 
 namespace tw {
 
-/// As tw_grouped_args.
+/// tw_grouped_args.
 struct GroupedRun {
   float alpha = 1.0f;
   float beta = 0.0f;     // of k_ranges: 0 or 1
   int64_t m = -1;        // rows; -1: the plan's
   int64_t k = -1;        // of k_ranges: rows of A and B; -1: the plan's
-  int64_t a_count = -1;  // rows of A where they are gathered; -1: the plan's
-  int64_t d_count = -1;  // rows of D where they are scattered; -1: the plan's
+  int64_t a_count = -1;  // rows of a gathered A; -1: the plan's
+  int64_t d_count = -1;  // rows of a scattered D; -1: the plan's
   uint64_t a = 0;
   uint64_t b = 0;
   uint64_t d = 0;
@@ -37,47 +38,46 @@ struct GroupedRun {
 
 inline constexpr uint32_t kGroupedWorkspaceAlignment = 256;
 
-/// Parts of a plan's workspace, as offsets, where it has them.
+/// Byte offsets of the parts of a plan's workspace.
 struct GroupedParts {
-  uint64_t found = 0;     // a begin and an end for each group
+  uint64_t found = 0;     // begin and end of each group
   uint64_t rows = 0;      // rows of the result that are added afterwards
-  int64_t row_pitch = 0;  // elements between them
-  uint64_t heads = 0;     // of the lists of rows that are added to each row of D
-  uint64_t links = 0;
-  uint64_t required = 0;  // what runs cannot do without; what is behind it serves speed
-  uint64_t shared = 0;    // of tiles that several blocks share along k
-  uint64_t packed = 0;    // gathered rows of A, side by side
-  bool packs = false;     // whether there is room for those
-  uint64_t bytes = 0;
+  int64_t row_pitch = 0;  // elements from one of these to the next
+  uint64_t heads = 0;     // for each row of D, head of the list of rows that are added to it
+  uint64_t links = 0;     // the next row in such a list
+  uint64_t required = 0;  // size that every run needs; the parts behind it only save time
+  uint64_t shared = 0;    // counters and partial accumulators of stream-K
+  uint64_t packed = 0;    // copy of the gathered rows of A
+  bool packs = false;     // whether the workspace has room for that copy
+  uint64_t bytes = 0;     // size of the whole workspace
 };
-/// What a plan's product has a use for besides: bytes for tiles that are shared, whether runs
-/// cannot do without those, and bytes for gathered rows.
+/// What the wgmma kernels need of the workspace, in bytes.
 struct GroupedRoom {
-  uint64_t shared = 0;
-  bool required = false;
-  uint64_t packed = 0;
+  uint64_t shared = 0;    // for stream-K
+  bool required = false;  // whether runs cannot do without `shared`
+  uint64_t packed = 0;    // for the copy of gathered rows
 };
 GroupedParts grouped_parts(const GroupedProblem& problem, const GroupedRoom& room);
 
-/// Sizes of a run, and what it has to do.
+/// Sizes of a run, and the steps it needs.
 struct GroupedSizes {
   int64_t m = 0, k = 0;
   int64_t a_rows = 0, d_rows = 0;  // of the caller's operands
   int64_t a_count = 0, d_count = 0;
-  bool multiplies = false;  // some row may be multiplied
-  bool checks = false;      // faults are counted
-  bool finds = false;       // the rows of each group are looked for
-  bool clears = false;      // D becomes zero first
+  bool multiplies = false;  // groups may have rows to multiply
+  bool checks = false;      // count faults
+  bool finds = false;       // find the rows of each group
+  bool clears = false;      // set D to zero first
 };
 
-/// Fills in the sizes of a run, and refuses one that cannot be by the argument's name.
+/// Checks the arguments of a run and fills in its sizes. Errors name the argument.
 Status check_grouped_run(const Device& device, const GroupedProblem& problem,
                          const GroupedParts& parts, const GroupedRun& run, GroupedSizes* sizes);
 
-/// The scales that kernels of 8-bit types see besides.
+/// The scale arguments of kernels for 8-bit types.
 GemmScales grouped_scales(const GroupedProblem& problem, const GroupedRun& run);
 
-/// What all kernels of the run see, as the product does.
+/// The arguments that all kernels of the run share.
 GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedParts& parts,
                          const GroupedRun& run, const GroupedSizes& sizes);
 

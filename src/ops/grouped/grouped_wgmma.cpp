@@ -28,7 +28,6 @@ GemmTile tile_of(const GroupedProblem& problem) {
           static_cast<u32>(problem.out_bytes)};
 }
 
-// What decides about accumulation chains.
 GemmDesc sums_of(const GroupedProblem& problem) {
   GemmDesc desc;
   desc.d_dtype = problem.desc.d_dtype;
@@ -40,7 +39,7 @@ u32 counter_bytes(uint32_t blocks) {
   return gemm_stream_counter_bytes(blocks, 1);
 }
 
-// Groups may overlap: each has at most all rows.
+// Whether the number of tiles fits 31 bits. Groups may overlap, so each may have all m rows.
 bool has_countable_tiles(const GroupedDesc& d) {
   int64_t tiles = 0;
   return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kGroupedTileRows}),
@@ -89,8 +88,9 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
 }
 
-// Threads copy rows into a tile at half the speed of the TMA, which a tile of few rows does not
-// notice behind its weights. Of more rows a copy costs 2 m / (weights n) of what the weights do.
+// Threads gather rows into a tile at half the speed of the TMA. For groups of few rows the loads of
+// the weights hide that. For larger ones a packed copy of A is cheaper: its memory traffic is
+// 2 m / (weights * n) of the weights'.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
   constexpr int64_t kFewRows = 48, kFewColumns = 768, kMost = int64_t{1} << 30;
   const GroupedDesc& d = problem.desc;
@@ -102,7 +102,8 @@ uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
 
 namespace {
 
-// Gated columns in eights, of either kind in turn.
+// A map whose boxes alternate eight gate columns and eight value columns, so that both are in one
+// tile.
 Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* out) {
   constexpr uint64_t kEight = 8;
   const GroupedDesc& d = problem.desc;
@@ -127,8 +128,8 @@ Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* ou
   return encode_map(device, desc, out);
 }
 
-// Weights that are contiguous along n come in boxes of 64 columns, others in one of all columns of
-// a tile.
+// A row-major B is loaded in boxes of 64 columns, a column-major one in a single box with all
+// columns of a tile.
 Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* out) {
   const GroupedDesc& d = problem.desc;
   const bool column = d.b_order == Order::column;
@@ -188,7 +189,7 @@ void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepar
     rebind_map(&args->map_a[0], args->a, 1, args->k);
     return;
   }
-  // Neither operand is read where alpha is 0.
+  // With alpha 0 neither operand may be read.
   if (args->alpha == 0.0f) args->k = 0;
   rebind_address(&args->map_b, args->b);
   for (KernelMap& map : args->map_a) rebind_map(&map, args->a, 1, args->m);

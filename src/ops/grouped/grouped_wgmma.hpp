@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the grouped wgmma kernels need besides addresses: which products they take, their tensor
-// maps, and memory for tiles that several blocks share along k.
+// Host side of the grouped wgmma kernels: which products they support, their tensor maps, and their
+// workspace for tiles that stream-K divides among several blocks.
 
 #include <cstdint>
 
@@ -11,28 +11,28 @@
 
 namespace tw {
 
-/// Why the wgmma kernels do not take a product whose addresses are multiples of 16 bytes on a
-/// device that has them; nullptr if they do.
+/// The reason why the wgmma kernels do not support a product, given aligned addresses and a device
+/// that has them; nullptr if they support it.
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
 
-/// Bytes of shared memory of a block.
+/// Dynamic shared memory of a block, in bytes.
 uint32_t grouped_wgmma_smem(const GroupedProblem& problem);
 
-/// Whether a sum over k is made of several accumulation chains, which are added up in the
-/// workspace: runs then need one.
+/// Whether k needs several accumulation chains. They are added up in the workspace, so that every
+/// run needs one.
 bool grouped_needs_workspace(const GroupedProblem& problem);
 
-/// Bytes of the workspace for grids of `blocks` blocks; 0 where runs have no use for one.
+/// Bytes of stream-K workspace for a grid of `blocks` blocks; 0 if none is used.
 uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks);
 
-/// Bytes for a copy of the rows that a product gathers, side by side; 0 where tiles gather them.
+/// Bytes for a packed copy of gathered rows; 0 if the product kernel gathers them itself.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem);
 
-/// Fills in maps with address 0, and what follows from the description and the number of blocks.
+/// Fills in the arguments that do not depend on a run. The tensor maps get address 0.
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args);
 
-/// Adds what was prepared to a run's arguments, with the run's addresses and rows in the maps.
+/// Adds the prepared arguments to a run's and puts the run's addresses and rows into the maps.
 void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepared,
                         GroupedArgs* args);
 

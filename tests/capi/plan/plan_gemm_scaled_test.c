@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrow types and their scales through tw_gemm_: values, what is refused by name, and products of
-   numbers that are exact. */
+/* Narrow types and their scales through the tw_gemm_ functions: fields, refusals that name the
+   argument, and products whose results are exact. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kM = 5, kN = 130, kK = 257, kBlocks = 3 };
@@ -25,8 +25,8 @@ static float b_factor(int block, int columns) {
   return columns + block == 1 ? -0.5f : 2;
 }
 
-/* A row-major, B column-major; scales of A M-major with a leading dimension of 8, of B as n / 128
-   rows of k / 128. */
+/* A is row-major, B column-major. Scales of A are M-major with a leading dimension of 8, those of B
+   are n / 128 rows of k / 128. */
 static tw_gemm_desc scaled_desc(void) {
   tw_gemm_desc desc;
   OK(tw_gemm_desc_init(&desc, sizeof desc));
@@ -126,7 +126,7 @@ static void descriptions(void) {
   UNSUPPORTED("b_scale", SCALES(TW_SCALE_NONE, TW_SCALE_K16_UE4M3));
   WRONG("a_scale", SCALES(5, TW_SCALE_TENSOR));
   WRONG("b_scale", SCALES(TW_SCALE_TENSOR, -1));
-  /* where they lie */
+  /* layout of scales */
   WRONG("a_scale_ld", desc.a_scale_ld = kM - 1);
   WRONG("b_scale_ld", desc.b_scale_ld = kBlocks - 1);
   WRONG("a_scale_ld", desc.a_scale_ld = -8);
@@ -139,7 +139,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_OVERFLOW, "a_scale_ld", desc.a_scale_ld = INT64_MAX);
   BAD(TW_ERROR_OVERFLOW, "b_scale_batch_stride",
       (desc.batch_count = 3, desc.b_scale_batch_stride = INT64_MAX / 8));
-  /* what goes with what */
+  /* combinations with other fields */
   UNSUPPORTED("flags", desc.flags = TW_GEMM_FAST_ACCUMULATE);
   UNSUPPORTED("flags", (SCALES(0, 0), desc.a_dtype = TW_DTYPE_I8, desc.d_dtype = TW_DTYPE_F32,
                         desc.flags = TW_GEMM_FAST_ACCUMULATE));
@@ -191,7 +191,7 @@ static void exact_results(void) {
   BAD(TW_ERROR_MISALIGNED, "b_scale", bad.b_scale += 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_block_scale", bad.d_block_scale = args.a_scale);
   BAD(TW_ERROR_OVERLAP, NULL, bad.a_scale = args.d);
-  /* Without products they are not read. */
+  /* With alpha 0 scales are not read and may be null. */
   args.alpha = 0;
   args.a_scale = args.b_scale = 0;
   OK(tw_gemm_run(plan, s.stream, &args));
@@ -203,8 +203,8 @@ static void exact_results(void) {
   close_setup(&s);
 }
 
-/* D as f8e4m3 with a scale for each row and 128 columns: those, and each element, are exact where
-   the largest of a block is 448 times a power of two. */
+/* D is f8e4m3 with a scale for each row and 128 columns. The largest element of each block is 448
+   times a power of two, so that scales and elements are exact. */
 static void quantized(void) {
   setup s = open_setup();
   tw_gemm_args args = upload_all(&s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scales of 8-bit types through tw_grouped_: a product of numbers that are exact, and what is
-   refused by name. */
+/* Scales of 8-bit types through the tw_grouped_ functions: a product whose result is exact, and
+   refusals that name the argument. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 5, kTokens = 3, kN = 130, kK = 257, kBlocks = 3, kGroups = 2 };
@@ -26,8 +26,8 @@ static float b_factor(int g, int block, int columns) {
   return columns + block == g ? -0.5f : 2;
 }
 
-/* Rows of three tokens by index, with DeepGEMM's scales: of A M-major with a leading dimension of
-   4, of each weight matrix n / 128 rows of k / 128. */
+/* Gathers rows of three tokens, with DeepGEMM's layout of scales: those of A are M-major with a
+   leading dimension of 4, those of each weight matrix are n / 128 rows of k / 128. */
 static tw_grouped_desc scaled_desc(void) {
   tw_grouped_desc desc;
   OK(tw_grouped_desc_init(&desc, sizeof desc));
@@ -144,7 +144,7 @@ static void exact_results(void) {
   BAD(TW_ERROR_OVERLAP, NULL, bad.a_scale = args.d);
 #undef BAD
   tw_plan_destroy(plan);
-  /* Without scales there is no use for them. */
+  /* Without scales their addresses must be null. */
   desc.a_scale = desc.b_scale = TW_SCALE_NONE;
   desc.a_scale_order = desc.b_scale_order = TW_ROW_MAJOR;
   desc.a_scale_ld = 0;

@@ -2,7 +2,7 @@
 /* The tw_grouped_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
-/* Two groups of rows, two tokens each, with numbers that are exact in bf16 and f32. */
+/* Two groups of two rows (tokens) each, with numbers that are exact in bf16 and f32. */
 enum { kRows = 4, kN = 2, kK = 2, kGroups = 2, kTokens = 2 };
 
 #define ONE 0x3f80

@@ -18,7 +18,7 @@ struct GroupedCase {
   GroupedDesc desc;
   GroupedRun run;  // only its sizes and scalars
   bool mapped = false, scaled = false, weighted = false, counts_faults = true;
-  std::vector<float> a, b, bias, group_alpha, row_weights, d;  // without padding; d: before the run
+  std::vector<float> a, b, bias, group_alpha, row_weights, d;  // packed; d: before the run
   std::vector<int64_t> numbers, a_rows, d_rows;
   std::vector<int32_t> map, inverse;
 

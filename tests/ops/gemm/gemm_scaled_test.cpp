@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Narrow types and their scales between a description and a kernel's arguments.
+// How a description's narrow types and scales become kernel arguments.
 #include "doctest_main.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "ops/gemm/gemm_realign.hpp"
@@ -119,13 +119,13 @@ TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   CHECK(served.desc.ldb == 512);
   CHECK(served.copies == 2);
   CHECK(served.copied_bytes == 2.0 * (100 * 500 + 500 * 300));
-  // Without kernels that go through maps nothing is copied.
+  // Without TMA kernels no staging copy is needed.
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
   std::unique_ptr<Plan> plan;
   REQUIRE(GemmPlan::create(device, desc, &plan).ok());
   CHECK(plan->info().workspace_bytes == 0);
-  // Types of 16 bits stay as they lie.
+  // 16-bit types need no K-major copy.
   GemmDesc wide{.m = 100, .n = 300, .k = 500, .min_m = 100, .realign = true};
   wide.a_order = Order::column;
   CHECK(gemm_with_staging(problem_of(wide)).desc.a_order == Order::column);

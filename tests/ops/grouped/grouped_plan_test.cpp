@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan of a grouped product launches, what it says of itself, and what it and its runs
-// refuse by name. The device has the host's kernels and runs none of them.
+// Launches, explanations and refusals of grouped plans and their runs. The paper device has the
+// host's kernels; it records launches and executes none.
 #include <cmath>
 
 #include "ops/grouped/grouped.hpp"
@@ -22,7 +22,7 @@ GroupedDesc desc_of() {
   return desc;
 }
 
-// Tokens that two groups each multiply, from A and into D by the numbers of pairs.
+// Each token is multiplied by two groups. Pair numbers index the rows of A and D.
 GroupedDesc by_pairs(Combine combine = Combine::add) {
   GroupedDesc desc = desc_of();
   desc.flags = kGroupedDescGather | kGroupedDescScatter;
@@ -73,7 +73,7 @@ std::vector<PaperLaunch> launches_of(const GroupedDesc& desc, const GroupedRun& 
   return device->launches;
 }
 
-// The steps' names, "clear check mma" for example.
+// The names of the launched steps, for example "clear check mma".
 std::string steps_of(const GroupedDesc& desc, const GroupedRun& run) {
   std::string text;
   for (const PaperLaunch& launch : launches_of(desc, run)) {
@@ -170,7 +170,7 @@ TEST_CASE("grouped: an empty run launches what has to become zero, and nothing e
   desc.groups = 0;
   CHECK(steps_of(desc, {}).empty());
   desc = ranges();
-  desc.k = 0;  // D is written
+  desc.k = 0;  // D is still written
   CHECK(steps_of(desc, {.d = at(3), .groups = at(4)}) == "ranges");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales of a grouped product between a description, its runs and a kernel's arguments.
+// How the scales of a grouped description and its runs become kernel arguments.
 #include "ops/grouped/grouped.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 using D = GroupedDesc;
 
-// As DeepGEMM's tensors lie.
+// The layout of DeepGEMM's tensors.
 D blocks() {
   D d;
   d.a_dtype = DType::F8E4M3;
@@ -62,8 +62,8 @@ constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
 TEST_CASE("grouped scaled: packed scales and their strides are filled in") {
   const D d = problem_of(blocks()).desc;
-  CHECK(d.a_scaling.leading == 100);  // rows of A, of each of four blocks of k
-  CHECK(d.b_scaling.leading == 4);    // blocks of k, of each of three of n
+  CHECK(d.a_scaling.leading == 100);  // rows of A, for each of four blocks of k
+  CHECK(d.b_scaling.leading == 4);    // blocks of k, for each of three blocks of n
   CHECK(d.b_scaling.batch == 12);
   D gathered = blocks();
   gathered.flags = kGroupedDescGather;

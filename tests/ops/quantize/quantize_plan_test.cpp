@@ -42,7 +42,6 @@ std::unique_ptr<Plan> plan_of(const QuantizeDesc& desc,
   return plan;
 }
 
-// The launches of a run.
 std::vector<PaperLaunch> launches_of(const QuantizeDesc& desc, const QuantizeRun& run = run_of()) {
   const auto device = gpu();
   const auto plan = plan_of(desc, device);

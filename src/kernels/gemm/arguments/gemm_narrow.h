@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What stream-K kernels of narrow types are launched with.
+// Launch arguments of the stream-K kernels for narrow types.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/arguments/gemm_stream.h"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of A and B, which dequantise the elements of narrow types: what kernels of such types are
-// launched with behind an epilogue's arguments.
+// Scales that dequantize A and B of narrow types. Kernels for those types take them after the
+// epilogue's arguments.
 //
 //   v = alpha * sum over blocks of 128 of k (sA * sB * (sum of the block's A * B)) + beta * C +
 //   bias
 //
 // A scale lies at `address + 4 * (line * line_step + block * block_step)`. A line is a row of A or
-// a column of B, or with kScaleBlock 128 of those; a block is 128 of k. Scales for the whole
-// operand and by lines do not depend on k and are applied once, to the finished sum. All are f32
-// and are read when the kernel executes. Where a kernel sees the operands swapped, so are the
-// scales.
+// a column of B, or 128 of those with kScaleBlock; a block is 128 elements of k. Scales of a whole
+// operand or of a line do not depend on k and are applied once, to the finished accumulators. All
+// are f32 and are read when the kernel executes. With swap-AB the scales are swapped too.
 
 #include "kernels/common/convert.h"
 #include "kernels/gemm/arguments/gemm_full.h"
@@ -18,40 +17,40 @@
 
 namespace tw {
 
-/// Elements of k that have a scale in common.
+/// Elements of k that share a scale.
 inline constexpr i32 kScaleDepth = 128;
 
 enum : unsigned char {
   kScaleNone = 0,
   kScaleOne = 1,    // one for the operand
-  kScaleLine = 2,   // one a line
-  kScaleDeep = 3,   // one a line and block of k
-  kScaleBlock = 4,  // one for each 128 lines and block of k
+  kScaleLine = 2,   // one per line
+  kScaleDeep = 3,   // one per line and block of k
+  kScaleBlock = 4,  // one per 128 lines and block of k
 };
 
-/// Types of A, B and D: the formats of convert.h and these.
+/// Types of A, B and D beyond the formats of convert.h.
 enum : unsigned char { kGemmI8 = kFormats, kGemmI32, kGemmTf32 };
 
 struct GemmScale {
   u64 address;
-  i64 line_step, block_step;  // elements; 0 where there is but one
-  i64 batch_step;             // from one product's scales to the next one's
+  i64 line_step, block_step;  // elements; 0 if all lines or blocks share a scale
+  i64 batch_step;             // elements from one product's scales to the next one's
 };
 
 struct GemmScales {
   GemmScale a, b;
-  // Scales of D, one for each 128 elements of its lines, written by the kernel: D / scale is
-  // stored. Address 0: there are none.
+  // Scales that the kernel writes, one per 128 elements along a line of D. It stores D / scale.
+  // Address 0: D is not quantized.
   GemmScale d;
   unsigned char a_by, b_by;      // kScale
-  unsigned char a_type, b_type;  // for kernels that serve several
+  unsigned char a_type, b_type;  // for kernels that serve several types
   unsigned char d_type;          // of D and C
   unsigned char reserved[3];
 };
 
 static_assert(sizeof(GemmScales) == 104, "the device sees the layout the host writes");
 
-/// Arguments of the mma.sync kernels and host bodies of narrow types.
+/// Arguments of the mma.sync kernels and host bodies for narrow types.
 struct GemmScaledArgs {
   GemmEpilogueArgs full;
   GemmScales scales;
@@ -60,12 +59,12 @@ struct GemmScaledArgs {
 static_assert(sizeof(GemmScaledArgs) == 768, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GemmScaledArgs, scales) == 640, "as above");
 
-/// Whether scales change along k, so that each block's sum is multiplied by its own.
+/// Whether scales change along k, so that they must be applied to the accumulators of each block.
 TW_KERNEL_HD constexpr bool gemm_scales_along_k(const GemmScales& scales) {
   return scales.a_by >= kScaleDeep || scales.b_by >= kScaleDeep;
 }
 
-/// The scale of a line for a block of k.
+/// The scale of a line for a block of k in product z of the batch.
 TW_KERNEL_HD inline float gemm_scale(const GemmScale& scale, unsigned char by, i32 line, i32 block,
                                      i32 z) {
   if (by == kScaleNone) return 1.0f;
@@ -74,9 +73,9 @@ TW_KERNEL_HD inline float gemm_scale(const GemmScale& scale, unsigned char by, i
   return reinterpret_cast<const float*>(scale.address)[at];
 }
 
-/// The scale of elements of D whose largest finite magnitude is given: that becomes the type's
-/// largest number. Of zeros alone it is 1, and never less than the smallest normal number, so that
-/// its inverse, which elements are multiplied by, is finite. As the quantize family has it.
+/// The scale of a block of D. It maps `largest`, the block's largest finite magnitude, to `most`,
+/// the largest number of D's type. It is 1 for a block of zeros, and at least the smallest normal
+/// number, so that its inverse is finite. The quantize family uses the same rule.
 TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
   if (largest == 0.0f) return 1.0f;
   const float scale = largest / most;
@@ -85,7 +84,7 @@ TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
 TW_KERNEL_HD inline float gemm_block_inverse(float scale) {
   return 1.0f / scale;
 }
-/// Whether a magnitude counts in that.
+/// The bits of a magnitude as gemm_block_scale() counts it: 0 for infinities and NaNs.
 TW_KERNEL_HD inline u32 gemm_finite(float value) {
   const u32 magnitude = bits_of(value) & 0x7fffffffu;
   return magnitude < kInfinityF32 ? magnitude : 0;

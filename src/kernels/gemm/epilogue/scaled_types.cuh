@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Access to C and D of narrow-type kernels, where the arguments select the type of D.
+// Access to C and D of narrow-type kernels, whose arguments select the type of D. Callers handle
+// kGemmI32 themselves.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 
 namespace tw {
 
-// Load eight elements of C and store eight of D.
+// Load or store the first `count` of eight elements.
 __device__ __forceinline__ void scaled_load(u32 type, u64 matrix, i64 element, i32 step, i32 count,
                                             float (&v)[8]) {
   const auto load = [&](auto tag) {
@@ -57,8 +58,8 @@ __device__ __forceinline__ i32 scaled_bytes(u32 type) {
   return type == kGemmI8 ? 1 : type == kGemmI32 ? 4 : static_cast<i32>(format_bytes(type));
 }
 
-// At the end, by whole warps: updates amax with the largest |D|, rounded as in D. For 8-bit floats
-// it is the largest before D's scale.
+// Updates amax with the largest |D|, rounded to D's type. For 8-bit floats `largest` is the
+// magnitude before D's scale. Whole warps call it.
 __device__ __forceinline__ void scaled_amax(const GemmEpilogueArgs& args, u32 type, u32 largest) {
   if (type == kFormatF16) return full_amax<F16>(args, largest);
   if (type == kFormatBF16) return full_amax<Bf16>(args, largest);

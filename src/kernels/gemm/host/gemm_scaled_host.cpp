@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host body for narrow types. It reads operands element by element and multiplies one tile and one
-// scale block of k (kScaleDepth) at a time. A block's sums are f32, which is exact for i8.
+// scale block of k (kScaleDepth) at a time. A block's accumulators are f32, which is exact for i8:
+// 128 products stay below 2^24.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"

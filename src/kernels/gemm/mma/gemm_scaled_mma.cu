@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mma.sync kernels of narrow types, for any strides, addresses and scales.
+// The mma.sync kernels for narrow types, with any strides, addresses and scales.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_scaled_mma.cuh"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of narrow types for any strides and addresses: elements are converted as they are read
-// into shared memory, 8-bit floats to f16, which hold them exactly. A tile has 128 columns, so that
-// it has all of the elements of D that one scale of D is for; of gated columns two tiles have them.
+// mma.sync kernels for narrow types with any strides and addresses. Threads convert elements on the
+// way to shared memory: 8-bit floats to f16, which holds them exactly.
+//
+// A tile's 128 columns are the elements of a row that share a scale of a quantized D. With gated
+// columns two tiles have them. The CTA then multiplies both twice: to find the maximum, to write.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/scaled_types.cuh"
@@ -15,9 +17,10 @@ inline constexpr i32 kScaledK = 32;
 inline constexpr i32 kScaledThreads = 128;
 inline constexpr i32 kScaledSumPitch = kScaledColumns + 8;  // floats: rows start eight banks apart
 
-// How a type is read: `kWords` of 32 bits hold kScaledK elements of a line, put() converts one,
-// put_four() four that lie in a word. Where sums are exact (kExact), they stay in integers unless
-// scales change along k; others are added in f32 for each kScaleDepth of k.
+// How a type is loaded and multiplied. kWords 32-bit words in shared memory hold kScaledK elements
+// of a line. put() converts one element, put_four() (only if kFours) four elements of a word.
+// Exact accumulators (kExact) stay integers unless scales change along k. Other accumulators are
+// added in f32 every kScaleDepth elements of k.
 
 struct ScaledEights {
   using In = F8E4M3;
@@ -73,11 +76,11 @@ struct ScaledRounded {
   }
 };
 
-// Words from line to line in shared memory: the rows of a fragment lie in banks of their own.
+// Words from line to line in shared memory. The padding puts a fragment's rows in different banks.
 template <class Loads>
 inline constexpr i32 kScaledPitch = Loads::kWords + 4;
 
-// An operand in global memory: lines of A are rows, of B columns.
+// An operand in global memory. Lines are rows of A or columns of B.
 struct ScaledOperand {
   u64 address;
   i64 line_stride, k_stride;
@@ -85,7 +88,8 @@ struct ScaledOperand {
   u32 type;
 };
 
-// Line i of the tile is line first(i) of the operand; what lies outside counts as zeros.
+// Loads kLines lines of k0 to k0 + kScaledK - 1. Line i of the tile is line first(i) of the
+// operand. Elements outside the operand, or from k_end on, become zeros.
 template <class Loads, i32 kLines, class First>
 __device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& from, First first,
                                              i32 k0, i32 k_end) {
@@ -120,7 +124,7 @@ __device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& f
   }
 }
 
-// A warp has 32 columns of the tile and all of its rows.
+// A warp multiplies 32 columns of the tile with all of its rows.
 template <class Loads>
 __device__ __forceinline__ void scaled_multiply(typename Loads::Sum (&d)[2][4][4], const u32* a,
                                                 const u32* b) {
@@ -158,13 +162,13 @@ __device__ __forceinline__ void scaled_each(Visit visit) {
 #pragma unroll
       for (i32 e = 0; e < 4; ++e) visit(i, j, e);
 }
-// The bits of one in the other.
+// Copies accumulators bit by bit between f32 and i32.
 template <class To, class From>
 __device__ __forceinline__ void scaled_keep(To (&to)[2][4][4], const From (&from)[2][4][4]) {
   scaled_each([&](i32 i, i32 j, i32 e) { to[i][j][e] = __builtin_bit_cast(To, from[i][j][e]); });
 }
 
-// d += the sums of a block times its scales, which of_a(row of the tile) and of_b(column) give.
+// d += chain * of_a(row of the tile) * of_b(column of the tile), and clears `chain`.
 template <class Sum, class OfA, class OfB>
 __device__ __forceinline__ void scaled_promote(float (&d)[2][4][4], Sum (&chain)[2][4][4], OfA of_a,
                                                OfB of_b) {
@@ -188,9 +192,10 @@ __device__ __forceinline__ void scaled_promote(float (&d)[2][4][4], Sum (&chain)
     }
 }
 
-// A tile's sums over k from `begin` to `end` - 1, times their scales: fetch(k) reads the elements
-// of a step into `a` and `b`, promote(d, chain, block) adds what a block or, unless scales change
-// along k, all of k has. `integers`: d has the bits of exact sums, and there are no scales.
+// Accumulates a tile over k from `begin` to `end` - 1 and applies its scales. fetch(k) loads a step
+// of k into `a` and `b`. promote(d, chain, block) adds scaled accumulators to d, for each block of
+// k if scales change along k (`along_k`), otherwise once. With `integers` d receives the bits of
+// the exact accumulators, without scales.
 template <class Loads, class Fetch, class Promote>
 __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, const u32* b,
                                             i32 begin, i32 end, bool along_k, bool integers,
@@ -221,7 +226,6 @@ __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, c
   promote(d, chain, 0);
 }
 
-// The finished sums of a tile into shared memory, those of integers for an i32 D as they are.
 __device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sums) {
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto warp = static_cast<i32>(threadIdx.x / 32);
@@ -234,7 +238,6 @@ __device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sum
           make_float2(d[i / 2][j][i % 2 * 2], d[i / 2][j][i % 2 * 2 + 1]);
 }
 
-// What the passes of a unit have in common.
 template <class Loads>
 struct ScaledTile {
   using Sum = typename Loads::Sum;
@@ -243,7 +246,7 @@ struct ScaledTile {
   const GemmEpilogueArgs& args;
   GemmEffectiveSizes live;
   FullRun run;
-  bool across, along;  // which dimension is gated
+  bool across, along;  // whether rows or columns are gated
   i32 z;
 
   __device__ __forceinline__ i32 row(i32 m0, i32 i) const {
@@ -283,8 +286,8 @@ struct ScaledTile {
     scaled_put(d, sums);
   }
 
-  // Calls visit(row of the tile, column of its part of D, line and place of D) for eight
-  // neighbours.
+  // Calls visit(i, j, line, at) for each eight neighboring elements of D: their row and first
+  // column in the tile's part of D, then in D itself.
   template <class Visit>
   __device__ __forceinline__ void each_eight(i32 m0, i32 n0, Visit visit) const {
     const i32 groups = kScaledColumns / (along ? 16 : 8);
@@ -306,8 +309,9 @@ struct ScaledTile {
     });
   }
 
-  // `largest_of` has the largest finite magnitude of each row's elements that have a scale in
-  // common; the first phase finds it, the second one writes. Without such scales `inverse` is 1.
+  // Applies the epilogue to a tile. `largest_of` holds the largest finite magnitude of each row's
+  // scale block. The first phase (`finds`) only raises it. The second phase writes D, divided by
+  // the block's scale if `quantizes`.
   __device__ __forceinline__ void write(const float* sums, u32* largest_of, bool finds,
                                         bool quantizes, i32 m0, i32 n0, u32& largest) const {
     const GemmScales& scales = all.scales;
@@ -407,7 +411,7 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
     for (i32 phase = quantizes ? 0 : 1; phase < 2; ++phase)
       for (i32 pass = 0; pass < passes; ++pass) {
         const i32 n0 = (unit_n * passes + pass) * kScaledColumns;
-        // The sums of a single tile are still there.
+        // With a single pass, the second phase finds the accumulators of the first one in `sums`.
         if (phase == 0 || !quantizes || passes == 2) {
           tile.multiply(matrix, a, b, sums, m0, n0);
           ptx::sync_block();

@@ -68,7 +68,7 @@ Status gemm_type_pair(DType a, DType b) {
 
 namespace {
 
-// 8-bit types and tf32: pairs of A and B, and the types of D.
+// Checks the types of A, B and D, and of the accumulator, for 8-bit types and tf32.
 Status check_narrow_types(const GemmDesc& desc) {
   const DType a = desc.a_dtype, d = desc.d_dtype;
   TW_TRY(gemm_type_pair(a, desc.b_type()));

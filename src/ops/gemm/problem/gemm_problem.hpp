@@ -95,11 +95,11 @@ struct GemmDesc {
   GemmEpilogue epilogue;
   GemmScaling a_scaling, b_scaling;
   GemmScaling d_quantize;        // scales of D that the kernel computes: 1x128 or none
-  bool fast_accumulate = false;  // no f32 accumulation for each 128 of k
+  bool fast_accumulate = false;  // 8-bit floats: accumulate all of k in the tensor cores
 
   /// B's type; a b_dtype of 0 stands for A's.
   DType b_type() const { return b_dtype == DType{} ? a_dtype : b_dtype; }
-  /// Whether the product takes kernels for narrow types, which have every epilogue.
+  /// Whether the product needs kernels for narrow types, all of which support every epilogue.
   bool is_narrow() const { return is_narrow_type(a_dtype); }
 };
 

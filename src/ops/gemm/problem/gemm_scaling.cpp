@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a description says of scales, a line a rule.
+// Checks of a description's scales.
 #include "ops/gemm/problem/gemm_scaling.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ Status check_scale_kind(const ScalingNames& names, ScaleKind kind) {
 
 namespace {
 
-// Where scales are no matrix there is nothing to say of their order.
+// Refuses an order, leading dimension or stride if the kind of scale makes it meaningless.
 Status check_excluded_fields(const ScalingNames& names, const GemmScaling& scaling) {
   if (scaling.order != Order::row)
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -83,7 +83,8 @@ Status check_excluded_fields(const ScalingNames& names, const GemmScaling& scali
               scaling.batch, names.kind);
 }
 
-// Fills in a packed leading dimension, and checks the pitch of a matrix of that many.
+// Fills in a packed leading dimension and checks order, leading dimension and byte size of a scale
+// matrix.
 Status check_matrix(const ScalingNames& names, GemmScaleExtent extent, GemmScaling* scaling) {
   if (scaling->order != Order::row && scaling->order != Order::column)
     return fail(Code::ERROR_INVALID_ARGUMENT,

@@ -37,7 +37,7 @@ struct GemmTuningKey {
   DType b_dtype{};  // 0: A's
   ScaleKind a_scale{}, b_scale{};
   bool fast = false;       // TW_GEMM_FAST_ACCUMULATE
-  bool quantizes = false;  // D has scales of its own
+  bool quantizes = false;  // the kernel computes scales of D
   bool operator==(const GemmTuningKey&) const = default;
 };
 

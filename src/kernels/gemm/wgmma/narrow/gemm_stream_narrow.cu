@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream-K kernels of narrow types on Hopper.
+// The stream-K kernels for narrow types (8-bit floats, i8, tf32) on Hopper.
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/narrow/gemm_stream_narrow.cuh"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream-K for narrow types, every epilogue and any type of D: as gemm_stream.cuh, with scales.
+// Stream-K kernels for narrow types: like gemm_stream.cuh, with scales of A and B and every
+// epilogue. The arguments select the type of D.
 //
-// Promoting kernels add up the sums of each k block of 128 in f32, in registers of their own. Fast
-// ones leave them in the tensor cores.
+// Promoting kernels (scaledstream) add the accumulators of each k block of 128 to a second set of
+// f32 registers. Fast ones (faststream) accumulate all of k in the tensor cores.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
@@ -12,7 +13,7 @@
 
 namespace tw {
 
-// What an epilogue needs of a tile's matrix.
+// The epilogue arguments for matrix z of the batch. No lines are written if its D is null.
 template <class Config>
 __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
   const GemmEpilogueArgs& full = all.stream.full;
@@ -25,8 +26,9 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
   return run;
 }
 
-// What is behind a tile's products is found anew there, and its largest element told at once: kept,
-// it would be registers that two sets of sums do not leave.
+// Adds up the parts of a tile that several CTAs multiplied, and lets the last CTA write it.
+// It recomputes the place of the tile and updates amax for each tile, because two sets of
+// accumulators leave no registers to keep those values in.
 template <class Config>
 __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
                                               const GemmNarrowArgs& all,
@@ -60,8 +62,8 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
   StreamWork<Config> work(args, StreamSizes<Config>::of(args));
   StreamItem item;
   while (work.next(&item)) {
-    // Zeros, so that the registers of the tile before do not outlive it: where sums change their
-    // type that would be two sets.
+    // Zeroed, so that the previous tile's accumulators are dead here. Where the epilogue converts
+    // accumulators to floats, the compiler would otherwise keep two sets of registers.
     typename Config::Sum d[1][Config::kAccumulators] = {};
     narrow_ask_for_scales<Config>(all, item.unit, ring, group);
     if constexpr (Config::kPromotes) {
@@ -78,8 +80,8 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
   }
 }
 
-// Makes the barriers. Where scales change along k a stage is full when those have come too, and
-// every warp says that it has read them.
+// Initializes the barriers. If scales change along k, a stage is full only when its scales have
+// arrived too, and each consumer warp releases it, not one thread per warpgroup.
 template <class Config>
 __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
                                              const GemmPipeline<Config>& ring, u32 warp) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D of 8-bit floats in blocks of 128 elements of a line, each with a scale that its largest element
-// makes.
+// Quantizes D to 8-bit floats: each block of 128 elements along a line of D gets a scale, which the
+// kernel derives from the block's largest element.
 //
-// A tile has 128 elements of each of its lines, one block, half of it in each of two warpgroups:
-// these tell each other their largest through the unused end of a slab's line. Of gated elements it
-// has 64. So a thread block multiplies the two tiles of a block one after the other, and the
-// first one's elements wait in shared memory behind a shorter ring.
+// A tile holds 128 elements of each of its lines of D, which is one scale block. Each of the two
+// consumer warpgroups has half of it, and they exchange their maxima through the unused end of a
+// line of the staging slab. With a gate a tile yields only 64 elements of a line. The CTA then
+// multiplies the two tiles of a scale block one after the other, and parks the elements of the
+// first one in shared memory behind a shorter pipeline.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
@@ -14,21 +15,20 @@
 
 namespace tw {
 
-// Where a warpgroup's slabs begin.
 template <class Config>
 __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
   return ptx::kept(shared + Config::kShared.d_offset +
                    group * (Config::kShared.slabs * Config::kShared.slab_bytes));
 }
 
-// What a thread writes of a slab: eight elements of a line. Found anew for each slab: kept, it
-// would be registers that there are none of.
+// The eight elements of a line of D that a thread writes from a slab. They are recomputed for each
+// slab, because no registers are left to keep them in.
 template <class Config>
 struct NarrowEight {
   using Slab = StreamSlab<Config>;
-  u32 row;        // of the staged sums, in elements of D
-  i32 inside;     // line of the slab, behind its last one for threads without any
-  i32 at, count;  // place along D's lines, and how many are there
+  u32 row;        // first element within the slab's line, in elements of D
+  i32 inside;     // line of the slab; Slab::kLines or more for threads that have none
+  i32 at, count;  // first element within D's line, and the elements from there to its end
 
   __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
     const bool gated = args.gate != kGateNone;
@@ -41,7 +41,8 @@ struct NarrowEight {
   }
 };
 
-// Elements of the first tile of two. A thread reads what it has written.
+// Eight parked elements of the first of two gated tiles. Each thread reads only what it wrote, so
+// that no barrier is needed.
 struct NarrowParked {
   u32 address;
 
@@ -66,13 +67,15 @@ struct NarrowParked {
   }
 };
 
+// Raises `most` to the largest finite magnitude (bits of a float) of the first `count` elements.
 __device__ __forceinline__ void narrow_see(const float (&v)[8], i32 count, u32& most) {
 #pragma unroll
   for (int i = 0; i < 8; ++i)
     if (i < count) most = max(most, gemm_finite(v[i]));
 }
 
-// The largest of all of a line's, where each thread has that of eight. All threads of a tile.
+// Returns the largest magnitude of a line's scale block, given the one of each thread's own eight
+// elements. All consumer threads of the CTA must call it.
 template <class Config>
 __device__ __forceinline__ u32 narrow_largest(u32 most, bool gated, const NarrowEight<Config>& own,
                                               u32 slab, u32 group) {
@@ -96,8 +99,8 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, con
   reinterpret_cast<float*>(scales.d.address)[to] = scale;
 }
 
-// Writes eight elements `v` of line `line`, and of a gate those that wait; or lets them wait.
-// `inside` says whether there is such a line. All threads of a tile.
+// Quantizes and writes eight elements `v` of line `line`; with a gate it parks those of the first
+// tile and writes them with the second. All consumer threads must call it, also if not `inside`.
 template <class Config>
 __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
                                                     const FullTile& tile, u32 shared, i32 slab,

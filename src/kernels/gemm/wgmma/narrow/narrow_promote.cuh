@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of 8-bit floats whose sums leave the tensor cores after each k block of 128, which keep
-// 14 bits of them, and are added up in f32, with the block's scales where it has its own. While one
-// warpgroup adds, the other one's products are made.
+// Main loop of the promoting kernels. Tensor cores keep only 14 bits of an accumulation of 8-bit
+// floats. A consumer warpgroup therefore adds the accumulators of each k block of 128 to f32
+// registers, multiplied by the block's scales if scales change along k. While one warpgroup adds,
+// the tensor cores multiply for the other one.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
 namespace tw {
 
-// d += the sums of a block, of as many columns as are in use. Widths are multiples of two groups.
+// d += part, for the columns in use. `width` is a multiple of 16 columns, eight elements of `part`.
 template <class Config>
 __device__ __forceinline__ void narrow_add(float (&d)[Config::kAccumulators],
                                            const float (&part)[Config::kAccumulators], i32 width) {
@@ -61,7 +62,7 @@ __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators]
       const u32 scales = narrow_stage_scales<Config>(ring, width);
       narrow_add_scaled<Config>(d, part, width,
                                 NarrowPlaces(scales + group * 256, scales + Config::kTileM * 4));
-      // All warps have read scales, and each says so.
+      // Every warp reads scales from the stage, so that every warp has to release it.
       ptx::sync_warp();
       if (ptx::lane_id_again() == 0) ptx::mbarrier_arrive(ring.empty_barrier(ring.stage));
     } else {

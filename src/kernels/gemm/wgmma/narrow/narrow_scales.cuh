@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of A and B on their way to who multiplies with them, in the memory behind the barriers.
+// Copies the scales of A and B to shared memory, behind the barriers.
 //
-// Scales that change along k travel beside the stages: one for each row and each column of the
-// tile, whatever they are scales of, loaded by the warps beside the producer's, which arrive on a
-// stage's full barrier as its bytes do. Others are read once a tile, by the warpgroup that writes
-// it.
+// Scales that change along k belong to the pipeline's stages. The three warps beside the producer
+// warp load one for each row and column of the tile, even if several lines share a scale, and
+// arrive on the stage's full barrier. Other scales are loaded once a tile by each consumer
+// warpgroup, which applies them to its finished accumulators.
 
 #include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -13,10 +13,11 @@
 
 namespace tw {
 
-/// Threads that load the scales of stages.
+/// Threads that load the scales of stages: warps 1 to 3.
 inline constexpr i32 kScaleLoaders = 96;
 
-// Where a scale lies for k block 0, or 0 where there is no such line; bytes to the next block's.
+// Address of a line's scale for k block 0, or 0 if the operand has no such line; and the bytes from
+// one k block's scale to the next one's.
 struct NarrowLine {
   u64 address;
   i64 step;
@@ -30,8 +31,8 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
   return {scale.address + static_cast<u64>(at) * 4, scale.block_step * 4};
 }
 
-// Line `line` of a tile: its rows, then its columns. Of a gate whose columns lie apart, a
-// warpgroup's rows are half of each.
+// The scale of line `line` of a tile, which counts kTileM rows of A and then columns of B. If gates
+// and linear values are separate halves of A's rows, a warpgroup's 64 rows are 32 of each half.
 template <class Config>
 __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, i32 m, i32 n,
                                                      const FullTile& tile, i32 line) {
@@ -42,13 +43,14 @@ __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, 
   return narrow_line(all.scales.a, all.scales.a_by, row, m, tile.z);
 }
 
+// Shared-memory address of the current stage's scales: kTileM of rows, then `width` of columns.
 template <class Config>
 __device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& ring, i32 width) {
   return ring.base + Config::kShared.board +
          static_cast<u32>(ring.stage * (Config::kTileM + width)) * 4;
 }
 
-// Loads the scales of all of a block's stages; by kScaleLoaders threads.
+// Loads the scales of all stages that the CTA multiplies. kScaleLoaders threads call it.
 template <class Config>
 __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
                                                    GemmPipeline<Config> ring, i32 thread) {
@@ -83,8 +85,8 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
   }
 }
 
-// The places in shared memory of a thread's scales: of its two rows, and of its first two columns.
-// Found anew where they are used: kept, they would be registers that two sets of sums do not leave.
+// Shared-memory addresses of the scales of a thread's two rows and of its first two columns. They
+// are recomputed at each use, because two sets of accumulators leave no registers to keep them in.
 struct NarrowPlaces {
   u32 rows, columns;
 
@@ -97,7 +99,6 @@ struct NarrowPlaces {
     scale[0] = __uint_as_float(ptx::shared_load<4>(rows));
     scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 32));
   }
-  // Of the columns of group `group` of eight.
   __device__ __forceinline__ void of_columns(int group, float (&scale)[2]) const {
     const u64 both = ptx::shared_load<8>(columns + static_cast<u32>(group) * 32);
     scale[0] = __uint_as_float(static_cast<u32>(both));
@@ -105,19 +106,20 @@ struct NarrowPlaces {
   }
 };
 
-// Whether a finished sum is multiplied by scales.
+// Whether scales are applied once, to the finished accumulators.
 __device__ __forceinline__ bool narrow_scales_sums(const GemmScales& scales) {
   return scales.a_by == kScaleOne || scales.a_by == kScaleLine;
 }
 
-// Each warpgroup has its own copy of the scales of a tile.
+// Shared-memory address of a warpgroup's own copy of the scales of a tile.
 template <class Config>
 __device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& ring, u32 group) {
   static_assert(Config::kConsumers * (64 + Config::kTileN) * 4 <= kGemmScaleBytes, "room");
   return ring.base + Config::kShared.board + group * ((64 + Config::kTileN) * 4);
 }
 
-// Asks for the scales of a tile's finished sums; one scale of a whole operand has no line_step.
+// Starts to copy the scales of a tile's finished accumulators to shared memory. A scale of the
+// whole operand has line_step 0, so that all lines read the same one.
 template <class Config>
 __device__ __forceinline__ void narrow_ask_for_scales(const GemmNarrowArgs& all, i32 unit,
                                                       const GemmPipeline<Config>& ring, u32 group) {

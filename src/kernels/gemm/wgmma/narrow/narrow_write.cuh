@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue of the stream-K kernels of narrow types: D has whatever type the run says.
+// Epilogue of the stream-K kernels for narrow types. The run's arguments select the type of D.
+// narrow_write() chooses between a short path, which finishes accumulators in registers, and the
+// full one, which stages them in shared memory and applies every kind of epilogue.
 
 #include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
 namespace tw {
 
-// As the kernel was compiled, but for a D of one type.
 template <class Config, class OutType>
 struct NarrowOut : Config {
   using Out = OutType;
@@ -17,8 +18,8 @@ struct NarrowOut : Config {
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
 };
 
-// Calls use(sums) with finished sums as floats. Those of integers are rounded, or for an i32 D keep
-// their bits.
+// Calls use() with the finished accumulators as floats. Integers are rounded to f32; for an i32 D
+// the floats carry their bits.
 template <class Config, class Use>
 __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                    u32 type, Use use) {
@@ -34,7 +35,8 @@ __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Con
   }
 }
 
-// Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
+// Multiplies finished accumulators by the scales that narrow_ask_for_scales() copied, after the
+// caller waited for its copies. All threads of the warpgroup must call it.
 template <class Config>
 __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all,
@@ -55,8 +57,8 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulato
   }
 }
 
-// Whether D lies in whole pieces of 16 bytes, and nothing is asked for but alpha, a bias along D's
-// lines and relu.
+// Whether the short path applies: D is wider than 8 bits, its address, stride and line length are
+// multiples of 16 bytes, and the epilogue is at most alpha, a bias per element of a line, and relu.
 __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
@@ -67,8 +69,8 @@ __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, co
          args.activation <= kActRelu;
 }
 
-// What that asks for: a thread's elements are of two rows, so that all is done before they leave
-// the registers.
+// The short epilogue, in registers. A thread's accumulators belong to two rows, so that it needs
+// only two elements of the bias.
 template <class Config>
 __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args, const FullRun& run,
@@ -87,7 +89,8 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   }
 }
 
-// Eight neighbours of a line of D, with everything that an epilogue can do.
+// Computes eight neighboring elements of a line of D with the full epilogue, and raises `largest`
+// for amax. For an i32 D it only copies the bits of the accumulators.
 template <class Config>
 __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
                                                   const StreamSlab<Config>& staged, i32 line,
@@ -120,7 +123,6 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
   if (is_scaled_f8(type)) largest = max(largest, unscaled);
 }
 
-// What goes into D, of which i32 has the bits of sums.
 template <class Config>
 __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 count,
                                              const float (&v)[8]) {
@@ -129,7 +131,7 @@ __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 c
   scaled_store(type, d, element, count, v);
 }
 
-// Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
+// Stages the accumulators in shared memory slab by slab and writes the tile's lines of D from it.
 template <class Config>
 __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all, const FullRun& run,
@@ -143,7 +145,7 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
   for (i32 slab = 0; tile.n0 + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
-    // What the slab before last held is read by all who pass here.
+    // Every thread that arrives here has read the previous slab. The next one may overwrite it.
     stream_staged(group);
     const NarrowEight<Config> own(all.stream.full, run, tile.m0 + static_cast<i32>(group) * 64);
     const i32 line = tile.n0 + slab * Slab::kLines + own.inside;
@@ -157,7 +159,7 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
       narrow_store<Config>(all.scales.d_type, run.d,
                            line * all.stream.full.base.d_stride_m + own.at, own.count, v);
   }
-  // The next tile begins with the first slab again.
+  // The next tile overwrites the first slab, which with block scales both warpgroups read.
   if (in_blocks) return StreamParty<Config>::meet();
   stream_staged(group);
 }
