@@ -29,7 +29,8 @@ struct ScaledCase {
   int64_t run_m = -1;
   int64_t device_m = -1;  ///< -1: the run's own
   bool device_scalars = false;
-  bool specials = false;  ///< NaN and infinity among elements and scales
+  bool specials =
+      false;  ///< NaN and infinity among elements and scales; of i8 the ends of its range
   float scale_size = 1.0f;
 };
 
@@ -111,6 +112,7 @@ class ScaledBench {
     const auto draw = [&](Matrix& of) {
       std::normal_distribution<float> normal(0.0f, is_f8(of.type) ? 4.0f : 1.0f);
       of.fill_with([&] {
+        if (of.type == DType::I8 && c.specials) return pick(random, 0, 9) ? -128.0f : 127.0f;
         if (of.type == DType::I8) return static_cast<float>(pick(random, -128, 127));
         const bool rare = c.specials && pick(random, 0, 400) == 0;
         return rare ? (pick(random, 0, 1) ? NAN : INFINITY) : normal(random);
@@ -193,6 +195,16 @@ class ScaledBench {
     }
     encode_element(words.at(0, 4), DType::F32, 0.0f);
     words.memory.upload();
+  }
+
+  /// The bytes of D, of its scales and of the largest.
+  std::vector<uint8_t> result() {
+    std::vector<uint8_t> out;
+    for (Matrix* of : {&d.all, &d_scales.all, &words}) {
+      of->memory.read();
+      out.insert(out.end(), of->memory.data(), of->memory.data() + of->memory.bytes());
+    }
+    return out;
   }
 
   /// After a run: D within its bound, its scales, the largest, and what is round them untouched.

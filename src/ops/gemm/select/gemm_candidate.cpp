@@ -90,6 +90,12 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s is for %s, the description for %s", who,
                   row_types(*choice.row).c_str(), types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::sums:
+      if (choice.has(kGemmFast) && d.a_scaling.kind >= ScaleKind::k128)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                    "candidate %s applies scales to finished sums, and the description's change "
+                    "with each 128 of k: take a kernel that promotes sums or one without maps, or "
+                    "scales that do not depend on k",
+                    who);
       if (choice.has(kGemmFast))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
                     "candidate %s keeps sums as short as the tensor cores make them: ask for that "

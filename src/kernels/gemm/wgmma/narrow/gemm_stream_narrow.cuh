@@ -46,9 +46,11 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
   const FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
   const u32 staging = ptx::kept(ring.base + Config::kShared.d_offset +
                                 group * (Config::kShared.slabs * Config::kShared.slab_bytes));
-  narrow_scale_sums<Config>(d, all, ring, group);
-  narrow_write<Config>(d, all, run, staging, group, tile.m0 + static_cast<i32>(group) * 64, tile.n0,
-                       largest);
+  narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kSums]) {
+    narrow_scale_sums<Config>(sums, all, ring, group);
+    narrow_write<Config>(sums, all, run, staging, group, tile.m0 + static_cast<i32>(group) * 64,
+                         tile.n0, largest);
+  });
 }
 
 template <class Config>
@@ -59,8 +61,10 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmRi
   StreamWork<Config> work(args, StreamSizes<Config>::of(args));
   StreamItem item;
   u32 largest = 0;
-  typename Config::Sum d[1][Config::kSums];
   while (work.next(&item)) {
+    // Zeros, so that the registers of the tile before do not outlive it: where sums change their
+    // type that would be two sets.
+    typename Config::Sum d[1][Config::kSums] = {};
     narrow_ask_for_scales<Config>(all, item.unit, ring, group);
     if constexpr (Config::kPromotes) {
       narrow_promote<Config>(d[0], all, item, ring, group);

@@ -18,6 +18,23 @@ struct NarrowOut : Config {
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
 };
 
+// Calls use(sums) with finished sums as floats. Those of integers are rounded, or for an i32 D keep
+// their bits.
+template <class Config, class Use>
+__device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kSums],
+                                                   u32 type, Use use) {
+  if constexpr (Config::kExact) {
+    const bool as_they_are = type == kGemmI32;
+    float sums[Config::kSums];
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i)
+      sums[i] = as_they_are ? __int_as_float(d[i]) : static_cast<float>(d[i]);
+    use(sums);
+  } else {
+    use(d);
+  }
+}
+
 // Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
 template <class Config>
 __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
@@ -101,6 +118,13 @@ __device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, co
   using In = typename Config::In;
   const GemmFullArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
+  if (Config::kExact && type == kGemmI32) {
+    float v[8];
+    staged.get(inside, own.row, v);
+    full_store<F32>(run.d + static_cast<u64>((line * args.base.d_stride_m + own.at) * 4), own.count,
+                    v);
+    return;
+  }
   FullVectors vectors;
   full_along<In>(args, run, own.at, own.count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
@@ -156,14 +180,14 @@ __device__ __forceinline__ void narrow_write(float (&d)[Config::kSums], const Ge
   const u32 type = all.scales.d_type;
   if (!narrow_is_short(args, run, type))
     return narrow_write_full<Config>(d, all, run, staging, group, m0, n0, largest);
-  narrow_make_short<Config>(d, args, run, m0);
+  if (!Config::kExact || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
   const auto write = [&](auto out) {
     stream_write_sums<NarrowOut<Config, decltype(out)>>(d, all.stream, run.d, run.lines, run.extent,
                                                         staging, group, m0, n0);
   };
   if (type == kFormatBF16) return write(Bf16{});
   if (type == kFormatF16) return write(F16{});
-  write(F32{});
+  write(F32{});  // as wide as i32
 }
 
 }  // namespace tw
