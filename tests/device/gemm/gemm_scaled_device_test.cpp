@@ -303,14 +303,26 @@ TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
   int number = 0;
   for (const auto& pair : kPairs) {
     if (pair.first == DType::I8) continue;
-    for (int i = 0; i < 9; ++i, ++number) {
+    for (int i = 0; i < 12; ++i, ++number) {
       ScaledCase c = random_case(random, pair);
+      if (i % 2) {
+        k_major(&c);
+        c.offset = 0;
+      }
       c.desc.d_dtype = number % 2 ? DType::F8E4M3 : DType::F8E5M2;
       c.desc.d_order = Order::row;
       c.desc.epilogue.gate = static_cast<Gate>(i % 3);
+      c.desc.m = pick(random, 1, i % 4 == 1 ? 200 : 70);
+      c.run_m = i % 5 == 0 ? pick(random, 0, c.desc.m) : -1;
       c.desc.n = pick(random, 1, 300) * 2;
       c.desc.d_quantize = {.kind = ScaleKind::k128, .order = static_cast<Order>(i / 2 % 2)};
       if (i % 4 == 3) c.alpha = c.beta = 0.0f;
+      if (i % 6 == 1) c.desc.batch = 2;
+      if (i % 6 == 5) {
+        c.desc.flags |= kGemmDeviceM;
+        c.run_m = -1;
+        c.device_m = pick(random, 0, c.desc.m);
+      }
       c.desc.a_scaling.leading = c.desc.b_scaling.leading = 0;
       pitches(c.desc.a_alignment == 16 ? 16 : 1, i % 2, &c);
       if (i % 3 == 0) {
@@ -375,7 +387,7 @@ TEST_CASE("gemm scaled: long sums of each type") {
 
 // Equal inputs give equal bits, whichever block is the last to add up its part of k.
 TEST_CASE("gemm scaled: a thousand equal runs of each type on a GPU") {
-  if (test_device() != "cuda") return skip("a thousand runs are for a GPU");
+  if (std::string(test_device()) != "cuda") return skip("a thousand runs are for a GPU");
   Lab lab;
   if (!lab) return;
   std::mt19937_64 random(9);

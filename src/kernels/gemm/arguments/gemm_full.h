@@ -82,7 +82,8 @@ enum : u32 {
   kFullStores = 8,
   kFullAlphaAlone = 16,
   kFullShort = 32,
-  kFullWideC = 64
+  kFullWideC = 64,
+  kFullPairs = 128  // two tiles along m belong together, see wgmma/narrow/narrow_blocks.cuh
 };
 
 /// Lines of a box of D, which a warp writes: its share of 64.

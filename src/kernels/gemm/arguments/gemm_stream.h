@@ -36,6 +36,12 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
+/// D in blocks with scales of their own and a gate takes two tiles for a block: what of the first
+/// one waits in shared memory, for each of its columns, and the columns that leave enough of a
+/// ring.
+inline constexpr u32 kGemmParkedBytes = 256;
+inline constexpr i32 kGemmMostParked = 160;
+
 /// A counter for each block of a cluster and shared unit. As many bytes on every chip so far, so
 /// that kernels which take turns with one workspace find each other's counters and not
 /// accumulators.

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
@@ -162,6 +163,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                     "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
                     "d_scale and TW_GEMM_AMAX take a full kernel",
                     who);
+      if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
+                    "candidate %s shares tiles along k among up to %u blocks, and with a gate and "
+                    "d_quantize one block multiplies two tiles for each scale of D: /1 will do",
+                    who, choice.split);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),

@@ -54,8 +54,8 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmAlone)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_full()) return true;
   if (!choice.has(kGemmFull)) return false;
-  // Scales of D are for more of it than such a tile has.
-  if (choice.has(kGemmScaled) && choice.through_maps() && seen.desc.d_quantize.any()) return false;
+  // Nobody else shares the k of tiles that one block multiplies together.
+  if (gemm_tiles_together(choice, seen.desc) > 1 && choice.split > 1) return false;
   if (!seen.gated() || !choice.through_maps()) return true;
   if (!seen.gate_along()) return false;
   // D of a gated tile that is no whole slab is not staged. A split's one part does it faster.

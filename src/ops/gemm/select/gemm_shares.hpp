@@ -19,6 +19,7 @@ struct GemmShares {
   int64_t clusters = 1;  // of the grid
   int64_t chain = 1;     // k blocks of an accumulation chain at most
   int64_t k_blocks = 1;
+  int64_t together = 1;  // units that follow one another and belong to one cluster
 
   int64_t units() const { return units_m * units_n * batch; }
   int64_t shared() const { return units() - whole; }
@@ -43,9 +44,20 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
 /// Bytes that are enough for any run of at most `rows` columns of `seen`, the caller's m.
 int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once);
 
+/// Tiles along m that one cluster multiplies one after the other, because a scale of D is for gated
+/// columns of all of them (wgmma/narrow/narrow_blocks.cuh); 1: tiles have nothing in common.
+int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen);
+
+/// Units along m, all of those that belong together.
+int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m);
+
+/// Bytes of shared memory for stages, where a tile has `width` columns.
+int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const GemmTile& tile,
+                        int64_t width);
+
 /// The columns of a tile: those that the kernel was compiled for, or of a stream-K kernel those
 /// that hold n with the least rest.
-int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n);
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_t n);
 
 /// Accumulation chains that a sum over the description's k is made of, so that its drift does not
 /// show in D: see gemm_chains. Half a unit of f16 shows it past 16384 products.
