@@ -21,8 +21,8 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
                    group * (Config::kShared.slabs * Config::kShared.slab_bytes));
 }
 
-// What a thread writes of a slab: eight elements of a line. Found anew for each slab: kept, it would
-// be registers that there are none of.
+// What a thread writes of a slab: eight elements of a line. Found anew for each slab: kept, it
+// would be registers that there are none of.
 template <class Config>
 struct NarrowEight {
   using Slab = StreamSlab<Config>;
@@ -49,7 +49,8 @@ struct NarrowParked {
   static __device__ __forceinline__ NarrowParked of(u32 shared, i32 width, i32 slab, u32 group) {
     static_assert(StreamSlab<Config>::kLines * 4 * 2 * 32 ==
                   kGemmParkedBytes * StreamSlab<Config>::kLines);
-    const u32 begin = shared + Config::kShared.d_offset - kGemmParkedBytes * static_cast<u32>(width);
+    const u32 begin =
+        shared + Config::kShared.d_offset - kGemmParkedBytes * static_cast<u32>(width);
     return {begin + (static_cast<u32>(slab) * 2 + group) * 2048 + ptx::thread_id_again() % 64 * 32};
   }
   __device__ __forceinline__ void put(const float (&v)[8]) const {
