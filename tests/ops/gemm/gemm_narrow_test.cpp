@@ -53,7 +53,7 @@ TEST_CASE("gemm narrow: i8 takes wgmma for every type of D, at the speed of fp8"
 TEST_CASE("gemm narrow: i8 with scales that change along k takes a kernel without maps") {
   GemmDesc desc = narrow(DType::I8, DType::BF16, 64, 512, 512);
   desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::k128};
-  for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(c.choice.through_maps());
+  for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(c.choice.uses_maps());
   GemmChoice choice;
   REQUIRE(
       parse_gemm_choice("candidate", "gemm_i8_i8_any_rc_128x256_1x1_faststream/1", &choice).ok());
@@ -68,7 +68,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     const GemmDesc desc = quantizing(gate);
     bool shares = false;
     const auto all = candidates(desc);
-    CHECK(all.front().choice.through_maps());
+    CHECK(all.front().choice.uses_maps());
     for (const GemmCandidate& c : all) shares |= c.choice.split > 1;
     CHECK(shares == (gate == Gate::none));
 
@@ -86,7 +86,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
 }
 
 TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them along k") {
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if (row.feature != feature::wgmma || (row.variant & kGemmScaled) == 0) continue;
     INFO(row.symbol);
     const GemmChoice choice{&row, 1};

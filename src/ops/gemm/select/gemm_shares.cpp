@@ -10,8 +10,9 @@
 namespace tw {
 namespace {
 
-// Parts that begin with their unit read the same k at the same time, which the L2 serves better,
-// and each block has one part alone: worth some idle clusters.
+// How much longer aligned shares, which begin and end with their unit, may be than even ones. They
+// leave some clusters idle, but all clusters read the same k at the same time, which helps the L2,
+// and each cluster has a part of one unit only.
 constexpr double kAlignedLoss = 1.06;
 
 uint32_t width_number(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
@@ -26,7 +27,8 @@ uint32_t width_number(const GemmChoice& choice, const GemmDesc& seen, int64_t n)
       std::begin(kGemmWidths));
 }
 
-// Shares what is left behind whole waves evenly, or in parts of units where that is hardly worse.
+// Divides the units that remain after full waves: evenly, or in aligned shares if those are at most
+// kAlignedLoss times as long.
 void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
   const int64_t rest = s->units() % at_once;
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, at_once),
@@ -46,7 +48,8 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
 
 int32_t gemm_chains_of(const GemmDesc& desc) {
   constexpr int32_t kLongest16 = 16384;
-  // Of 8-bit floats sums are as short as they are asked for, and those of integers exact.
+  // For 8-bit floats the caller chooses the length of chains (TW_GEMM_FAST_ACCUMULATE); integer
+  // accumulators are exact.
   if (desc.is_narrow() && desc.a_dtype != DType::TF32) return 1;
   return desc.d_dtype == DType::F32 ? gemm_chains(desc.k) : gemm_chains(desc.k, kLongest16);
 }
@@ -55,7 +58,7 @@ int64_t gemm_chain_length(const GemmDesc& desc) {
   return ceil_div(std::max<int64_t>(desc.k, 1), gemm_chains_of(desc));
 }
 
-bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc) {
+bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
   return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_chains_of(desc) == 1);
 }
 
@@ -65,7 +68,7 @@ int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen) {
 }
 
 int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m) {
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   return round_up(ceil_div(m, row.tile[0] * row.cluster[0]), gemm_tiles_together(choice, seen));
 }
 
@@ -83,7 +86,7 @@ int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
                        int64_t at_once) {
   GemmShares s;
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   s.width_number = width_number(choice, seen, n);
   s.width = kGemmWidths[s.width_number];
   s.together = gemm_tiles_together(choice, seen);
@@ -96,8 +99,8 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
   return s;
 }
 
-int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once) {
-  const KernelRow& row = *choice.row;
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once) {
+  const KernelEntry& row = *choice.row;
   const int64_t width =
       std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +

@@ -15,7 +15,7 @@ namespace tw {
 // What an epilogue needs of a tile's matrix.
 template <class Config>
 __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
-  const GemmFullArgs& full = all.stream.full;
+  const GemmEpilogueArgs& full = all.stream.full;
   FullRun run = full_run(full, n, full.gate == kGateNone ? m : full.half);
   const GemmMatrix matrix =
       gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(all.scales.d_type));
@@ -28,11 +28,11 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
 // What is behind a tile's products is found anew there, and its largest element told at once: kept,
 // it would be registers that two sets of sums do not leave.
 template <class Config>
-__device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
                                               const GemmNarrowArgs& all,
                                               const StreamWork<Config>& work,
-                                              const StreamItem& item, const GemmRing<Config>& ring,
-                                              u32 group) {
+                                              const StreamItem& item,
+                                              const GemmPipeline<Config>& ring, u32 group) {
   const GemmStreamArgs& args = all.stream;
   if (item.end - item.begin < work.blocks) {
     const auto cluster = static_cast<i32>(ptx::block_id_again());
@@ -45,7 +45,7 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
   const FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
   const FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
   u32 largest = 0;
-  narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kSums]) {
+  narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
     narrow_scale_sums<Config>(sums, all, ring, group);
     narrow_write<Config>(sums, all, run, tile, ring.base, group, largest);
   });
@@ -53,7 +53,7 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmRing<Config> ring,
+__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPipeline<Config> ring,
                                                u32 group) {
   const GemmStreamArgs& args = all.stream;
   ptx::grid_dependency_wait();
@@ -62,7 +62,7 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmRi
   while (work.next(&item)) {
     // Zeros, so that the registers of the tile before do not outlive it: where sums change their
     // type that would be two sets.
-    typename Config::Sum d[1][Config::kSums] = {};
+    typename Config::Sum d[1][Config::kAccumulators] = {};
     narrow_ask_for_scales<Config>(all, item.unit, ring, group);
     if constexpr (Config::kPromotes) {
       narrow_promote<Config>(d[0], all, item, ring, group);
@@ -82,7 +82,7 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmRi
 // every warp says that it has read them.
 template <class Config>
 __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
-                                             const GemmRing<Config>& ring, u32 warp) {
+                                             const GemmPipeline<Config>& ring, u32 warp) {
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&all.stream.full.base.map_a);
     ptx::prefetch_map(&all.stream.full.base.map_b);
@@ -100,7 +100,7 @@ template <class Config>
 __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
   static_assert(Config::kCluster == 1, "blocks with an epilogue share no loads");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   ring.run = &all.stream;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   narrow_begin<Config>(all, ring, warp);

@@ -30,7 +30,7 @@ struct NarrowEight {
   i32 inside;     // line of the slab, behind its last one for threads without any
   i32 at, count;  // place along D's lines, and how many are there
 
-  __device__ __forceinline__ NarrowEight(const GemmFullArgs& args, const FullRun& run, i32 m0) {
+  __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
     const bool gated = args.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = ptx::thread_id_again() % 128;

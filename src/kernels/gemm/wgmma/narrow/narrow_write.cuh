@@ -20,13 +20,13 @@ struct NarrowOut : Config {
 // Calls use(sums) with finished sums as floats. Those of integers are rounded, or for an i32 D keep
 // their bits.
 template <class Config, class Use>
-__device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                    u32 type, Use use) {
   if constexpr (Config::kExact) {
     const bool as_they_are = type == kGemmI32;
-    float sums[Config::kSums];
+    float sums[Config::kAccumulators];
 #pragma unroll
-    for (int i = 0; i < Config::kSums; ++i)
+    for (int i = 0; i < Config::kAccumulators; ++i)
       sums[i] = as_they_are ? __int_as_float(d[i]) : static_cast<float>(d[i]);
     use(sums);
   } else {
@@ -36,9 +36,9 @@ __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Con
 
 // Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
 template <class Config>
-__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all,
-                                                  const GemmRing<Config>& ring, u32 group) {
+                                                  const GemmPipeline<Config>& ring, u32 group) {
   if (!narrow_scales_sums(all.scales)) return;
   stream_staged(group);
   const u32 scales = narrow_tile_scales<Config>(ring, group);
@@ -46,7 +46,7 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
   float row[2];
   places.of_rows(row);
 #pragma unroll
-  for (int eight = 0; eight < Config::kSums / 4; ++eight) {
+  for (int eight = 0; eight < Config::kAccumulators / 4; ++eight) {
     if (eight % 2 == 0 && eight * 8 >= all.stream.width) break;
     float column[2];
     places.of_columns(eight, column);
@@ -57,31 +57,31 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
 
 // Whether D lies in whole pieces of 16 bytes, and nothing is asked for but alpha, a bias along D's
 // lines and relu.
-__device__ __forceinline__ bool narrow_is_short(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
   const u64 places =
       run.d | static_cast<u64>(args.base.d_stride_m) * bytes | static_cast<u64>(run.extent) * bytes;
   return bytes > 1 && places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
-         args.bias_by != kFullAcross && run.beta == 0.0f && args.gate == kGateNone &&
+         args.bias_by != kFullPerLine && run.beta == 0.0f && args.gate == kGateNone &&
          args.activation <= kActRelu;
 }
 
 // What that asks for: a thread's elements are of two rows, so that all is done before they leave
 // the registers.
 template <class Config>
-__device__ __forceinline__ void narrow_make_short(float (&d)[Config::kSums],
-                                                  const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
+                                                  const GemmEpilogueArgs& args, const FullRun& run,
                                                   i32 m0) {
   const bool relu = args.activation == kActRelu;
   const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
   float bias[2] = {-0.0f, -0.0f};
 #pragma unroll
   for (i32 half = 0; half < 2; ++half)
-    if (args.bias_by == kFullAlong && row0 + half * 8 < run.extent)
+    if (args.bias_by == kFullPerElement && row0 + half * 8 < run.extent)
       bias[half] = full_element<typename Config::In>(args.bias, args.bias_f32, row0 + half * 8);
 #pragma unroll
-  for (int i = 0; i < Config::kSums; ++i) {
+  for (int i = 0; i < Config::kAccumulators; ++i) {
     d[i] = act::fused(run.alpha, d[i], bias[i % 4 / 2]);
     if (relu) d[i] = activate(kActRelu, d[i]);
   }
@@ -94,7 +94,7 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
                                                   const NarrowEight<Config>& own, u32& largest,
                                                   float (&made)[8]) {
   using In = typename Config::In;
-  const GemmFullArgs& args = all.stream.full;
+  const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   const auto inside = static_cast<u32>(own.inside);
   if (Config::kExact && type == kGemmI32) return staged.get(inside, own.row, made);
@@ -131,7 +131,7 @@ __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 c
 
 // Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
 template <class Config>
-__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kSums],
+__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all, const FullRun& run,
                                                   const FullTile& tile, u32 shared, u32 group,
                                                   u32& largest) {
@@ -163,10 +163,11 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kSums
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_write(float (&d)[Config::kSums], const GemmNarrowArgs& all,
-                                             const FullRun& run, const FullTile& tile, u32 shared,
-                                             u32 group, u32& largest) {
-  const GemmFullArgs& args = all.stream.full;
+__device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
+                                             const GemmNarrowArgs& all, const FullRun& run,
+                                             const FullTile& tile, u32 shared, u32 group,
+                                             u32& largest) {
+  const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   if (!narrow_is_short(args, run, type))
     return narrow_write_full<Config>(d, all, run, tile, shared, group, largest);
