@@ -36,9 +36,9 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
-/// D in blocks with scales of their own and a gate takes two tiles for a block: what of the first
-/// one waits in shared memory, for each of its columns, and the columns that leave enough of a
-/// ring.
+/// A gated D with scales for blocks takes two tiles for each block. The first tile's elements wait
+/// in shared memory: the bytes for each of its columns, and the most columns that leave room for
+/// enough stages.
 inline constexpr u32 kGemmParkedBytes = 256;
 inline constexpr i32 kGemmMostParked = 160;
 

@@ -55,7 +55,7 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmBatched)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_epilogue_kernel()) return true;
   if (!choice.has(kGemmEpilogue)) return false;
-  // One CTA multiplies tiles that have a scale of D in common, and all of their k.
+  // One CTA multiplies tiles that belong together, so their k is not divided.
   if (gemm_tiles_together(choice, seen.desc) > 1 && choice.split > 1) return false;
   if (!seen.gated() || !choice.uses_maps()) return true;
   if (!seen.gate_along()) return false;
