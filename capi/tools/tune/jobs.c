@@ -11,10 +11,17 @@ void job_name(const tune_job* job, char* text, size_t size) {
            (long long)job->desc.n, (long long)job->desc.k, options);
 }
 
+/* Types whose kernels have every epilogue. */
+static int is_narrow(tw_dtype type) {
+  return type == TW_DTYPE_F8E4M3 || type == TW_DTYPE_F8E5M2 || type == TW_DTYPE_I8 ||
+         type == TW_DTYPE_TF32;
+}
+
 /* Whether a product takes an epilogue kernel or a batched kernel. Tuning entries tell these from
  * basic kernels, and nothing else of the options below. */
 static int needs_epilogue_or_batch(const tw_gemm_desc* d) {
-  return d->bias || d->activation || d->gate || d->d_scale || d->batch_count > 1 ||
+  return is_narrow(d->a_dtype) || d->bias || d->activation || d->gate || d->d_scale ||
+         d->batch_count > 1 ||
          (d->flags &
           (TW_GEMM_AMAX | TW_GEMM_BATCH_POINTERS | TW_GEMM_DEVICE_M | TW_GEMM_DEVICE_SCALARS)) != 0;
 }
@@ -27,11 +34,13 @@ static int32_t sms_of(const tw_gemm_desc* d, int32_t sms) {
 static int same_entry(const tune_job* one, const tune_job* other, int32_t sms) {
   const tw_gemm_desc *const a = &one->desc, *const b = &other->desc;
   return a->n == b->n && a->k == b->k && step_end(a->m) == step_end(b->m) &&
-         a->a_dtype == b->a_dtype && a->d_dtype == b->d_dtype &&
+         a->a_dtype == b->a_dtype && a->b_dtype == b->b_dtype && a->d_dtype == b->d_dtype &&
+         a->a_scale == b->a_scale && a->b_scale == b->b_scale && a->d_quantize == b->d_quantize &&
          a->accumulator_dtype == b->accumulator_dtype && a->a_order == b->a_order &&
          a->b_order == b->b_order && a->d_order == b->d_order && a->batch_count == b->batch_count &&
          needs_epilogue_or_batch(a) == needs_epilogue_or_batch(b) &&
-         sms_of(a, sms) == sms_of(b, sms) && ((a->flags ^ b->flags) & TW_GEMM_PROGRAMMATIC) == 0;
+         sms_of(a, sms) == sms_of(b, sms) &&
+         ((a->flags ^ b->flags) & (TW_GEMM_PROGRAMMATIC | TW_GEMM_FAST_ACCUMULATE)) == 0;
 }
 
 /* Jobs that are left out. One message tells those of the same two shapes. */

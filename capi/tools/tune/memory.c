@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
   matrix a, b, d;
   uint64_t bias, d_scale, amax, workspace, workspace_bytes;
+  uint64_t a_scale, b_scale, d_block_scale;
   uint64_t end; /* UINT64_MAX: the size exceeds 64 bits */
 } arrangement;
 
@@ -60,6 +61,22 @@ static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
   return (uint64_t)(per == TW_PER_ROW ? rows : per == TW_PER_COLUMN ? columns : per != TW_PER_NONE);
 }
 
+/* Scales of an operand of so many lines along k, or 128 of them, in a batch. */
+static uint64_t scales(tw_scale_kind kind, int64_t lines, const tw_gemm_desc* d) {
+  const uint64_t blocks = ((uint64_t)d->k + 127) / 128, batch = (uint64_t)d->batch_count;
+  const uint64_t all = (uint64_t)lines;
+  if (kind == TW_SCALE_NONE) return 0;
+  if (kind == TW_SCALE_TENSOR) return batch;
+  if (kind == TW_SCALE_ROW) return product(all, batch);
+  return product(product(kind == TW_SCALE_128X128 ? (all + 127) / 128 : all, blocks), batch);
+}
+
+/* The type of a bias that the description leaves open. */
+static tw_dtype bias_type(const tw_gemm_desc* d) {
+  if (d->bias_dtype) return d->bias_dtype;
+  return tw_dtype_size(d->d_dtype) == 2 ? d->d_dtype : TW_DTYPE_F32;
+}
+
 /* Workspace bytes for split-K candidates, as tw_gemm_tune() states them; 0 on the host device. */
 static tw_status split_k_workspace_bytes(tw_device* device, uint64_t* bytes) {
   tw_device_info info;
@@ -84,7 +101,7 @@ static tw_status workspace_of(tw_device* device, const tw_gemm_desc* desc, uint6
 static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to) {
   const tw_gemm_desc* const d = &job->desc;
   const int64_t columns = d->gate ? d->n / 2 : d->n;
-  const tw_dtype bias = d->bias_dtype ? d->bias_dtype : d->d_dtype;
+  const uint64_t d_scales = d->d_quantize ? ((uint64_t)columns + 127) / 128 : 0;
   uint64_t candidates; /* bytes of a workspace that suffices for every candidate */
   tw_status status;
   memset(to, 0, sizeof *to);
@@ -92,11 +109,16 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   if (status == TW_OK) status = split_k_workspace_bytes(device, &candidates);
   if (status != TW_OK) return status;
   to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
-  to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->a_dtype);
+  to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->b_dtype ? d->b_dtype : d->a_dtype);
   to->d = place(to, d, d->m, columns, d->d_order, d->ldd, d->d_dtype);
-  to->bias = take(to, elements(d->bias, d->m, d->n) * (uint64_t)tw_dtype_size(bias));
+  to->bias = take(to, elements(d->bias, d->m, d->n) * (uint64_t)tw_dtype_size(bias_type(d)));
   to->d_scale = take(to, elements(d->d_scale, d->m, columns) * sizeof(float));
   to->amax = take(to, sizeof(float));
+  to->a_scale = take(to, product(scales(d->a_scale, d->m, d), sizeof(float)));
+  to->b_scale = take(to, product(scales(d->b_scale, d->n, d), sizeof(float)));
+  to->d_block_scale = take(
+      to,
+      product(product(product(d_scales, (uint64_t)d->m), (uint64_t)d->batch_count), sizeof(float)));
   /* A candidate may need a staging copy even if the plan's own kernel needs none. */
   if (d->flags & TW_GEMM_STAGING_COPY) {
     const uint64_t copies =
@@ -150,25 +172,47 @@ uint64_t memory_free(const tune_memory* memory, uint64_t wanted) {
 /* Random bits that are numbers of either sign: 0.5 to 1 as bf16, 1.75 to 1.88 as f16, and in pairs
  * 0.5 to 1 as f32. With zeros or equal numbers a chip would need less power than with real operands
  * and might run at a higher clock. */
-static void make_pattern(uint16_t* pattern) {
+static uint32_t wide(uint32_t bits) {
+  return 0x3f00u | (bits & 0x7fu) | (bits >> 8 & 0x8000u);
+}
+/* Two of 8 bits: 0.5 to 1.875 as f8e4m3, 0.125 to 1.75 as f8e5m2, 48 to 80 as i8. */
+static uint32_t narrow(uint32_t bits) {
+  return 0x3030u | (bits & 0x8f8fu);
+}
+static void make_pattern(uint16_t* pattern, uint32_t (*of)(uint32_t)) {
   uint32_t state = 2463534242u;
   for (int i = 0; i < PATTERN / 2; ++i) {
     state ^= state << 13, state ^= state >> 17, state ^= state << 5;
-    pattern[i] = (uint16_t)(0x3f00u | (state & 0x7fu) | (state >> 8 & 0x8000u));
+    pattern[i] = (uint16_t)of(state);
   }
 }
 
-static tw_status fill(const tune_memory* memory, uint64_t bytes) {
-  static uint16_t pattern[PATTERN / 2];
+static tw_status fill(const tune_memory* memory, uint64_t at, uint64_t bytes,
+                      const uint16_t* pattern) {
   uint64_t done = bytes < PATTERN ? bytes : PATTERN;
-  tw_status status;
-  if (pattern[0] == 0) make_pattern(pattern);
-  status = tw_memcpy_to_device(memory->stream, memory->block, pattern, done);
+  const uint64_t to = memory->block + at;
+  tw_status status = tw_memcpy_to_device(memory->stream, to, pattern, done);
   while (status == TW_OK && done < bytes) {
     const uint64_t more = bytes - done < done ? bytes - done : done;
-    status = tw_memcpy_on_device(memory->stream, memory->block + done, memory->block, more);
+    status = tw_memcpy_on_device(memory->stream, to + done, to, more);
     done += more;
   }
+  return status;
+}
+
+/* All of a block, and A and B anew where their elements have 8 bits. */
+static tw_status fill_all(const tune_memory* memory, const tw_gemm_desc* d, const arrangement* at) {
+  static uint16_t pattern[2][PATTERN / 2];
+  const uint64_t batch = (uint64_t)d->batch_count;
+  tw_status status;
+  if (pattern[0][0] == 0) {
+    make_pattern(pattern[0], wide);
+    make_pattern(pattern[1], narrow);
+  }
+  status = fill(memory, 0, at->end, pattern[0]);
+  if (tw_dtype_size(d->a_dtype) != 1) return status;
+  if (status == TW_OK) status = fill(memory, at->a.at, at->a.apart * batch, pattern[1]);
+  if (status == TW_OK) status = fill(memory, at->b.at, at->b.apart * batch, pattern[1]);
   return status;
 }
 
@@ -197,13 +241,16 @@ static tw_status prepare(const tune_memory* memory, const tune_job* job, const a
   const tw_gemm_desc* const d = &job->desc;
   const uint64_t block = memory->block;
   tw_status status = tw_gemm_args_init(args, sizeof *args);
-  if (status == TW_OK) status = fill(memory, at->end);
+  if (status == TW_OK) status = fill_all(memory, d, at);
   if (status == TW_OK) status = address(memory, d, &at->a, &args->a);
   if (status == TW_OK) status = address(memory, d, &at->b, &args->b);
   if (status == TW_OK) status = address(memory, d, &at->d, &args->d);
   if (d->bias) args->bias = block + at->bias;
   if (d->d_scale) args->d_scale = block + at->d_scale;
   if (d->flags & TW_GEMM_AMAX) args->amax = block + at->amax;
+  if (d->a_scale) args->a_scale = block + at->a_scale;
+  if (d->b_scale) args->b_scale = block + at->b_scale;
+  if (d->d_quantize) args->d_block_scale = block + at->d_block_scale;
   args->workspace = block + at->workspace;
   args->workspace_bytes = at->workspace_bytes;
   if (status == TW_OK) status = tw_stream_synchronize(memory->stream);

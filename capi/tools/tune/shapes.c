@@ -12,11 +12,21 @@ typedef struct {
 } word;
 
 static const word types[] = {
+    {"bf16", TW_DTYPE_BF16},     {"f16", TW_DTYPE_F16},       {"f32", TW_DTYPE_F32},
+    {"f8e4m3", TW_DTYPE_F8E4M3}, {"f8e5m2", TW_DTYPE_F8E5M2}, {"i8", TW_DTYPE_I8},
+    {"i32", TW_DTYPE_I32},       {"tf32", TW_DTYPE_TF32},     {NULL, 0}};
+static const word bias_types[] = {
     {"bf16", TW_DTYPE_BF16}, {"f16", TW_DTYPE_F16}, {"f32", TW_DTYPE_F32}, {NULL, 0}};
 static const word accumulators[] = {{"f32", TW_DTYPE_F32}, {"f16", TW_DTYPE_F16}, {NULL, 0}};
 static const word biases[] = {{"row", TW_PER_ROW}, {"column", TW_PER_COLUMN}, {NULL, 0}};
 static const word scales[] = {
     {"tensor", TW_PER_TENSOR}, {"row", TW_PER_ROW}, {"column", TW_PER_COLUMN}, {NULL, 0}};
+static const word scale_kinds[] = {{"tensor", TW_SCALE_TENSOR},
+                                   {"row", TW_SCALE_ROW},
+                                   {"1x128", TW_SCALE_1X128},
+                                   {"128x128", TW_SCALE_128X128},
+                                   {NULL, 0}};
+static const word block_scales[] = {{"1x128", TW_SCALE_1X128}, {NULL, 0}};
 static const word activations[] = {{"relu", TW_ACTIVATION_RELU},
                                    {"gelu", TW_ACTIVATION_GELU},
                                    {"gelu_tanh", TW_ACTIVATION_GELU_TANH},
@@ -29,6 +39,7 @@ typedef enum {
   FIELD_ROWS,
   FIELD_TYPES,
   FIELD_ORDERS,
+  FIELD_SCALE_ORDERS,
   FIELD_LONG,  /* an int64_t of the description */
   FIELD_SHORT, /* a uint32_t */
   FIELD_WORD,  /* an int32_t with named values */
@@ -61,11 +72,16 @@ static const field fields[] = {
     {"orders", FIELD_ORDERS, 0, 0, NULL, 0},
     WORD("accumulator", accumulator_dtype, accumulators),
     WORD("bias", bias, biases),
-    WORD("bias_type", bias_dtype, types),
+    WORD("bias_type", bias_dtype, bias_types),
     WORD("activation", activation, activations),
     WORD("gate", gate, gates),
     WORD("d_scale", d_scale, scales),
     FLAG("amax", TW_GEMM_AMAX),
+    WORD("a_scale", a_scale, scale_kinds),
+    WORD("b_scale", b_scale, scale_kinds),
+    WORD("d_quantize", d_quantize, block_scales),
+    {"scale_orders", FIELD_SCALE_ORDERS, 0, 0, NULL, 0},
+    FLAG("fast_accumulate", TW_GEMM_FAST_ACCUMULATE),
     LONG("batch", batch_count, 1 << 20),
     FLAG("batch_pointers", TW_GEMM_BATCH_POINTERS),
     FLAG("batch_invariant", TW_GEMM_BATCH_INVARIANT),
@@ -121,31 +137,53 @@ static int32_t value_of(const word* words, const char* name, size_t length) {
 
 static int set_types(tune_shape* shape, const char* value) {
   const char* const arrow = strstr(value, "->");
-  const int32_t a = arrow ? value_of(types, value, (size_t)(arrow - value)) : 0;
+  const char* const comma = strchr(value, ',');
+  const int two = arrow && comma && comma < arrow;
+  const char* const a_end = two ? comma : arrow;
+  const int32_t a = arrow ? value_of(types, value, (size_t)(a_end - value)) : 0;
+  const int32_t b = two ? value_of(types, comma + 1, (size_t)(arrow - comma - 1)) : a;
   const int32_t d = arrow ? value_of(types, arrow + 2, strlen(arrow + 2)) : 0;
-  if (a == 0 || d == 0) {
+  if (a == 0 || b == 0 || d == 0) {
     tune_complain(shape->where,
-                  "types=%s: the type of A and B, \"->\" and that of D, of bf16, f16 and f32: "
-                  "bf16->bf16 or bf16->f32, for example",
+                  "types=%s: the type of A and B, or one of each with a comma, \"->\" and that of "
+                  "D: bf16->bf16, bf16->f32 or f8e4m3,f8e5m2->bf16, for example",
                   value);
     return TUNE_MISUSED;
   }
   shape->desc.a_dtype = a;
+  shape->desc.b_dtype = b == a ? 0 : b;
   shape->desc.d_dtype = d;
   return TUNE_DONE;
 }
 
+/* Letters from `least` to `most` orders. */
+static int read_orders(const char* value, size_t least, size_t most, tw_order* const* orders) {
+  const size_t length = strlen(value);
+  if (length < least || length > most || strspn(value, "rc") != length) return -1;
+  for (size_t i = 0; i < length; ++i) *orders[i] = value[i] == 'r' ? TW_ROW_MAJOR : TW_COLUMN_MAJOR;
+  return 0;
+}
+
 static int set_orders(tune_shape* shape, const char* value) {
   tw_order* const orders[] = {&shape->desc.a_order, &shape->desc.b_order, &shape->desc.d_order};
-  if (strlen(value) != 3 || strspn(value, "rc") != 3) {
-    tune_complain(shape->where,
-                  "orders=%s: the orders of A, B and D, each r (row-major) or c (column-major): "
-                  "rcr, for example",
-                  value);
-    return TUNE_MISUSED;
-  }
-  for (int i = 0; i < 3; ++i) *orders[i] = value[i] == 'r' ? TW_ROW_MAJOR : TW_COLUMN_MAJOR;
-  return TUNE_DONE;
+  if (read_orders(value, 3, 3, orders) == 0) return TUNE_DONE;
+  tune_complain(shape->where,
+                "orders=%s: the orders of A, B and D, each r (row-major) or c (column-major): "
+                "rcr, for example",
+                value);
+  return TUNE_MISUSED;
+}
+
+static int set_scale_orders(tune_shape* shape, const char* value) {
+  tw_order* const orders[] = {&shape->desc.a_scale_order, &shape->desc.b_scale_order,
+                              &shape->desc.d_scale_order};
+  if (read_orders(value, 2, 3, orders) == 0) return TUNE_DONE;
+  tune_complain(
+      shape->where,
+      "scale_orders=%s: the orders of the scales of A, of B, and of D where d_quantize is "
+      "given, each r (row-major) or c (column-major): cc, for example",
+      value);
+  return TUNE_MISUSED;
 }
 
 static int set_rows(tune_shape* shape, const char* value) {
@@ -187,6 +225,8 @@ static int set(tune_shape* shape, const field* f, const char* value) {
       return set_types(shape, value);
     case FIELD_ORDERS:
       return set_orders(shape, value);
+    case FIELD_SCALE_ORDERS:
+      return set_scale_orders(shape, value);
     case FIELD_LONG:
     case FIELD_SHORT:
       return set_number(shape, f, value);
@@ -320,6 +360,17 @@ static const char* name_of(const word* words, int32_t value) {
   return words->name ? words->name : "?";
 }
 
+static char letter_of(tw_order order) {
+  return order == TW_ROW_MAJOR ? 'r' : 'c';
+}
+
+static void describe_scale_orders(const tw_gemm_desc* desc, char* text, size_t size) {
+  const int of_d = desc->d_scale_order != TW_ROW_MAJOR;
+  if (desc->a_scale_order == TW_ROW_MAJOR && desc->b_scale_order == TW_ROW_MAJOR && !of_d) return;
+  snprintf(text, size, " scale_orders=%c%c%s", letter_of(desc->a_scale_order),
+           letter_of(desc->b_scale_order), of_d ? "c" : "");
+}
+
 /* Writes a field in the syntax of a line, with a leading space; "" if it has its default. */
 static void describe(const tune_shape* shape, const tw_gemm_desc* usual, const field* f, char* text,
                      size_t size) {
@@ -332,6 +383,7 @@ static void describe(const tune_shape* shape, const tw_gemm_desc* usual, const f
     snprintf(text, size, " %s=%lu", f->name, (unsigned long)*(const uint32_t*)member);
   if (f->kind == FIELD_WORD && *(const int32_t*)member != *(const int32_t*)other)
     snprintf(text, size, " %s=%s", f->name, name_of(f->words, *(const int32_t*)member));
+  if (f->kind == FIELD_SCALE_ORDERS) describe_scale_orders(&shape->desc, text, size);
   if (f->kind == FIELD_FLAG && (shape->desc.flags & f->flag)) snprintf(text, size, " %s", f->name);
 }
 
@@ -341,8 +393,9 @@ void shape_options(const tune_shape* shape, char* text, size_t size) {
   tw_gemm_desc usual;
   char letters[4] = "";
   if (tw_gemm_desc_init(&usual, sizeof usual) != TW_OK) return;
-  for (int i = 0; i < 3; ++i) letters[i] = orders[i] == TW_ROW_MAJOR ? 'r' : 'c';
-  snprintf(text, size, "%s->%s %s", tw_dtype_name(desc->a_dtype), tw_dtype_name(desc->d_dtype),
+  for (int i = 0; i < 3; ++i) letters[i] = letter_of(orders[i]);
+  snprintf(text, size, "%s%s%s->%s %s", tw_dtype_name(desc->a_dtype), desc->b_dtype ? "," : "",
+           desc->b_dtype ? tw_dtype_name(desc->b_dtype) : "", tw_dtype_name(desc->d_dtype),
            letters);
   for (const field* f = fields + FIELD_K + 1; f < fields + FIELDS; ++f) {
     const size_t length = strlen(text);

@@ -318,6 +318,7 @@ TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
       c.desc.d_quantize = {.kind = ScaleKind::k128, .order = static_cast<Order>(i / 2 % 2)};
       if (i % 4 == 3) c.alpha = c.beta = 0.0f;
       if (i % 6 == 1) c.desc.batch = 2;
+      if (i % 4 == 1) c.desc.max_sms = 2;  // a block multiplies several tiles
       if (i % 6 == 5) {
         c.desc.flags |= kGemmDeviceM;
         c.run_m = -1;

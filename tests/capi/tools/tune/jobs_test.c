@@ -49,6 +49,31 @@ static void products(void) {
   shapes_free(&shapes);
 }
 
+/* So are those of narrow types, for which an epilogue makes no difference. */
+static void narrow(void) {
+  static const char *const kLines[] = {
+      "m=16 n=32 k=64 types=f8e4m3->bf16", "m=16 n=32 k=64 types=f8e4m3,f8e5m2->bf16",
+      "m=16 n=32 k=64 types=f8e4m3->bf16 fast_accumulate",
+      "m=16 n=32 k=64 types=f8e4m3->bf16 a_scale=1x128 b_scale=128x128",
+      "m=16 n=32 k=64 types=f8e4m3->bf16 a_scale=1x128 b_scale=1x128",
+      "m=16 n=32 k=64 types=f8e4m3->f8e4m3", "m=16 n=32 k=64 types=f8e4m3->f8e4m3 d_quantize=1x128",
+      "m=16 n=32 k=64 types=i8->i32",
+      /* And these are for entries of some of the above. */
+      "m=16 n=32 k=64 types=f8e4m3->bf16 bias=row",
+      "m=15 n=32 k=64 types=f8e4m3->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc",
+      "m=16 n=32 k=64 types=f8e4m3,f8e4m3->f8e4m3 amax", NULL};
+  tune_shapes shapes = shapes_of(kLines);
+  tune_jobs jobs;
+  said();
+  EQUAL(jobs_make(&shapes, &jobs), TUNE_DONE);
+  jobs_leave_out(&jobs, 132);
+  EQUAL(jobs.count, 8);
+  for (int32_t i = 0; i < jobs.count; ++i) CHECK(jobs.items[i].shape == &shapes.items[i]);
+  EQUAL(times(said(), "left out: "), 3);
+  jobs_free(&jobs);
+  shapes_free(&shapes);
+}
+
 /* A later shape of more rows takes an earlier one's place. */
 static void larger(void) {
   static const char *const kLines[] = {"m=10 n=32 k=64 lda=72", "m=12 n=32 k=64", NULL};
@@ -87,6 +112,7 @@ int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(steps);
   RUN(products);
+  RUN(narrow);
   RUN(larger);
   RUN(long_lists);
   return harness_end();

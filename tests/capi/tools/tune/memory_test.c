@@ -39,6 +39,16 @@ static void operands(void) {
       "m=24 n=64 k=64 bias=column activation=silu gate=halves d_scale=column",
       "m=24 n=64 k=64 activation=gelu gate=interleaved d_scale=tensor",
       "m=24 n=64 k=64 device_m device_scalars",
+      "m=24 n=130 k=300 types=f8e4m3,f8e5m2->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc "
+      "lda=304 ldb=304",
+      "m=24 n=256 k=160 types=f8e5m2,f8e4m3->f8e4m3 a_scale=row b_scale=row batch=3 gate=halves "
+      "d_quantize=1x128 scale_orders=rrc",
+      "m=24 n=64 k=160 types=f8e4m3->f8e4m3 a_scale=1x128 b_scale=1x128 d_scale=tensor amax "
+      "bias=column batch=2 batch_pointers",
+      "m=24 n=64 k=160 types=f8e4m3->f16 a_scale=tensor b_scale=tensor fast_accumulate",
+      "m=24 n=64 k=160 types=i8->i8 a_scale=row b_scale=row",
+      "m=24 n=64 k=161 types=i8->i32 staging_copy",
+      "m=24 n=64 k=160 types=tf32->f32 orders=crc",
       NULL};
   setup s = open_setup();
   tune_shapes shapes = shapes_of(kLines);
@@ -63,24 +73,36 @@ static void operands(void) {
 
 /* Numbers that are none would make a product of nothing but NaN, which a chip may do otherwise. */
 static void numbers(void) {
-  static const char *const kLines[] = {"m=64 n=64 k=256 types=bf16->f32", NULL};
+  static const struct {
+    const char *line;
+    float most; /* of the product of two elements */
+  } kProducts[] = {{"m=64 n=64 k=256 types=bf16->f32", 1},
+                   {"m=64 n=64 k=256 types=tf32->f32", 1},
+                   {"m=64 n=64 k=256 types=f8e4m3->f32 a_scale=1x128 b_scale=128x128", 3.6f},
+                   {"m=64 n=64 k=256 types=f8e4m3,f8e5m2->f32 a_scale=row b_scale=row", 3.6f},
+                   {"m=64 n=64 k=256 types=i8->f32", 6400}};
   static float d[64 * 64];
   setup s = open_setup();
-  tune_shapes shapes = shapes_of(kLines);
-  const tune_job job = job_of(&shapes, 0);
+  tune_shapes shapes = {NULL, 0};
   tune_memory memory;
-  tw_gemm_args args;
-  int finite = 1, differ = 0;
   EQUAL(memory_open(&memory, s.device, s.stream, 0), TUNE_DONE);
-  EQUAL(memory_for(&memory, &job, &args), TUNE_DONE);
-  runs(&s, &job, &args);
-  download(&s, d, args.d, sizeof d);
-  for (size_t i = 0; i < COUNT(d); ++i) {
-    finite &= d[i] > -256 && d[i] < 256;
-    differ += d[i] != d[0];
+  for (int32_t p = 0; p < (int32_t)COUNT(kProducts); ++p) {
+    const float most = 256 * kProducts[p].most;
+    tune_job job;
+    tw_gemm_args args;
+    int finite = 1, differ = 0;
+    EQUAL(shapes_add(&shapes, "here", kProducts[p].line), TUNE_DONE);
+    job = job_of(&shapes, p);
+    EQUAL(memory_for(&memory, &job, &args), TUNE_DONE);
+    runs(&s, &job, &args);
+    download(&s, d, args.d, sizeof d);
+    for (size_t i = 0; i < COUNT(d); ++i) {
+      finite &= d[i] > -most && d[i] < most;
+      differ += d[i] != d[0];
+    }
+    CHECK(finite);
+    if (!CHECK(differ > 3000)) printf("    %d differ: %s\n", differ, kProducts[p].line);
   }
-  CHECK(finite);
-  CHECK(differ > 3000);
   memory_close(&memory);
   shapes_free(&shapes);
   close_setup(&s);

@@ -100,20 +100,30 @@ static void entries(void) {
   static const char *const kLines[] = {"m=16,32 n=96 k=64",
                                        "m=16 n=64 k=64 types=f16->f32 orders=rrr",
                                        "m=16 n=64 k=64 bias=column activation=silu",
-                                       "m=16 n=64 k=64 batch=3 programmatic b_constant", NULL};
-  static const char *const kTexts[] = {
-      "bf16 bf16 f32 rcr 1 16 96 64 gemm_host_", "bf16 bf16 f32 rcr 1 32 96 64 gemm_host_",
-      "f16 f32 f32 rrr 1 16 64 64 gemm_host_", " x3 programmatic\n"};
+                                       "m=16 n=64 k=64 batch=3 programmatic b_constant",
+                                       "m=16 n=64 k=256 types=f8e4m3,f8e5m2->f8e4m3 a_scale=1x128 "
+                                       "b_scale=128x128 d_quantize=1x128",
+                                       "m=16 n=64 k=64 types=i8->i32",
+                                       "m=16 n=64 k=64 types=f8e4m3->bf16 fast_accumulate",
+                                       NULL};
+  static const char *const kTexts[] = {"bf16 bf16 f32 rcr 1 16 96 64 gemm_host_",
+                                       "bf16 bf16 f32 rcr 1 32 96 64 gemm_host_",
+                                       "f16 f32 f32 rrr 1 16 64 64 gemm_host_",
+                                       " x3 programmatic\n",
+                                       "f8e4m3 f8e4m3 f32 rcr 1 16 64 256 gemm_host_scaled",
+                                       " by f8e5m2 scales kb quantized\n",
+                                       "i8 i32 f32 rcr 1 16 64 64 gemm_host_scaled",
+                                       " fast\n"};
   const char *words;
   EQUAL(run(kLines, 0), TUNE_DONE);
   words = said();
   CHECK(strstr(words, "2 rounds; 65536 bytes are read before each run\n") != NULL);
-  CHECK(strstr(words, "  5/5 ") != NULL);
-  CHECK(strstr(words, "5 tuned, ") != NULL);
+  CHECK(strstr(words, "  8/8 ") != NULL);
+  CHECK(strstr(words, "8 tuned, ") != NULL);
   if (harness.kind != TW_DEVICE_HOST) return;
   char *const text = file_read(out);
   if (!CHECK(text != NULL)) return;
-  EQUAL(times(text, "\n"), 7);
+  EQUAL(times(text, "\n"), 10);
   EQUAL(times(text, "\nbf16 bf16 f32 rcr 1 16 64 64 gemm_host_full"), 2);
   for (size_t i = 0; i < COUNT(kTexts); ++i)
     if (!CHECK(times(text, kTexts[i]) == 1)) printf("    %s in\n%s", kTexts[i], text);

@@ -33,7 +33,7 @@ static void fields(void) {
       "k=64\tn=32 m=4,2 types=f16->f32 orders=crc accumulator=f16 bias=row bias_type=f32 "
       "activation=gelu_tanh gate=halves d_scale=column amax batch=7 lda=8 ldb=64 ldd=40 max_sms=9 "
       "programmatic a_constant b_constant device_m device_scalars batch_pointers batch_invariant "
-      "staging_copy d_padding_free # all of them",
+      "staging_copy d_padding_free fast_accumulate # all of them",
       NULL};
   tune_shapes shapes = shapes_of(kLines);
   char text[512] = "";
@@ -57,13 +57,52 @@ static void fields(void) {
   EQUAL(d->ldb, 64);
   EQUAL(d->ldd, 40);
   EQUAL(d->max_sms, 9);
-  EQUAL(d->flags, 1023); /* every bit that there is */
+  EQUAL(d->flags, 2047); /* every bit that there is */
   shape_options(shapes.items, text, sizeof text);
   TEXT(text,
        "f16->f32 crc accumulator=f16 bias=row bias_type=f32 activation=gelu_tanh gate=halves "
-       "d_scale=column amax batch=7 batch_pointers batch_invariant programmatic a_constant "
+       "d_scale=column amax fast_accumulate batch=7 batch_pointers batch_invariant programmatic "
+       "a_constant "
        "b_constant device_m device_scalars staging_copy d_padding_free lda=8 ldb=64 ldd=40 "
        "max_sms=9");
+  shapes_free(&shapes);
+}
+
+/* Narrow types and their scales. */
+static void narrow(void) {
+  static const char *const kLines[] = {
+      "n=64 k=256 m=8 types=f8e4m3,f8e5m2->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc",
+      "n=64 k=256 m=8 types=f8e4m3->f8e5m2 a_scale=row b_scale=row fast_accumulate "
+      "d_quantize=1x128 scale_orders=rrc",
+      "n=64 k=256 m=8 types=i8->i32", "n=64 k=256 m=8 types=tf32,tf32->f32 a_scale=tensor", NULL};
+  static const char *const kSaid[] = {
+      "f8e4m3,f8e5m2->bf16 rcr a_scale=1x128 b_scale=128x128 scale_orders=cc",
+      "f8e4m3->f8e5m2 rcr a_scale=row b_scale=row d_quantize=1x128 scale_orders=rrc "
+      "fast_accumulate",
+      "i8->i32 rcr", "tf32->f32 rcr a_scale=tensor"};
+  tune_shapes shapes = shapes_of(kLines);
+  if (!CHECK(shapes.count == (int32_t)COUNT(kSaid))) return;
+  for (int32_t i = 0; i < shapes.count; ++i) {
+    char text[512] = "";
+    shape_options(&shapes.items[i], text, sizeof text);
+    TEXT(text, kSaid[i]);
+  }
+  const tw_gemm_desc *d = &shapes.items[0].desc;
+  EQUAL(d->a_dtype, TW_DTYPE_F8E4M3);
+  EQUAL(d->b_dtype, TW_DTYPE_F8E5M2);
+  EQUAL(d->d_dtype, TW_DTYPE_BF16);
+  EQUAL(d->a_scale, TW_SCALE_1X128);
+  EQUAL(d->b_scale, TW_SCALE_128X128);
+  EQUAL(d->a_scale_order, TW_COLUMN_MAJOR);
+  EQUAL(d->b_scale_order, TW_COLUMN_MAJOR);
+  EQUAL(d->d_scale_order, TW_ROW_MAJOR);
+  d = &shapes.items[1].desc;
+  EQUAL(d->b_dtype, 0);
+  EQUAL(d->d_quantize, TW_SCALE_1X128);
+  EQUAL(d->d_scale_order, TW_COLUMN_MAJOR);
+  EQUAL(d->flags, TW_GEMM_FAST_ACCUMULATE);
+  EQUAL(shapes.items[2].desc.d_dtype, TW_DTYPE_I32);
+  EQUAL(shapes.items[3].desc.b_dtype, 0);
   shapes_free(&shapes);
 }
 
@@ -85,8 +124,15 @@ static void refused(void) {
               {"n=8 k=8 types", "types needs a value: types=..."},
               {"n=8 k=8 amax=1", "amax takes no value"},
               {"n=8 k=8 types=bf16", "types=bf16: the type of A and B"},
-              {"n=8 k=8 types=bf17->f32", "bf16->bf16 or bf16->f32, for example"},
-              {"n=8 k=8 types=bf16->", "bf16->bf16 or bf16->f32, for example"},
+              {"n=8 k=8 types=bf17->f32", "bf16->f32 or f8e4m3,f8e5m2->bf16, for example"},
+              {"n=8 k=8 types=bf16->", "bf16->f32 or f8e4m3,f8e5m2->bf16, for example"},
+              {"n=8 k=8 types=f8e4m3,->f32", "bf16->f32 or f8e4m3,f8e5m2->bf16, for example"},
+              {"n=8 k=8 types=f8e4m3->f16,f32", "bf16->f32 or f8e4m3,f8e5m2->bf16, for example"},
+              {"n=8 k=8 bias_type=i8", "bias_type is one of bf16, f16, f32"},
+              {"n=8 k=8 a_scale=block", "a_scale is one of tensor, row, 1x128, 128x128"},
+              {"n=8 k=8 d_quantize=row", "d_quantize is one of 1x128"},
+              {"n=8 k=8 scale_orders=r", "scale_orders=r: the orders of the scales of A, of B"},
+              {"n=8 k=8 scale_orders=rcrc", "cc, for example"},
               {"n=8 k=8 orders=rr", "orders=rr: the orders of A, B and D"},
               {"n=8 k=8 orders=rcx", "rcr, for example"},
               {"n=8 k=8 activation=tanh", "activation is one of relu, gelu, gelu_tanh, silu"},
@@ -147,6 +193,7 @@ int main(int argc, char **argv) {
   if (made < 0 || close(made)) return 1;
   RUN(defaults);
   RUN(fields);
+  RUN(narrow);
   RUN(refused);
   RUN(files);
   return harness_end();

@@ -65,10 +65,13 @@ cat >shapes.txt <<'SHAPES'
 m=8-32 n=64 k=96              # tokens
 
 n=48 k=64 m=16 types=f16->f32 bias=column activation=silu
+n=96 k=256 m=16 types=f8e4m3,f8e5m2->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc
 SHAPES
 expects 0 'list.txt' --device host --rounds 2 --shapes shapes.txt --out list.txt 'm=8 n=32 k=32'
 [ -s out ] && wrong 'with --out something is on standard output'
-[ "$(lines_of gemm_host list.txt)" = 5 ] || wrong 'list.txt has not 5 entries'
+[ "$(lines_of gemm_host list.txt)" = 6 ] || wrong 'list.txt has not 6 entries'
+grep -q '^f8e4m3 bf16 f32 rcr 1 16 96 256 gemm_host_scaled .* by f8e5m2 scales kb$' list.txt ||
+  wrong 'list.txt lacks the scaled product'
 [ "$(head -n 1 list.txt)" = 'tilewright gemm tuning 1' ] || wrong 'list.txt is no tuning'
 [ "$(lines_of ' 64 96 gemm_host' list.txt)" = 3 ] || wrong 'list.txt lacks an m'
 grep -q '^f16 f32 f32 rcr 1 16 48 64 gemm_host_full' list.txt || wrong 'list.txt lacks the epilogue'
@@ -82,7 +85,7 @@ grep -q ' 8 8 8 gemm_host' out || wrong 'standard input'
 
 # What is in a file stays with --merge, and the old file stays where nothing is tuned.
 expects 0 'written to' --device host --rounds 1 --flush 64K --merge --out list.txt 'm=8,16 n=32 k=32'
-[ "$(lines_of gemm_host list.txt)" = 6 ] || wrong 'merged, list.txt has not 6 entries'
+[ "$(lines_of gemm_host list.txt)" = 7 ] || wrong 'merged, list.txt has not 7 entries'
 cp list.txt before.txt
 expects 3 'nothing is written' --device host --out list.txt 'm=1000000 n=1000000 k=1000000'
 grep -q 'need 6000000000[0-9]* bytes of device memory.* are free' err || wrong 'bytes are not told'
