@@ -215,6 +215,9 @@ struct GemmProblem {
 /// Checks every field of the description by name and brings it into the kernels' form, D row-major.
 Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 
+/// Refuses a type of B that does not go with A's.
+Status gemm_type_pair(DType a, DType b);
+
 /// Checks the description's batch and options, and fills in packed batch strides: a part of
 /// gemm_problem().
 Status gemm_batch(GemmProblem* problem);
