@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scales of 8-bit types through tw_grouped_: a product of numbers that are exact, and what is refused
-   by name. */
+/* Scales of 8-bit types through tw_grouped_: a product of numbers that are exact, and what is
+   refused by name. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 5, kTokens = 3, kN = 130, kK = 257, kBlocks = 3, kGroups = 2 };
@@ -26,8 +26,8 @@ static float b_factor(int g, int block, int columns) {
   return columns + block == g ? -0.5f : 2;
 }
 
-/* Rows of three tokens by index, with DeepGEMM's scales: of A M-major with a leading dimension of 4,
-   of each weight matrix n / 128 rows of k / 128. */
+/* Rows of three tokens by index, with DeepGEMM's scales: of A M-major with a leading dimension of
+   4, of each weight matrix n / 128 rows of k / 128. */
 static tw_grouped_desc scaled_desc(void) {
   tw_grouped_desc desc;
   OK(tw_grouped_desc_init(&desc, sizeof desc));
