@@ -2175,7 +2175,8 @@ enum {
  *  the scales of 128 columns behind one another along k, are column-major here.
  *  Quantisation makes such scales: see ::tw_quantize_desc.
  *
- *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc, ::tw_gemm_args,
+ *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc,
+ * ::tw_gemm_args,
  *  ::tw_grouped_desc and ::tw_grouped_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
 enum {
@@ -2648,14 +2649,16 @@ enum {
  *  index that names no row reads no scale either. Each weight matrix has scales of its own,
  *  b_scale_stride apart; with TW_SCALE_TENSOR that is one f32 each. Only scales that rows of groups
  *  need are read. With TW_GROUPING_K_RANGES TW_SCALE_ROW is one f32 for each row of A^T and each
- *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED.
+ *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED. On compute
+ *  capability 9.0 the fast kernel takes TW_DTYPE_F8E4M3 twice, TW_SCALE_1X128 of A with either pair
+ *  that it has, and a D that is bf16 or f32; what else there is takes slower ones.
  *
  *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
  *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
  *  they are. */
 typedef struct tw_grouped_desc {
-  uint32_t struct_size;     /**< set by tw_grouped_desc_init() */
-  uint32_t struct_mark;     /**< likewise */
+  uint32_t struct_size; /**< set by tw_grouped_desc_init() */
+  uint32_t struct_mark; /**< likewise */
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
    *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
   tw_dtype a_dtype;
@@ -2757,8 +2760,8 @@ typedef struct tw_grouped_args {
   uint64_t workspace;       /**< a multiple of 256 where tw_plan_info.workspace_bytes is not 0; else
                                  ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32 */
-  uint64_t b_scale; /**< likewise of the weight matrices' scales */
+  uint64_t a_scale;         /**< required with a_scale, else 0: device address of A's scales, f32 */
+  uint64_t b_scale;         /**< likewise of the weight matrices' scales */
 } tw_grouped_args;
 
 /** Initialises a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
@@ -2775,11 +2778,11 @@ TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
 /** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, order, pitches
- *  and strides of a description, but nothing of scales; the other fields stay. `flags`, `grouping` and `gate` must be set
- *  before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays with both
- *  TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in. `groups`, if
- *  it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is the number
- *  of d's matrices.
+ *  and strides of a description, but nothing of scales; the other fields stay. `flags`, `grouping`
+ * and `gate` must be set before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays
+ * with both TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in.
+ * `groups`, if it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is
+ * the number of d's matrices.
  *  @param a rows by k, with contiguous rows; with TW_GROUPING_K_RANGES k by m.
  *  @param b weight matrices by k by n, each in either order; with TW_GROUPING_K_RANGES k by n.
  *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES

@@ -58,7 +58,7 @@ template <class In>
 __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const GroupedTile& tile,
                                                  i32 column) {
   if (tile.bias == 0 || column >= args.n) return -0.0f;
-  return full_element<In>(tile.bias, args.bias_f32 != 0, column);
+  return full_element<In>(tile.bias, args.bias_f32, column);
 }
 
 /// Each accumulator times its row's weight; `step` accumulators follow one another of one row of

@@ -103,6 +103,7 @@ inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmFull;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
+inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmScaled;
 inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmScaled;
 inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmFast;
 inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
