@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the bindings of other languages know of tilewright.h, from the header itself:
+"""Generates the parts of other languages' bindings that depend on tilewright.h, from the header itself:
 
-    examples/rust/tilewright-sys/src/bindings.rs   all of it, with the layout of every struct
-    examples/python/tilewright.py                  the tables between its two marks
-    examples/go/tilewright/constants.go            enumerations, and what initialises every struct
+    examples/rust/tilewright-sys/src/bindings.rs   the whole file, with the layout of every struct
+    examples/python/tilewright.py                  the tables between two marks
+    examples/go/tilewright/constants.go            enumerations, and the initialization of every struct
 
-bindings.py [--check | --layouts]. Without an option it writes the files; --check only says which
-are not what it would write; --layouts prints C assertions of every size and offset that the
-bindings rely on, for a compiler to hold against the header. No dependency but Python.
+bindings.py [--check | --layouts]. Without an option it writes the files. --check reports which files
+are out of date. --layouts prints C assertions of every size and offset that the bindings rely on; a
+C compiler checks them against the header. Needs only Python.
 """
 import argparse
 import pathlib
@@ -25,31 +25,31 @@ PYTHON = HERE / "python" / "tilewright.py"
 GO = HERE / "go" / "tilewright" / "constants.go"
 BEGIN, END = "# --- Made by bindings.py.", "# --- End of what bindings.py makes.\n"
 
-# C's name: Rust's, the tables', size.
+# C's name: Rust's name, the name in Python's tables, size.
 SCALARS = {"void": ("c_void", "void", 0), "char": ("c_char", "char", 1),
            "int32_t": ("i32", "i32", 4), "uint32_t": ("u32", "u32", 4),
            "int64_t": ("i64", "i64", 8), "uint64_t": ("u64", "u64", 8),
            "size_t": ("usize", "size", 8), "float": ("f32", "f32", 4),
            "double": ("f64", "f64", 8), "uint8_t": ("u8", "u8", 1), "uint16_t": ("u16", "u16", 2)}
-LEAST = -2**63  # of an int64_t; C and Rust have no literal for it, only a name
+LEAST = -2**63  # INT64_MIN; C and Rust have a name for it, but no literal
 RESERVED = {"as", "box", "fn", "in", "loop", "match", "mod", "move", "mut", "ref", "self", "type",
             "use", "where", "yield"}
 
 
 def spelled(value, least):
-    """A constant in a language that has the name `least` for the smallest int64_t."""
+    """A constant's text in a language in which the smallest int64_t is called `least`."""
     if value >= LEAST // 2:
         return str(value)
     return least if value == LEAST else f"{least} + {value - LEAST}"
 
 
 class Type:
-    """`base`, behind a pointer for each entry of `pointers`: is what it points to const?"""
+    """A C type: `base`, behind one pointer per entry of `pointers`: whether that pointer's target is const."""
 
     def __init__(self, text):
         text = re.sub(r"\bstruct\b", " ", text)
         before, *stars = text.split("*")
-        # `const` in front of the n-th asterisk, or behind the one before, is about its target.
+        # `const` before the n-th asterisk (after the one before it) qualifies that pointer's target.
         self.pointers = ["const" in part for part in [before, *stars][:len(stars)]]
         self.base = before.replace("const", " ").strip()
 
@@ -90,7 +90,7 @@ class Header:
                              r"|TW_API (?P<gives>[^;()]*?)(?P<function>tw_\w+)\((?P<args>[^;]*)\);")
         end = 0
         for match in pattern.finditer(text):
-            # An enumeration right behind an alias lists its values.
+            # An enumeration directly after an alias lists the alias's values.
             if text[end:match.start()].strip() or match["enum"] is None:
                 alias = "i32"
             end = match.end()
@@ -144,7 +144,7 @@ class Header:
         return SCALARS["int32_t" if kind.base in self.aliases else kind.base][2]
 
     def layout(self, fields):
-        """Size, alignment, and the fields' offsets, by the rules of every 64-bit C ABI."""
+        """Size, alignment and field offsets, by the rules of every 64-bit C ABI."""
         at, alignment, offsets = 0, 1, []
         for _, kind, count in fields:
             size = self.size(kind)
@@ -287,7 +287,7 @@ def replaced(text, made):
 
 # --- Go -------------------------------------------------------------------------------------
 
-# Alias: Go's type, what its constants' names begin with in C and in Go, and what the type is.
+# Alias: the Go type, the prefix of its constants in C and in Go, and a description of the type.
 GO_TYPES = {"tw_status": ("Status", "TW_ERROR_", "Err", "what a call came to; Error carries one"),
             "tw_dtype": ("DType", "TW_DTYPE_", "", "the type of a tensor's elements"),
             "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves"),
@@ -334,7 +334,7 @@ def go(header):
 
 
 def layouts(header):
-    """C that compiles where the header's structs lie as the bindings say."""
+    """C code that compiles only if the header's structs have the layouts that the bindings assume."""
     lines = ["#include <stddef.h>", "#include <tilewright/tilewright.h>"]
 
     def claim(name, what):
@@ -351,7 +351,7 @@ def layouts(header):
 
 
 def wanted(header):
-    """path: what it should hold"""
+    """path: its expected content"""
     return {RUST: rust(header), PYTHON: replaced(PYTHON.read_text(), python(header)),
             GO: go(header)}
 

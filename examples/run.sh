@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing (with the rights to), builds the library into an install prefix of its
-# own, builds every example as an outside project against it, runs them on files that it makes, and
-# checks every result against a computation that shares no code with the library. One line each:
+# Installs missing packages (if it may), builds the library into its own install prefix, builds every example
+# against it as an independent project, runs the examples on generated files, and checks every result with a
+# computation that shares no code with the library. It prints lines
 #   checked: ...   FAILED: ...   skipped: ...
-# and at the end `N passed, M failed, K skipped`; the exit status says whether anything failed.
+# and at the end `N passed, M failed, K skipped`. The exit status is not 0 if anything failed.
 #
-# Everything runs on the host device; where there is a GPU, everything runs on it, too. Without a GPU the
-# library is built without its kernels, since nothing here would run them (tests/run.sh compiles them).
+# Everything runs on the host device, and on a GPU if there is one. Without a GPU the library is built
+# without kernels, because nothing here would run them (tests/run.sh compiles them).
 # Environment: TW_BUILD_DIR      where to build (build/ of the repository)
 #              TW_MESON_OPTIONS  more options for the library, such as -Dprebuilt_kernels=DIR
-#              TW_LIBRARY_BUILD  a build folder whose static library is taken in place of a new one
-#              TW_CHECKER        numpy or c; NumPy is taken where it is found
-#              TW_INSTALL        no: installs nothing, only says what is missing
-#              TW_BUILT          not empty: build nothing, run what an earlier call has built there
+#              TW_LIBRARY_BUILD  a build folder whose static library is used instead of building one
+#              TW_CHECKER        numpy or c; by default NumPy if it is installed
+#              TW_INSTALL        no: installs nothing and only lists what is missing
+#              TW_BUILT          not empty: builds nothing and runs what an earlier call has built
 set -euo pipefail
 exec </dev/null
 
@@ -23,11 +23,11 @@ mkdir -p "$build"
 build=$(cd "$build" && pwd)
 examples=$root/examples
 prefix=$build/examples-prefix
-out=$build/examples-out # what the examples' own builds write
+out=$build/examples-out # output of the examples' own builds
 data=$build/examples-data
 passed=0 failed=0 skipped=0
 
-# Whatever happens, the last line is the truth.
+# The summary line must always be last and true.
 finish() {
   local status=$?
   if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
@@ -63,7 +63,7 @@ look() {
   find_numpy || may+=(python3-numpy)
 }
 
-# A python3 that has NumPy: of those in PATH, or the system's, which is where packages put it.
+# Finds a python3 with NumPy: in PATH, or the system's, for which packages install it.
 find_numpy() {
   for numpy_python in python3 /usr/bin/python3; do
     if "$numpy_python" -c 'import numpy' >/dev/null 2>&1; then return 0; fi
@@ -73,7 +73,7 @@ find_numpy() {
 
 # --- Building -------------------------------------------------------------------------------
 
-# quietly NAME COMMAND...: the output goes to a log, which is shown where the command fails.
+# quietly NAME COMMAND...: writes the output to a log, which is shown if the command fails.
 quietly() {
   local log=$build/examples-logs/$1.log status=0 beating
   mkdir -p "$build/examples-logs"
@@ -86,8 +86,8 @@ quietly() {
   return "$status"
 }
 
-# What a build folder holds, in a prefix that was moved behind it. Where there are both libraries a
-# linker would take the shared one.
+# Installs what a build folder has, and moves the prefix. Only the static library is kept, because a linker
+# prefers a shared one.
 take_library() {
   local staged=$build/examples-staged found
   say "installing the library of $TW_LIBRARY_BUILD into $prefix"
@@ -124,7 +124,7 @@ build_cpp() {
     quietly build-cpp ninja -C "$out/cpp"
 }
 
-# From a copy, since cargo writes a Cargo.lock beside the sources.
+# From a copy, because cargo writes Cargo.lock next to the sources.
 build_rust() {
   cp -r "$examples/rust" "$out/rust-project"
   rm -f "$out/rust-project/Cargo.lock"
@@ -132,13 +132,13 @@ build_rust() {
     CARGO_TARGET_DIR=$out/rust quietly build-rust cargo build --release --offline)
 }
 
-# With a cache of its own: Go does not build again when pkg-config's answer changes.
+# With its own cache: Go does not rebuild when pkg-config's answer changes.
 build_go() {
   (cd "$examples/go" &&
     GOCACHE=$out/go-cache quietly build-go go build -o "$out/go/" ./copythengemm ./decode)
 }
 
-# A shared library of the archive, beside a copy of the one file; the programs are shell scripts.
+# Links a shared library from the static one, next to a copy of tilewright.py. The programs are shell scripts.
 build_python() {
   mkdir -p "$out/python"
   cp "$examples"/python/*.py "$out/python"
@@ -152,7 +152,7 @@ build_python() {
   done
 }
 
-# The program that makes the inputs and checks the results.
+# Selects the program that makes the inputs and checks the results.
 choose_checker() {
   case ${TW_CHECKER:-$(find_numpy && echo numpy || echo c)} in
     numpy)
@@ -169,7 +169,7 @@ choose_checker() {
 
 # --- Checks ---------------------------------------------------------------------------------
 
-# runs NAME COMMAND...: the command must succeed; 77 is a skip.
+# runs NAME COMMAND...: the command must succeed; exit status 77 is a skip.
 runs() {
   local status=0
   say "$1"
@@ -182,7 +182,7 @@ runs() {
   esac
 }
 
-# on_each_device NAME PROGRAM: a program that takes the device's name.
+# on_each_device NAME PROGRAM: runs a program that takes the device's name on each device.
 on_each_device() {
   if [ ! -x "$2" ]; then
     skip "$1: there was nothing to build it with"
@@ -192,8 +192,8 @@ on_each_device() {
   for device in "${devices[@]}"; do runs "$1 on $device" "$2" "$device"; done
 }
 
-# npy OP INPUTS... [OPTIONS...]: runs npy_ops on $device and checks what it wrote. A name without a
-# slash is a file of $data; the checker gets the inputs, the result and, for a copy, the box.
+# npy OP INPUTS... [OPTIONS...]: runs npy_ops on $device and checks its output. A name without a slash is a file
+# in $data. The checker gets the inputs, the result and, for a copy, the box.
 npy() {
   local op=$1 box='' inputs=() numbers result=$data/result.npy message
   shift
@@ -214,7 +214,7 @@ npy() {
     wrong "$name"
     return
   fi
-  read -ra numbers <<<"${box//[:,]/ }" # four to the checker
+  read -ra numbers <<<"${box//[:,]/ }" # four numbers for the checker
   if message=$("${checker[@]}" "$op" "${inputs[@]}" "$result" "${numbers[@]}" 2>&1); then
     checked "$name: $message"
   else
@@ -222,8 +222,8 @@ npy() {
   fi
 }
 
-# refuses EXIT PATTERN ARGUMENTS...: npy_ops must leave with that code, one line on stderr that
-# matches, nothing on stdout, and no output file.
+# refuses EXIT PATTERN ARGUMENTS...: npy_ops must exit with this code, print one matching line on stderr and
+# nothing on stdout, and leave no output file.
 refuses() {
   local code=$1 pattern=$2 status=0 folder=$data/refused
   shift 2
@@ -298,7 +298,7 @@ check_refusals() {
   fi
 }
 
-# What tilewright-info says: text, and JSON that is JSON.
+# The output of tilewright-info: text, and valid JSON.
 check_info() {
   local info=$prefix/bin/tilewright-info
   runs 'tilewright-info' "$info"
@@ -309,7 +309,7 @@ about, kernels = (json.load(open(name)) for name in sys.argv[1:])
 host, *gpus = about["devices"]
 assert host["kind"] == "host" and host["features"] == ["host"], host
 assert gpus, "neither a GPU nor a reason why there is none"
-for gpu in gpus:  # a GPU says what it can do, or what is wrong
+for gpu in gpus:  # a GPU lists its features, or an error
     assert gpu["kind"] == "cuda" and ("tma" in gpu["features"]) != ("error" in gpu), gpu
     assert "error" in gpu or gpu["kernels"], gpu
 assert host["kernels"] == "run", host
@@ -322,7 +322,7 @@ PYTHON
   fi
 }
 
-# The decode step of every language writes the same bytes as that of C, which are checked.
+# The decode step of every language must write the same bytes as the C program, which are checked.
 check_decode() {
   local wanted=$data/decode-c-$device.bytes given=$data/decode.bytes status language program message
   rm -f "$wanted"
@@ -355,7 +355,7 @@ check_decode() {
   done
 }
 
-# The README's program is the file that is built here.
+# The program in README.md must be the file that is built here.
 check_readme() {
   local shown
   shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md")
@@ -366,7 +366,7 @@ check_readme() {
   fi
 }
 
-# What the bindings of Rust and Python say of structs and constants holds for the header.
+# The structs and constants in the bindings of Rust and Python must match the header.
 check_layouts() {
   if python3 -B "$examples/bindings.py" --layouts |
     cc -std=c99 -I "$prefix/include" -fsyntax-only -x c -; then
@@ -381,12 +381,12 @@ build_in_c() {
   install_library
   part 'building the examples in C and C++'
   say 'building the examples in C and C++'
-  rm -rf "$out" # perhaps built against an older header
+  rm -rf "$out" # it may be built with an older header
   mkdir -p "$out"
   cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
   for example in first decode npy_ops gather_gemm_scatter moe_layer; do build_c "$example"; done
   build_c own_kernel "$out/own_kernel/own_kernel"
-  # Its kernel is compiled where it can run, and where tests/run.sh wants to see that it compiles.
+  # Its kernel is compiled if it can run here, and if tests/run.sh checks that it compiles.
   if [ -n "$nvcc" ] && { has_gpu || [ -n "${TW_LIBRARY_BUILD:-}" ]; }; then build_c own_kernel NVCC="$nvcc"; fi
   build_cpp
 }
@@ -414,7 +414,7 @@ choose_checker
 "${checker[@]}" make "$data"
 make_bad_files
 
-# Which devices there are, in the words of the program itself.
+# Which devices there are, as the program reports.
 gpu=no
 devices=(host)
 "$out/npy_ops/npy_ops" copy "$data/t_f16.npy" --box 0:8,0:8 -o "$data/result.npy" >"$data/output"

@@ -13,7 +13,7 @@ bool g_case_skipped = false;
 unsigned g_cases_run = 0;
 unsigned g_cases_skipped = 0;
 
-/// Counts the test cases that ran and those that said skip().
+/// Counts the test cases that ran and those that called skip().
 struct SkipListener : doctest::IReporter {
   explicit SkipListener(const doctest::ContextOptions&) {}
   void test_case_start(const doctest::TestCaseData&) override { g_case_skipped = false; }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// doctest, and the two things that our main adds: skipping aloud, and the device under test.
+// doctest with two additions of our main(): skipped test cases, and the device under test.
 
 #include <doctest/doctest.h>
 
 namespace tw::test {
 
-/// Says that the running test case cannot run here and why; return from it right after. A program
-/// whose test cases were all skipped exits 77, Meson's "skipped", so that nothing that did not run
-/// counts as passed.
+/// Reports that the current test case cannot run here, and why; the test case must then return. A
+/// program whose test cases all skip exits with 77, which Meson counts as skipped, not as passed.
 void skip(const char* reason);
 
-/// "host", "cuda" or "ptx": on which device bodies for any device run (TW_TEST_DEVICE, host by
-/// default). The last is the PTX machine, which few programs have.
+/// The device on which device-independent test cases run (TW_TEST_DEVICE): "host" (default), "cuda"
+/// or "ptx". "ptx" is the PTX machine, which only some programs link.
 const char* test_device();
 
 }  // namespace tw::test

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command and passes on what it prints, so that a reader sees a line at least every ten seconds:
-progress.py LABEL COMMAND... Of ninja's lines `[done/all] ...` it prints one every five seconds; everything
-else it prints at once. Where the command is silent it says how long it has been running, and the last of
-those lines. The exit status is the command's."""
+"""Runs a command and passes its output on, so that a reader sees a line at least every ten seconds: progress.py
+LABEL COMMAND... Of ninja's lines `[done/all] ...` it prints one every five seconds, all other lines
+immediately. While the command is silent it prints the elapsed time and ninja's last line. The exit status is
+the command's."""
 import os
 import re
 import selectors
@@ -20,7 +20,7 @@ class Printer:
     def __init__(self, label):
         self.label = label
         self.begun = self.printed = time.monotonic()
-        self.step = b""  # the last line of ninja's
+        self.step = b""  # ninja's last line
         self.shown = True
 
     def write(self, text):
@@ -34,7 +34,7 @@ class Printer:
             if time.monotonic() - self.printed < STEP_SECONDS:
                 return
         elif not self.shown:
-            self.write(self.step)  # what the line is about
+            self.write(self.step)  # the step to which the line belongs
         self.shown = True
         self.write(line)
 

@@ -1,27 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing (with the rights to), builds the library with its tests, runs them, and ends with
-# the line
+# Installs missing packages (if it may), builds the library with its tests, runs them, and ends with the line
 #   N passed, M failed, K skipped
-# summed over the configurations; the exit status says whether anything failed.
+# for all configurations together. The exit status is not 0 if anything failed.
 #
-#   tests/run.sh        configuration main without the tests of suite "thorough": what shows that this build
-#                       works on this machine (README.md in this folder says which tests those are, and why)
+#   tests/run.sh        configuration main without the suite "thorough": shows that this build works on this
+#                       machine (README.md in this folder lists the thorough tests and the reasons)
 #   tests/run.sh --all  every test of every configuration
 #
-# Configurations: main   g++, warnings are errors, with the CUDA device where nvcc is found
-#                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device and, on a driver
-#                        made of counters, the CUDA device, where main has left its kernels
+# Configurations: main   g++, warnings are errors, with the CUDA device if nvcc is found
+#                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device; the CUDA device on
+#                        a fake driver, if main has built the kernels
 #                 clang  clang++, warnings are errors, host device
-#                 tsan   g++, ThreadSanitizer, the same devices: the tests with threads, and what they need
-#                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: the fuzzers,
-#                        TW_FUZZ_SECONDS (20) each, from seed TW_FUZZ_SEED (1)
+#                 tsan   g++, ThreadSanitizer, the devices of asan: only the tests with threads
+#                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: each fuzzer for
+#                        TW_FUZZ_SECONDS (20), from seed TW_FUZZ_SEED (1)
 #                 aarch64  g++ for aarch64, warnings are errors, host device, under qemu-user
-# Environment:    TW_CONFIGS    which of them to run, with all their tests ("main asan clang tsan fuzz aarch64")
+# Environment:    TW_CONFIGS    configurations to run, with all their tests ("main asan clang tsan fuzz aarch64")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
-#                 TW_INSTALL    no: installs nothing, only says what is missing
-set -euo pipefail
-exec </dev/null
+#                 TW_INSTALL    no: installs nothing and only lists what is missing
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TW_BUILD_DIR:-$root/build}
@@ -45,8 +42,8 @@ passed=0 failed=0 skipped=0
 failures=$build/failures.txt
 : >"$failures"
 
-# Whatever happens, the last line is the truth, and what failed is told again just above it: where
-# only a log's end is kept, that is what is wanted of it.
+# Prints the failures again above the summary, so that the end of a log has them, and makes sure that the
+# summary line is always last and true.
 finish() {
   local status=$?
   cat "$failures"
@@ -71,20 +68,20 @@ trap finish EXIT
 clang_version() { { clang --version || clang-14 --version || echo version 14; } 2>/dev/null |
   sed -n 's/.*version \([0-9]*\).*/\1/p' | head -n 1; }
 
-# Whether clang has libFuzzer and the sanitizers' run time, which are packages of their own.
+# Whether clang has libFuzzer and the sanitizers' run time, which are separate packages.
 fuzzer_links() {
   printf 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }' |
     "$(command -v clang++ || command -v clang++-14 || echo false)" -x c++ - -o "$build/fuzzer_links" \
       -fsanitize=fuzzer,address,undefined >/dev/null 2>&1
 }
 
-# Whether programs for aarch64 can be made and run: a program without an emulator tells nothing.
+# Whether programs for aarch64 can be built and run; without an emulator a program proves nothing.
 aarch64_works() {
   printf 'int main() { return 0; }' | aarch64-linux-gnu-g++ -x c++ - -o "$build/aarch64_works" >/dev/null 2>&1 &&
     qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/aarch64_works" >/dev/null 2>&1
 }
 
-# Packages of what is missing. "must" stops the run when it cannot be had, "may" skips tests.
+# Packages of what is missing. Without one of "must" the run stops; without one of "may" tests are skipped.
 must=() may=()
 look() {
   must=() may=()
@@ -108,7 +105,7 @@ look() {
   aarch64_works || may+=(g++-aarch64-linux-gnu qemu-user)
   have ld.lld || have ld.lld-14 || may+=(lld)
   have doxygen || may+=(doxygen)
-  # What the examples want, which the main configuration runs as a test.
+  # For the examples, which configuration main runs as a test.
   have cargo || may+=(cargo)
   have go || may+=(golang-go)
   /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1 || may+=(python3-numpy)
@@ -116,9 +113,9 @@ look() {
 
 # --- One configuration ----------------------------------------------------------------------
 
-# Reads Meson's log and adds to the sums; a configuration without results is a failure, and so is one
-# of $tests that is not among them: some versions of Meson pass over a name that they do not know. What
-# failed goes to $failures with the end of what it printed. A wrapper's name is part of the log's.
+# count DIR NAME: reads Meson's log and adds its results to the sums. No results at all is a failure, and so is
+# a test of $tests that is not in the log, because some versions of Meson ignore unknown names. Failed tests go
+# to $failures with the end of their output. With a wrapper the log's file name contains the wrapper's name.
 count() {
   local numbers
   numbers=$(python3 - "$2" "$failures" "$1"/meson-logs/testlog*.json "${tests[@]}" <<'PYTHON'
@@ -164,8 +161,8 @@ PYTHON
 
 log_lines() { if [ -e "$1/.ninja_log" ]; then wc -l <"$1/.ninja_log"; else echo 0; fi; }
 
-# say_nvcc DIR LINES: the part of the last build that was nvcc's: its steps are those behind that many lines of
-# ninja's log, and other steps keep the other cores busy meanwhile.
+# say_nvcc DIR LINES: reports nvcc's share of the last build. Its steps follow the first LINES lines of ninja's
+# log. The share is divided by the number of cores, because other steps keep the other cores busy.
 say_nvcc() {
   local seconds
   if [ ! -e "$1/.ninja_log" ]; then return; fi
@@ -174,9 +171,8 @@ say_nvcc() {
   if [ "$seconds" -gt 0 ]; then add_part "  of that nvcc, $seconds s / $(nproc) cores" $((seconds / $(nproc))); fi
 }
 
-# run NAME OPTIONS...: builds $targets and runs $tests, all of them where these are empty, as far as
-# $limits, which are options of Meson's, let it. The first that runs all has those of suite "once" for
-# the others too.
+# run NAME OPTIONS...: configures, builds $targets and runs $tests (all if empty), restricted by the Meson
+# options in $limits. The first configuration that builds everything runs suite "once" for all.
 targets=() tests=() limits=() others=()
 run() {
   local name=$1 dir=$build/tests-$1
@@ -202,14 +198,14 @@ run() {
   part "$name: testing"
   say_nvcc "$dir" "$known"
   say "$name: testing"
-  # Two cores that build elsewhere, or a sanitizer, must not look like a hang.
+  # A busy machine or a sanitizer must not look like a hang.
   watched "$name: testing" "$meson" test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 8 \
     "${tests[@]}" "${limits[@]}" "${others[@]}" "${suites[@]}" || true
   if [ ${#targets[@]} -eq 0 ]; then others=(--no-suite once); fi
   count "$dir" "$name"
 }
 
-# $clang_c and $clang_cpp, or a skip.
+# Sets $clang_c and $clang_cpp, or counts a skip.
 find_clang() {
   local clang cache=''
   clang=$(command -v clang || command -v clang-14 || true)
@@ -218,7 +214,7 @@ find_clang() {
     skipped=$((skipped + 1))
     return 1
   fi
-  # Meson puts ccache before compilers that it finds by itself, not before named ones.
+  # Meson uses ccache only with compilers that it finds by itself.
   if have ccache; then cache='ccache '; fi
   clang_c=$cache$clang clang_cpp=$cache${clang/clang/clang++}
 }
@@ -236,7 +232,7 @@ fi
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 unset DESTDIR
-# The CUDA device of the sanitizers' configurations: with the kernels that main has compiled.
+# Sets $cuda for the sanitizers' configurations: the CUDA device with the kernels that main has compiled.
 cuda_of_main() {
   cuda=(-Dcuda=disabled)
   if compgen -G "$build/tests-main/src/kernels/*.fatbin" >/dev/null; then
@@ -248,9 +244,8 @@ for config in $configs; do
   case $config in
     main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both -Dexamples=enabled ;;
     asan)
-      # The CUDA device too, on a driver made of counters. No -Werror: the sanitizers make g++ warn of
-      # paths that do not exist. What they add takes the compiler twice as long to optimise at -O2; a
-      # report's lines are in -g1.
+      # Includes the CUDA device on a fake driver. No -Werror: with sanitizers g++ warns about impossible paths.
+      # -O1 halves the compile time of the instrumented code; -g1 is enough for line numbers in reports.
       cuda_of_main
       limits=(--no-suite device)
       run asan "${cuda[@]}" -Dexamples=disabled -Dbuildtype=debugoptimized -Doptimization=1 \
@@ -278,7 +273,7 @@ for config in $configs; do
       targets=() tests=()
       ;;
     tsan)
-      # Of the tests those that have threads, and what they need of the library.
+      # Only the tests with threads and their targets.
       targets=(tests/capi/capi_threads_test tests/device/embedding_device_test
         tests/base/base_test tests/runtime/runtime_test tests/runtime/boundary_test tests/include/classes_test
         tests/device/ragged_device_test)
@@ -286,7 +281,7 @@ for config in $configs; do
       limits=(--no-suite device)
       cuda_of_main
       if [ ${#cuda[@]} -gt 1 ]; then targets+=(tests/runtime/cuda_device_test) tests+=(cuda_device); fi
-      # Some kernels place memory where older versions of its run time do not expect any.
+      # Some kernels place memory at addresses that older ThreadSanitizer run times reject.
       if setarch "$(uname -m)" -R true >/dev/null 2>&1; then
         limits+=(--wrapper "setarch $(uname -m) -R")
       fi
@@ -296,7 +291,7 @@ for config in $configs; do
       targets=() tests=() limits=()
       ;;
     aarch64)
-      # Other processors must give the same bits; what looks at sources, tools and the archive is main's.
+      # Other processors must give the same bits. Tests of sources, tools and the archive run only in main.
       if ! aarch64_works; then
         say 'aarch64: there is no g++ for aarch64 with qemu-user, this configuration is not run'
         skipped=$((skipped + 1))

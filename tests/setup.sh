@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests/run.sh and examples/run.sh: finds and installs what they need, shows progress, and adds up
-# where the time goes.
+# Sourced by tests/run.sh and examples/run.sh: finds and installs what they need, shows progress, and reports the
+# time of each part.
 #
-# The caller sets $root (the repository) and $build (a folder that exists) and defines look(), which
-# fills the arrays `must` and `may` with the packages of what is missing: without the first it
-# stops, without the second something is skipped. look() calls meson_works, which sets $meson.
+# The caller sets $root (the repository) and $build (an existing folder) and defines look(), which fills the arrays
+# `must` and `may` with the packages that are missing. Without one of `must` the script stops; without one of `may`
+# something is skipped. look() calls meson_works, which sets $meson.
 # shellcheck shell=bash disable=SC2154,SC2034  # the variables that the caller shares
 
 say() { printf '== %s\n' "$*"; }
@@ -15,17 +15,17 @@ has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
 
 # --- Progress and times -----------------------------------------------------------------------
 
-# watched LABEL COMMAND...: its output, and a line at least every ten seconds.
+# watched LABEL COMMAND...: passes the command's output on, with a line at least every ten seconds.
 watched() { if have python3; then python3 -B "$root/tests/progress.py" "$@"; else "${@:2}"; fi; }
 
-# beat NAME: says every eight seconds how long NAME has been running, in the background of what keeps its
-# output for itself.
+# beat NAME: prints every eight seconds how long NAME has been running. Runs in the background of commands whose
+# output is captured.
 beat() {
   local begun=$SECONDS
   while sleep 8 >/dev/null 2>&1; do say "$1: $((SECONDS - begun)) s"; done
 }
 
-# part NAME: what follows belongs to this part, until the next one begins.
+# part NAME: the time from here until the next call counts as part NAME.
 parts=() part_name='' part_begun=0
 part() {
   if [ -n "$part_name" ]; then add_part "$part_name" $((SECONDS - part_begun)); fi
@@ -33,7 +33,7 @@ part() {
 }
 add_part() { parts+=("$(printf '%-34s %5d' "$1" "$2")"); }
 
-# The seconds of each part and of all.
+# Prints the seconds of each part and in total.
 print_parts() {
   part ''
   if [ ${#parts[@]} -eq 0 ]; then return; fi
@@ -44,7 +44,7 @@ print_parts() {
 
 # --- What is needed -----------------------------------------------------------------------------
 
-# The CUDA compiler, where there is one; it is never installed.
+# Finds the CUDA compiler; it is never installed.
 find_nvcc() {
   nvcc=$(command -v nvcc || true)
   if [ -z "$nvcc" ] && [ -x /usr/local/cuda/bin/nvcc ]; then nvcc=/usr/local/cuda/bin/nvcc; fi
@@ -64,7 +64,7 @@ sys.exit(tuple(map(int, re.findall(r"\d+", sys.stdin.read())[:3])) < (1, 0, 1))'
 }
 
 as_root=()
-# TW_INSTALL=no: installs nothing, only says what is missing.
+# TW_INSTALL=no: installs nothing and only lists what is missing.
 can_install() {
   [ "${TW_INSTALL:-yes}" = yes ] && have apt-get || return 1
   if [ "$(id -u)" -eq 0 ]; then return 0; fi
@@ -80,7 +80,7 @@ install_missing() {
     part 'installing packages'
     say "installing: ${must[*]} ${may[*]}"
     apt update || true
-    # One by one where all at once fails: a package that this system lacks must not hold up others.
+    # If the installation fails, one by one: a package that this system lacks must not prevent the others.
     apt install -y --no-install-recommends "${must[@]}" "${may[@]}" ||
       for package in "${must[@]}" "${may[@]}"; do
         apt install -y --no-install-recommends "$package" || true
@@ -109,7 +109,7 @@ install_missing() {
   fi
 }
 
-# configure DIR OPTIONS...: a folder of an earlier run is used again where it can be.
+# configure DIR OPTIONS...: reuses the folder of an earlier run if possible.
 configure() {
   local dir=$1
   shift

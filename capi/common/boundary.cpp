@@ -10,8 +10,8 @@
 namespace tw::capi {
 namespace {
 
-// No struct of ours comes near; a larger number is an uninitialised one, and believing it would
-// mean reading that far.
+// No public struct is nearly as large. A larger struct_size is uninitialized memory, and the
+// library would read out of bounds if it believed it.
 constexpr uint32_t kMaxStructSize = 4096;
 
 StructHead head_of(const void* value) {
@@ -25,7 +25,7 @@ bool is_a_size(size_t size, const StructType& type) {
 }
 
 // The name of the struct that a mark belongs to, or nullptr.
-const char* marked_type(uint32_t mark) {
+const char* type_name_of_mark(uint32_t mark) {
 #define TW_STRUCT(type, number, last) \
   if (mark == kStructMark + number) return #type;
 #include "capi/common/structs.inc"
@@ -40,7 +40,7 @@ Status check_head(const StructHead& head, const char* argument, const StructType
                       .got = head.struct_size,
                       .limit = static_cast<int64_t>(type.first)};
   if (head.struct_mark != type.mark) {
-    if (const char* other = marked_type(head.struct_mark))
+    if (const char* other = type_name_of_mark(head.struct_mark))
       return fail(Code::ERROR_STRUCT, details, "%s was initialised as a %s: call %s_init(%s, %zu)",
                   argument, other, type.name, argument, type.ours);
     return fail(Code::ERROR_STRUCT, details,
@@ -59,8 +59,8 @@ Status check_head(const StructHead& head, const char* argument, const StructType
 }  // namespace
 
 tw_status failed(Status status, Log& log) {
-  tell_error();
-  // That work has not finished is an answer, and a program that polls would fill its log with it.
+  publish_error();
+  // NOT_READY is an ordinary answer, and a program that polls would fill its log with it.
   if (status.code() != Code::ERROR_NOT_READY && log.enabled(LogLevel::debug)) {
     log.write(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
               last_error().message);
@@ -203,18 +203,18 @@ Status check_set(const char* name, int64_t value, int32_t index) {
 }
 
 Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t rank) {
-  if (rank < 1 || rank > 8) return Code::OK;  // the operation refuses the rank itself
+  if (rank < 1 || rank > 8) return Code::OK;  // the operation refuses such a rank
   for (int32_t i = 0; i < rank; ++i) TW_TRY(check_set(name, values[i], i));
   for (int32_t i = rank; i < 8; ++i)
     if (values[i] != TW_UNSET)
-      return check_excluded(false, name, values[i], ("rank is " + std::to_string(rank)).c_str(), i);
+      return check_unset(false, name, values[i], ("rank is " + std::to_string(rank)).c_str(), i);
   return Code::OK;
 }
 
 Status write_text(std::string_view text, char* buffer, size_t capacity, size_t* length) {
   if (length) *length = text.size() + 1;
   if (capacity == 0) {
-    if (!buffer && length) return Code::OK;  // a question for the length alone
+    if (!buffer && length) return Code::OK;  // the caller asks only for the length
   } else {
     TW_TRY(require(buffer, "buffer"));
     const size_t part = std::min(text.size(), capacity - 1);
@@ -233,16 +233,16 @@ Status write_text(std::string_view text, char* buffer, size_t capacity, size_t* 
 
 using namespace tw::capi;
 
-// Init functions of the structs that the library fills: all zeros behind their heads.
-#define TW_FILLED(type, argument)                                         \
+// Init functions of the structs that the library fills: everything after the head is zero.
+#define TW_INIT_OUTPUT_STRUCT(type, argument)                             \
   tw_status type##_init(type* argument, size_t size) {                    \
     return guard([&] { return init_struct(argument, size, #argument); }); \
   }
-TW_FILLED(tw_error_info, info)
-TW_FILLED(tw_device_info, info)
-TW_FILLED(tw_rule_violation, violation)
-TW_FILLED(tw_kernel_info, info)
-TW_FILLED(tw_plan_info, info)
-TW_FILLED(tw_gemm_candidate, candidate)
-TW_FILLED(tw_kernel_entry, entry)
-#undef TW_FILLED
+TW_INIT_OUTPUT_STRUCT(tw_error_info, info)
+TW_INIT_OUTPUT_STRUCT(tw_device_info, info)
+TW_INIT_OUTPUT_STRUCT(tw_rule_violation, violation)
+TW_INIT_OUTPUT_STRUCT(tw_kernel_info, info)
+TW_INIT_OUTPUT_STRUCT(tw_plan_info, info)
+TW_INIT_OUTPUT_STRUCT(tw_gemm_candidate, candidate)
+TW_INIT_OUTPUT_STRUCT(tw_kernel_entry, entry)
+#undef TW_INIT_OUTPUT_STRUCT

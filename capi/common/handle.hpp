@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The handles that callers hold. A handle is a small struct, the shell, around what it owns, its
-// `value`. Destroying a handle frees the value and keeps the empty shell for a while, so that a
-// later call on it is refused by name and reads no freed memory.
+// The handles that callers hold. A handle is a small struct, the shell, which owns a `value`.
+// Destroying a handle frees the value but keeps the empty shell for a while, so that a later call
+// on it is refused with its name and does not read freed memory.
 //
-// Ownership: a handle owns its value, and a value of a device holds the device alive by shared_ptr.
-// The layout section's handles, which belong to no device, are in layout_handle.hpp.
+// A value that belongs to a device keeps the device alive with a shared_ptr. The handles of
+// layouts, which belong to no device, are in layout_handle.hpp.
 
 #include <atomic>
 #include <cstdint>
@@ -22,20 +22,20 @@ class Plan;
 
 namespace tw::capi {
 
-/// A public handle: kKind is the word of its tw_<kind>_destroy().
+/// A public handle: kKind is <kind> in the name of its tw_<kind>_destroy().
 template <class T>
 concept Handle = requires(const T& handle) {
   T::kKind;
   static_cast<bool>(handle.value);
 };
 
-/// The handles of one kind that were destroyed last, as empty shells. One object for each kind; it
-/// has static storage and neither a constructor nor a destructor that would run.
+/// The shells of the last kKept destroyed handles of one kind. There is one object for each kind,
+/// with static storage; no constructor or destructor runs, so it works at any time of the process.
 template <Handle T>
 class DestroyedHandles {
  public:
-  /// Destroys a handle; NULL and a destroyed one are left alone. The shell is freed when kKept more
-  /// of the kind have been destroyed. Allocates nothing.
+  /// Destroys a handle; ignores NULL and a destroyed handle. The shell is freed when kKept more
+  /// handles of the kind have been destroyed. Allocates nothing.
   void destroy(T* handle) {
     if (!handle || !handle->value) return;
     handle->value.reset();
@@ -49,12 +49,12 @@ class DestroyedHandles {
   std::atomic<T*> shells_[kKept] = {};
 };
 
-/// What a tensor-map handle owns.
+/// The value of a tensor-map handle.
 struct TensorMapValue {
   std::shared_ptr<Device> owner;
   TensorMapDesc desc;
   TensorMapBytes bytes;
-  std::unique_ptr<TileMap> tile;  // of a map made for tiles; nullptr otherwise
+  std::unique_ptr<TileMap> tile;  // only of a map from tw_tensor_map_create_tile(), else nullptr
 };
 
 }  // namespace tw::capi
@@ -97,5 +97,5 @@ struct tw_tensor_map {
 struct tw_plan {
   static constexpr const char* kKind = "plan";
   std::unique_ptr<tw::Plan> value;
-  tw::Device& device() const;  // plan.cpp, which knows tw::Plan
+  tw::Device& device() const;  // defined in plan.cpp, where tw::Plan is complete
 };

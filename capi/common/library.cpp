@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: version, status, errors, log, element types.
+// C API: version, status, errors, log, element types.
 #include "base/dtype.hpp"
 #include "base/feature.hpp"
 #include "base/log.hpp"
 #include "capi/common/boundary.hpp"
 
-using namespace tw;        // NOLINT: every body of this folder speaks both languages
+using namespace tw;        // NOLINT: every body of this folder uses names of both APIs
 using namespace tw::capi;  // NOLINT
 
-// The header repeats the tables' numbers, because C has no way to include them; here they are held
-// against each other.
+// The C header repeats the numbers of these tables; check that they agree.
 #define TW_STATUS(name, value, text) static_assert(TW_##name == (value));
 #include "base/status.inc"
 #undef TW_STATUS
@@ -53,12 +52,12 @@ const char* tw_status_text(tw_status status) {
 }
 
 const char* tw_last_error(void) {
-  return told_error().message;
+  return published_error().message;
 }
 
 tw_status tw_last_error_info(tw_error_info* info) {
-  // Taken first: a failure below replaces the very thing that was asked for.
-  const ErrorInfo& error = told_error();
+  // Read before guard(): a failure inside would replace the error that the caller asked for.
+  const ErrorInfo& error = published_error();
   const tw_error_info value = {.status = static_cast<tw_status>(error.code),
                                .driver_result = error.fault.driver_result,
                                .index = error.fault.index,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices.
+// C API: devices.
 #include <cstring>
 
 #include "base/log.hpp"
@@ -22,7 +22,7 @@ Status check_kind(tw_device_kind kind) {
               "kind %d is no device kind: TW_DEVICE_HOST (1) or TW_DEVICE_CUDA (2)", kind);
 }
 
-/// Gives an opened device away.
+/// Logs an opened device and passes its handle to the caller.
 Status opened(std::unique_ptr<tw_device> handle, tw_device** out) {
   const DeviceInfo& info = handle->value->info();
   process_log().write(LogLevel::info, "device %d: %s, compute capability %d.%d, driver %d",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: captured runs that can be launched again.
+// C API: stream capture and graphs.
 #include "capi/common/boundary.hpp"
 
 using namespace tw;        // NOLINT

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules, kernels and launches of the caller's own.
+// C API: modules, kernels and launches of the caller.
 #include <algorithm>
 
 #include "capi/common/boundary.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The precompiled kernels: list, resources, images.
+// C API: the precompiled kernels, their list, resources and images.
 #include <vector>
 
 #include "capi/common/boundary.hpp"
@@ -34,7 +34,7 @@ tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count)
                   "index is %d and %d kernels are embedded", index, precompiled_count());
     FatbinEntry image;
     TW_TRY(precompiled_image(kernel, &image));
-    const KernelRow& row = *kernel.row;
+    const KernelEntry& row = *kernel.row;
     tw_kernel_entry value{};
     value.op = static_cast<tw_op>(row.family);
     value.name = row.symbol;
@@ -88,7 +88,7 @@ tw_status tw_kernel_image(const char* name, const char* target, void* buffer, si
     FatbinEntry entry;
     TW_TRY(find(name, target, &kernel, &entry));
     if (size) *size = entry.size;
-    if (capacity == 0 && !buffer && size) return Code::OK;  // a question for the size alone
+    if (capacity == 0 && !buffer && size) return Code::OK;  // the caller asks only for the size
     if (capacity > 0) TW_TRY(require(buffer, "buffer"));
     if (capacity < entry.size)
       return fail(Code::ERROR_BUFFER_TOO_SMALL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, streams and events.
+// C API: memory, streams and events.
 #include "capi/common/boundary.hpp"
 
 using namespace tw;        // NOLINT
@@ -10,7 +10,7 @@ namespace {
 constinit DestroyedHandles<tw_stream> g_destroyed_streams;
 constinit DestroyedHandles<tw_event> g_destroyed_events;
 
-/// A range of memory of `bytes` bytes, above 0: neither at 0 nor past the end of the addresses.
+/// Refuses a range that begins at address 0 or ends past the last address. `bytes` is above 0.
 Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument},
@@ -27,7 +27,8 @@ uint64_t address_of(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// Of any two kinds of memory: the host device's is the host's, and so may a GPU's be.
+/// Refuses overlapping ranges. Also needed between host and device memory: memory of the host
+/// device and pinned memory are both.
 Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
   const uint64_t apart = dst > src ? dst - src : src - dst;
   if (apart >= bytes) return Code::OK;
@@ -40,8 +41,8 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
       static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
 }
 
-/// One side of a copy between devices: of the stream's kind.
-Status check_side(const Device& own, const Device& side, const char* argument) {
+/// Refuses a copy between devices whose source or destination `side` is not of the stream's kind.
+Status check_same_kind(const Device& own, const Device& side, const char* argument) {
   if (side.info().kind == own.info().kind) return Code::OK;
   const bool host = side.info().kind == DeviceKind::host;
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
@@ -205,8 +206,8 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
     TW_TRY(usable(stream, "stream"));
     TW_TRY(usable(dst_device, "dst_device"));
     TW_TRY(usable(src_device, "src_device"));
-    TW_TRY(check_side(stream->device(), dst_device->device(), "dst_device"));
-    TW_TRY(check_side(stream->device(), src_device->device(), "src_device"));
+    TW_TRY(check_same_kind(stream->device(), dst_device->device(), "dst_device"));
+    TW_TRY(check_same_kind(stream->device(), src_device->device(), "src_device"));
     if (&stream->device() != &dst_device->device() && &stream->device() != &src_device->device())
       return fail(Code::ERROR_WRONG_DEVICE, {.argument = "stream"},
                   "stream is neither of dst_device nor of src_device: use a stream of one of them");

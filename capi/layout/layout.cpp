@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: making them, asking them, coordinates.
+// C API: making layouts, their properties, coordinates.
 #include "capi/layout/layout_handle.hpp"
 #include "layout/coordinate.hpp"
 #include "layout/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of the layout algebra.
+// C API: the operations of the layout algebra.
 #include "layout/algebra/algebra.hpp"
 
 #include "capi/layout/layout_handle.hpp"
@@ -21,7 +21,7 @@ tw_status by_pair(const tw_layout* a, const tw_layout* b, tw_layout** out, PairV
   return binary(a, "a", b, "b", out, verb);
 }
 
-// A part and where it begins.
+// The body of an operation that returns a part of a layout and its starting offset.
 template <class Verb>
 tw_status part(const tw_layout* layout, tw_layout** out, int64_t* offset, Verb&& verb) {
   return guard([&]() -> Status {

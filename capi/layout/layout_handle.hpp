@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The handles of the layout section: plain values that belong to no device and never change, so
-// that any number of threads may use one. And what the section's bodies share.
+// The handles of layouts, tuples, tilers and linear layouts, and helpers of the functions on them.
+// They are immutable values that belong to no device, so any number of threads may use one.
 
 #include <memory>
 
@@ -31,7 +31,7 @@ struct tw_linear {
 
 namespace tw::capi {
 
-/// A handle whose value is still to be written.
+/// A handle with a default value, which the caller then overwrites.
 template <Handle T>
 std::unique_ptr<T> new_handle() {
   auto handle = std::make_unique<T>();
@@ -39,7 +39,7 @@ std::unique_ptr<T> new_handle() {
   return handle;
 }
 
-/// Makes a handle whose value `fill(pointer)` writes; nothing is kept where that fails.
+/// Makes a handle whose value `fill(pointer)` writes. If that fails, *out is not changed.
 template <Handle T, class Fill>
 Status make_handle(T** out, Fill&& fill) {
   std::unique_ptr<T> handle = new_handle<T>();
@@ -48,7 +48,7 @@ Status make_handle(T** out, Fill&& fill) {
   return Code::OK;
 }
 
-/// The body of a function that answers a question with 1 or 0: `ask(bool*)`.
+/// The body of a query that returns 1 or 0: `ask(bool*)`.
 template <class Ask>
 Status answer(int32_t* yes, Ask&& ask) {
   bool value = false;
@@ -57,7 +57,7 @@ Status answer(int32_t* yes, Ask&& ask) {
   return Code::OK;
 }
 
-/// The body of a verb with one operand: `verb(const Layout&, Layout*)`.
+/// The body of an operation with one operand: `verb(const Layout&, Layout*)`.
 template <class Handle, class Out, class Verb>
 tw_status unary(const Handle* operand, const char* name, Out** out, Verb&& verb) {
   return guard([&]() -> Status {
@@ -67,7 +67,7 @@ tw_status unary(const Handle* operand, const char* name, Out** out, Verb&& verb)
   });
 }
 
-/// The body of a verb with two operands.
+/// The body of an operation with two operands.
 template <class A, class B, class Out, class Verb>
 tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b, Out** out,
                  Verb&& verb) {
@@ -79,8 +79,8 @@ tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b,
   });
 }
 
-/// Copies numbers into the caller's array of that name. ERROR_BUFFER_TOO_SMALL where it is short.
-/// `written`, where given, tells their count, then too.
+/// Copies numbers into the caller's array, which `argument` names. Returns ERROR_BUFFER_TOO_SMALL
+/// if it is too short. `written`, if not NULL, receives their count in both cases.
 Status write_numbers(const int64_t* numbers, int count, int64_t* out, const char* argument,
                      int32_t capacity, int32_t* written = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layouts.
+// C API: linear layouts.
 #include "capi/layout/layout_handle.hpp"
 #include "layout/linear/linear_algebra.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts from shapes, questions about layouts, swizzles.
+// C API: layouts from shapes, queries of layouts, swizzles.
 #include "capi/layout/layout_handle.hpp"
 #include "layout/algebra/algebra.hpp"
 #include "layout/coordinate.hpp"
@@ -9,7 +9,7 @@ using namespace tw::capi;
 
 namespace {
 
-// The body of a question about one layout: `ask(const Layout&, bool*)`.
+// The body of a yes-or-no query of one layout: `ask(const Layout&, bool*)`.
 template <class Ask>
 tw_status question(const tw_layout* layout, int32_t* yes, Ask&& ask) {
   return guard([&]() -> Status {

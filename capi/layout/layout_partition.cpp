@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who moves what, and pictures.
+// C API: partitions among threads and TMA boxes, and drawings.
 #include "layout/partition/partition.hpp"
 
 #include <string>
@@ -14,9 +14,9 @@ using namespace tw::capi;
 
 namespace {
 
-// The body of a picture: `paint(std::string*)`.
+// The body of a drawing function: `picture(std::string*)`.
 template <class Picture>
-Status write_picture(char* buffer, size_t capacity, size_t* length, Picture&& picture) {
+Status write_drawing(char* buffer, size_t capacity, size_t* length, Picture&& picture) {
   std::string svg;
   TW_TRY(picture(&svg));
   return write_text(svg, buffer, capacity, length);
@@ -100,7 +100,7 @@ tw_status tw_layout_draw(const tw_layout* layout, tw_paint paint, int32_t elemen
   return guard([&]() -> Status {
     if (length) *length = 0;
     TW_TRY(require(layout, "layout"));
-    return write_picture(buffer, capacity, length, [&](std::string* svg) {
+    return write_drawing(buffer, capacity, length, [&](std::string* svg) {
       return draw(*layout->value, static_cast<Paint>(paint), element_bits, svg);
     });
   });
@@ -112,7 +112,7 @@ tw_status tw_layout_draw_tv(const tw_layout* tv, const tw_tuple* tile, char* buf
     if (length) *length = 0;
     TW_TRY(require(tv, "tv"));
     TW_TRY(require(tile, "tile"));
-    return write_picture(buffer, capacity, length,
+    return write_drawing(buffer, capacity, length,
                          [&](std::string* svg) { return draw_tv(*tv->value, *tile->value, svg); });
   });
 }
@@ -124,7 +124,7 @@ tw_status tw_layout_draw_boxes(const tw_layout* tensor, const int64_t* box, cons
     TW_TRY(require(tensor, "tensor"));
     TW_TRY(require(box, "box"));
     TW_TRY(require(boxes, "boxes"));
-    return write_picture(buffer, capacity, length, [&](std::string* svg) {
+    return write_drawing(buffer, capacity, length, [&](std::string* svg) {
       return draw_boxes(*tensor->value, box, *boxes->value, svg);
     });
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuples and tilers.
+// C API: tuples and tilers.
 #include "capi/layout/layout_handle.hpp"
 #include "layout/text.hpp"
 

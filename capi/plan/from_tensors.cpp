@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions from tensors: types, extents, orders, leading dimensions and strides, so that no
-// binding has to derive them.
+// C API: the tw_x_desc_from_tensors functions. They derive types, extents, orders, leading
+// dimensions and strides from tensors, so that no binding has to.
 #include <algorithm>
 #include <string>
 
@@ -50,8 +50,8 @@ Status check_extent(const char* name, const char* what, int64_t got, const char*
                    std::to_string(wanted) + ": they must agree");
 }
 
-// A matrix as an order and a leading dimension. One of the two strides is 1, where its extent is
-// more than 1; `preferred` is taken where both orders describe the matrix.
+// A matrix as an order and a leading dimension. One of its two strides must be 1, unless the extent
+// is 1. If both orders describe the matrix, `preferred` is used.
 struct Matrix {
   int64_t rows = 0, columns = 0, batch = 1, leading = 0, apart = 0;
   tw_order order = TW_ROW_MAJOR;
@@ -93,8 +93,8 @@ Status same_shape(const tw_tensor& a, const char* a_name, const tw_tensor& b, co
                "is " + extents(a) + " and " + b_name + " " + extents(b) + ": they must agree");
 }
 
-// A source's strides for the destination's shape: dimensions are matched from the last one, and a
-// missing one or one of extent 1 is repeated.
+// The strides of a source for the destination's shape. Dimensions are matched from the last one on;
+// missing dimensions and extents of 1 are broadcast.
 Status broadcast(const tw_tensor& source, const char* name, const tw_tensor& dst,
                  int64_t (&stride)[8]) {
   unset(stride);
@@ -117,7 +117,7 @@ void set_dims(const tw_tensor& tensor, int64_t (&stride)[8]) {
   std::copy_n(tensor.stride, tensor.rank, stride);
 }
 
-// What copies and lists of copies have in common.
+// Fills the fields that tw_copy_desc and tw_copies_desc have in common.
 template <class Desc>
 Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
   TW_TRY(require(src, "src"));
@@ -140,7 +140,7 @@ Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
   return {};
 }
 
-// The batch strides that a description takes: of one product none is wanted.
+// The batch stride for a description; the default, -1, if there is one product.
 int64_t batch_stride(const Matrix& of, int64_t products) {
   return products > 1 ? of.batch == 1 ? 0 : of.apart : -1;
 }
@@ -165,7 +165,7 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
                       desc->gate == TW_GATE_NONE ? "b's are" : "half of b's are", d_columns));
   TW_TRY(check_batch("a", of_a, of_d.batch));
   TW_TRY(check_batch("b", of_b, of_d.batch));
-  // Tensors of f32 are multiplied as tf32 where the description says so.
+  // If the description asks for tf32, f32 tensors are multiplied as tf32.
   const bool tf32 = desc->a_dtype == TW_DTYPE_TF32;
   const auto type = [&](tw_dtype of) { return tf32 && of == TW_DTYPE_F32 ? TW_DTYPE_TF32 : of; };
   desc->a_dtype = type(a.dtype), desc->b_dtype = type(b.dtype), desc->d_dtype = d.dtype;
@@ -190,8 +190,8 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
   return {};
 }
 
-// A matrix whose rows are contiguous.
-Status row_matrix(const tw_tensor& tensor, const char* name, Matrix* out) {
+// Reads a matrix whose rows must be contiguous.
+Status read_row_matrix(const tw_tensor& tensor, const char* name, Matrix* out) {
   out->rows = tensor.shape[0];
   out->columns = tensor.shape[1];
   if (as_order(tensor, TW_ROW_MAJOR, out)) return {};
@@ -206,7 +206,7 @@ Status check_vector(const tw_tensor& tensor, const char* name) {
                "has stride " + std::to_string(tensor.stride[0]) + ": it must be contiguous");
 }
 
-// 0 stands for packed matrices.
+// Refuses a stride of 0 between matrices, because 0 means packed in a description.
 Status check_stride(const char* name, const Matrix& of) {
   if (of.batch <= 1 || of.apart > 0) return {};
   return wrong(name, "tensor_strides", of.apart, 1,
@@ -214,7 +214,8 @@ Status check_stride(const char* name, const Matrix& of) {
                    " between its matrices: give one matrix alone where they are the same");
 }
 
-// Rows by k times weight matrices, whose rows may be elsewhere than the description's.
+// Fills the description of a grouped product of rows. With gather or scatter, the rows of a or d
+// are not those of the product.
 Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
   const bool gathers = (desc->flags & TW_GROUPED_GATHER) != 0;
   const bool scatters = (desc->flags & TW_GROUPED_SCATTER) != 0;
@@ -233,7 +234,7 @@ Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_groupe
   return {};
 }
 
-// Ranges of the rows of a and b.
+// Fills the description of a grouped product over ranges of k, which are rows of a and b.
 Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
   TW_TRY(check_extent("b", "matrices", b.batch, "ranges of k take", 1));
   TW_TRY(check_extent("b", "rows", b.rows, "a's are", a.rows));
@@ -247,8 +248,8 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   return {};
 }
 
-// The matrix of scales of a quantisation: a vector of rows is a column.
-Status scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
+// Reads the matrix of scales of a quantization; a vector is a matrix of one column.
+Status read_scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
   tw_tensor whole = tensor;
   if (tensor.rank < 2) {
     whole.rank = 2;
@@ -322,8 +323,8 @@ tw_status tw_rows_desc_from_tensors(const tw_tensor* table, const tw_tensor* ind
     TW_TRY(read(index, "index", 1, 1, &by));
     TW_TRY(read(packed, "packed", 2, 2, &to));
     Matrix of_table, of_packed;
-    TW_TRY(row_matrix(from, "table", &of_table));
-    TW_TRY(row_matrix(to, "packed", &of_packed));
+    TW_TRY(read_row_matrix(from, "table", &of_table));
+    TW_TRY(read_row_matrix(to, "packed", &of_packed));
     TW_TRY(check_vector(by, "index"));
     TW_TRY(check_extent("packed", "columns", of_packed.columns, "table has", of_table.columns));
     if (ours.group < 1 || of_packed.rows > INT64_MAX / ours.group ||
@@ -359,7 +360,7 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
     TW_TRY(read(offsets, "offsets", 1, 1, &by));
     TW_TRY(read(padded, "padded", 3, 3, &to));
     Matrix of_packed, of_padded;
-    TW_TRY(row_matrix(from, "packed", &of_packed));
+    TW_TRY(read_row_matrix(from, "packed", &of_packed));
     TW_TRY(matrix(to, "padded", TW_ROW_MAJOR, &of_padded));
     TW_TRY(check_vector(by, "offsets"));
     if (of_padded.order != TW_ROW_MAJOR)
@@ -393,11 +394,11 @@ tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* i
     TW_TRY(require(ids, "ids"));
     const bool given = (ours.flags & TW_ROUTE_GIVEN_IDS) != 0;
     if (!given) TW_TRY(require(logits, "logits"));
-    TW_TRY(check_excluded(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
+    TW_TRY(check_unset(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
     tw_tensor from{}, to{};
     Matrix of_logits, of_ids;
     TW_TRY(read(ids, "ids", 2, 2, &to));
-    TW_TRY(row_matrix(to, "ids", &of_ids));
+    TW_TRY(read_row_matrix(to, "ids", &of_ids));
     TW_TRY(check_extent("ids", "elements between rows", of_ids.leading, "rows of them have",
                         std::max<int64_t>(of_ids.columns, 1)));
     if (given) {
@@ -405,7 +406,7 @@ tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* i
     } else {
       TW_TRY(check_written(to, "ids"));
       TW_TRY(read(logits, "logits", 2, 2, &from));
-      TW_TRY(row_matrix(from, "logits", &of_logits));
+      TW_TRY(read_row_matrix(from, "logits", &of_logits));
       TW_TRY(check_extent("ids", "rows", of_ids.rows, "logits have", of_logits.rows));
       if (to.dtype != TW_DTYPE_I32)
         return wrong("ids", "tensor_dtype", to.dtype, TW_DTYPE_I32, "are not of the type i32");
@@ -482,7 +483,7 @@ tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, c
     TW_TRY(read(d, "d", 2, ranges ? 3 : 2, &to));
     TW_TRY(check_written(to, "d"));
     Matrix of_a, of_b, of_d;
-    TW_TRY(row_matrix(from, "a", &of_a));
+    TW_TRY(read_row_matrix(from, "a", &of_a));
     TW_TRY(matrix(by, "b", TW_ROW_MAJOR, &of_b));
     TW_TRY(matrix(to, "d", TW_ROW_MAJOR, &of_d));
     if (of_d.order != TW_ROW_MAJOR)
@@ -519,15 +520,15 @@ tw_status tw_quantize_desc_from_tensors(const tw_tensor* src, const tw_tensor* d
     TW_TRY(read(scale, "scale", 0, 2, &by));
     TW_TRY(check_written(to, "dst"));
     Matrix of_src, of_dst, of_scale;
-    TW_TRY(row_matrix(from, "src", &of_src));
-    TW_TRY(row_matrix(to, "dst", &of_dst));
+    TW_TRY(read_row_matrix(from, "src", &of_src));
+    TW_TRY(read_row_matrix(to, "dst", &of_dst));
     TW_TRY(same_shape(to, "dst", from, "src"));
     if (by.dtype != TW_DTYPE_F32)
       return wrong("scale", "tensor_dtype", by.dtype, TW_DTYPE_F32, "is not of the type f32");
     ours.src_dtype = from.dtype, ours.dst_dtype = to.dtype;
     ours.rows = of_src.rows, ours.columns = of_src.columns;
     ours.src_pitch = of_src.leading, ours.dst_pitch = of_dst.leading;
-    TW_TRY(scale_matrix(by, ours, &of_scale));
+    TW_TRY(read_scale_matrix(by, ours, &of_scale));
     const bool one = ours.scale == TW_SCALE_TENSOR;
     ours.scale_order = one ? TW_ROW_MAJOR : of_scale.order;
     ours.scale_ld = one ? 0 : of_scale.leading;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured choices of kernels for matrix products.
+// C API: tuning entries of matrix products.
 #include "ops/gemm/select/gemm_tuning.hpp"
 
 #include "capi/plan/plan_gemm.hpp"
@@ -86,10 +86,10 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
     TW_TRY(read_gemm_desc(desc, &our_desc));
     TW_TRY(read_gemm_args(args, &run));
     TW_TRY(read_tune_desc(how, &our_how));
-    GemmTuned tuned;
+    GemmTuningEntry tuned;
     Stream& on = *stream->value;
     TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, *tuning->value, &tuned));
-    // Before the set has it: memory may end here.
+    // Before the entry is added to the set, because this may fail for lack of memory.
     const tw_gemm_candidate told = public_candidate({tuned.m, tuned.m, tuned.candidate});
     tuning->value->add(tuned);
     if (best) write_struct(best, told);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all plans share: destroy, get_info, explain.
+// C API: the functions that all plans share, destroy, get_info and explain.
 #include "ops/plan/plan.hpp"
 
 #include <algorithm>

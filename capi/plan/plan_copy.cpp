@@ -19,7 +19,7 @@ tw_copy_desc default_desc() {
   return desc;
 }
 
-// A window has an extent and a start in each dimension, and the fill is of what lies outside it.
+// Refuses a window in dimensions beyond the rank, and a fill value without a window.
 Status check_window(const tw_copy_desc& desc) {
   bool window = false;
   for (int32_t i = 0; i < TW_MAX_RANK; ++i) {
@@ -27,11 +27,11 @@ Status check_window(const tw_copy_desc& desc) {
     if (i < desc.rank || desc.rank < 0) continue;
     if (desc.src_shape[i] == 0 && desc.src_start[i] == 0) continue;
     const std::string why = "rank is " + std::to_string(desc.rank);
-    TW_TRY(check_excluded(desc.src_shape[i] == 0, "src_shape", desc.src_shape[i], why.c_str(), i));
-    TW_TRY(check_excluded(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
+    TW_TRY(check_unset(desc.src_shape[i] == 0, "src_shape", desc.src_shape[i], why.c_str(), i));
+    TW_TRY(check_unset(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
   }
-  return check_excluded(window || desc.fill == TW_OOB_FILL_ZERO, "fill", desc.fill,
-                        "no src_shape is set, so that nothing lies outside the source");
+  return check_unset(window || desc.fill == TW_OOB_FILL_ZERO, "fill", desc.fill,
+                     "no src_shape is set, so that nothing lies outside the source");
 }
 
 CopyDesc convert(const tw_copy_desc& from) {

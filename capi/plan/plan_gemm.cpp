@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of matrix products, and the candidates for them.
+// C API: plans of matrix products, and their candidates.
 #include "capi/plan/plan_gemm.hpp"
 
 #include <algorithm>
@@ -108,15 +108,15 @@ GemmDesc convert(const tw_gemm_desc& from) {
 constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEMM_D_PADDING_FREE +
                                TW_GEMM_AMAX + TW_GEMM_FAST_ACCUMULATE;
 
-// An operand is read before a predecessor grid has ended only by a dependent launch.
+// Refuses constant operands without TW_GEMM_PROGRAMMATIC: only a dependent launch can read them
+// before the predecessor grid has ended.
 Status check_constants(const tw_gemm_desc& desc) {
   const uint32_t constant = desc.flags & (TW_GEMM_A_CONSTANT | TW_GEMM_B_CONSTANT);
-  return check_excluded(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags",
-                        desc.flags,
-                        "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
+  return check_unset(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags", desc.flags,
+                     "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
 }
 
-// Arrays of addresses say where each matrix is.
+// Refuses batch strides with TW_GEMM_BATCH_POINTERS.
 Status check_batch_strides(const tw_gemm_desc& desc) {
   if ((desc.flags & TW_GEMM_BATCH_POINTERS) == 0) return {};
   const struct {
@@ -127,8 +127,8 @@ Status check_batch_strides(const tw_gemm_desc& desc) {
                  {"c_batch_stride", desc.c_batch_stride},
                  {"d_batch_stride", desc.d_batch_stride}};
   for (const auto& [name, value] : strides)
-    TW_TRY(check_excluded(value == kGemmPackedBatch, name, value,
-                          "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
+    TW_TRY(check_unset(value == kGemmPackedBatch, name, value,
+                       "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
   return {};
 }
 
@@ -218,7 +218,7 @@ namespace {
 
 Status write_ranges(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
                     int32_t capacity) {
-  std::vector<tw_gemm_candidate> values;  // all of them first: texts take memory
+  std::vector<tw_gemm_candidate> values;  // made before any is written: memory may run out
   values.reserve(ranges.size());
   for (const GemmRange& range : ranges) values.push_back(public_candidate(range));
   return write_candidates(values, out, capacity);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Descriptions, runs and candidates of matrix products between the header and the library.
+// Conversion of descriptions, arguments and candidates of matrix products from and to the C
+// structs.
 
 #include <vector>
 
@@ -11,14 +12,14 @@ namespace tw::capi {
 
 Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out);
 Status read_gemm_args(const tw_gemm_args* args, GemmRun* out);
-/// All but struct_size.
+/// The public form of a candidate, without its head.
 tw_gemm_candidate public_candidate(const GemmRange& range);
 
-/// Whether a caller's array of candidates can be.
+/// Refuses an invalid array of candidates.
 Status check_capacity(const void* candidates, int32_t capacity);
 
-/// Writes as many as there is room for, or nothing where it fails; elements lie as far apart as the
-/// caller's struct is long.
+/// Writes at most `capacity` candidates; on failure it writes none. The distance between elements
+/// is the size of the caller's struct.
 Status write_candidates(const std::vector<tw_gemm_candidate>& values, tw_gemm_candidate* out,
                         int32_t capacity);
 

@@ -114,8 +114,8 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   return {};
 }
 
-// A kernel for grouped products; how long it takes depends on the groups, which nobody knows here.
-tw_gemm_candidate public_row(const KernelRow& row, int64_t m) {
+// The candidate for a kernel of grouped products. Its time is unknown: it depends on the groups.
+tw_gemm_candidate grouped_candidate(const KernelEntry& row, int64_t m) {
   tw_gemm_candidate to{};
   to.split = 1;
   to.kernel = row.symbol;
@@ -156,10 +156,10 @@ tw_status tw_grouped_candidates(tw_device* device, const tw_grouped_desc* desc,
     GroupedDesc ours;
     TW_TRY(read_desc(desc, &ours));
     TW_TRY(check_capacity(candidates, capacity));
-    std::vector<const KernelRow*> rows;
+    std::vector<const KernelEntry*> rows;
     TW_TRY(grouped_candidates_of(*device->value, ours, &rows));
     std::vector<tw_gemm_candidate> values;
-    for (const KernelRow* row : rows) values.push_back(public_row(*row, ours.m));
+    for (const KernelEntry* row : rows) values.push_back(grouped_candidate(*row, ours.m));
     TW_TRY(write_candidates(values, candidates, capacity));
     if (count) *count = static_cast<int32_t>(values.size());
     return {};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the bodies of every operation do with plans.
+// Helpers of the functions that make and run plans of any operation.
 
 #include "capi/common/boundary.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw::capi {
 
-/// Gives a plan away as a handle.
+/// Passes a plan to the caller as a handle.
 Status keep_plan(std::unique_ptr<Plan> plan, tw_plan** out);
 
 /// Makes a plan of class P from a description that read_struct() filled.
@@ -18,8 +18,8 @@ Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
   return keep_plan(std::move(plan), out);
 }
 
-/// Whether planning with class P would succeed, for tw_x_supported(). `arguments` are those of P's
-/// create() between device and plan, the description as `read` makes it the last.
+/// Whether planning with class P would succeed, for tw_x_supported(). `arguments` are the arguments
+/// of P::create() between the device and the description that `read` converts.
 template <class P, class Ours, class Desc, class Read, class... Arguments>
 tw_status supported(tw_device* device, Op op, const Desc* desc, Read read,
                     const Arguments&... arguments) {
@@ -31,7 +31,7 @@ tw_status supported(tw_device* device, Op op, const Desc* desc, Read read,
   });
 }
 
-/// A plan of the operation `op`.
+/// Refuses a plan of another operation than `op`.
 inline Status check_op(const tw_plan* plan, Op op) {
   if (plan->value->op() == op) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -43,7 +43,8 @@ inline Status check_op(const tw_plan* plan, Op op) {
               family_name(op));
 }
 
-/// A run's handles: alive, of one device, and the plan one of the operation `op`.
+/// Checks the handles of a run: both are alive and of the same device, and the plan is of the
+/// operation `op`.
 inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op op) {
   TW_TRY(usable(plan, "plan"));
   TW_TRY(usable(stream, "stream"));

@@ -36,7 +36,7 @@ PrefetchDesc convert(const tw_prefetch_desc& from) {
   return to;
 }
 
-// The operand is described in one of two ways, by rows and columns or by a rank.
+// The operand is described either by rows, columns and pitch (rank 0) or by shape and stride.
 Status read_desc(const tw_prefetch_desc* desc, PrefetchDesc* out) {
   tw_prefetch_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
@@ -48,14 +48,14 @@ Status read_desc(const tw_prefetch_desc* desc, PrefetchDesc* out) {
     TW_TRY(check_set("columns", ours.columns));
     for (int32_t i = 0; i < TW_MAX_RANK; ++i) {
       constexpr const char* kWhy = "rank is 0, with which rows and columns describe the operand";
-      TW_TRY(check_excluded(ours.shape[i] == TW_UNSET, "shape", ours.shape[i], kWhy, i));
-      TW_TRY(check_excluded(ours.stride[i] == TW_UNSET, "stride", ours.stride[i], kWhy, i));
+      TW_TRY(check_unset(ours.shape[i] == TW_UNSET, "shape", ours.shape[i], kWhy, i));
+      TW_TRY(check_unset(ours.stride[i] == TW_UNSET, "stride", ours.stride[i], kWhy, i));
     }
   } else if (ours.rank >= 1 && ours.rank <= TW_MAX_RANK) {
     constexpr const char* kWhy = "the rank says that shape and stride describe the operand";
-    TW_TRY(check_excluded(ours.rows == TW_UNSET, "rows", ours.rows, kWhy));
-    TW_TRY(check_excluded(ours.columns == TW_UNSET, "columns", ours.columns, kWhy));
-    TW_TRY(check_excluded(ours.pitch == 0, "pitch", ours.pitch, kWhy));
+    TW_TRY(check_unset(ours.rows == TW_UNSET, "rows", ours.rows, kWhy));
+    TW_TRY(check_unset(ours.columns == TW_UNSET, "columns", ours.columns, kWhy));
+    TW_TRY(check_unset(ours.pitch == 0, "pitch", ours.pitch, kWhy));
   }
   *out = convert(ours);
   return {};

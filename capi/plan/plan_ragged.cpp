@@ -52,8 +52,8 @@ Status read_desc(const tw_ragged_desc* desc, RaggedDesc* out) {
   TW_TRY(check_set("tokens", ours.tokens));
   TW_TRY(check_set("rows", ours.rows));
   TW_TRY(check_set("columns", ours.columns));
-  TW_TRY(check_excluded(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
-                        ours.fill, "direction is TW_RAGGED_UNPAD, which fills nothing"));
+  TW_TRY(check_unset(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
+                     ours.fill, "direction is TW_RAGGED_UNPAD, which fills nothing"));
   *out = convert(ours);
   return {};
 }

@@ -50,16 +50,16 @@ RouteDesc convert(const tw_route_desc& from) {
   return to;
 }
 
-// Fields that say how experts are chosen, where they are given; and the other way round.
+// Refuses fields that choose experts if the experts are given, and fields of given experts if not.
 Status check_source(const tw_route_desc& d) {
   if ((d.flags & TW_ROUTE_GIVEN_IDS) == 0)
-    return check_excluded(d.id_dtype == TW_DTYPE_I32, "id_dtype", d.id_dtype,
-                          "flags have no TW_ROUTE_GIVEN_IDS");
+    return check_unset(d.id_dtype == TW_DTYPE_I32, "id_dtype", d.id_dtype,
+                       "flags have no TW_ROUTE_GIVEN_IDS");
   constexpr const char* kReason = "flags have TW_ROUTE_GIVEN_IDS";
-  TW_TRY(check_excluded(d.dtype == 0, "dtype", d.dtype, kReason));
-  TW_TRY(check_excluded(d.score == TW_ROUTE_SOFTMAX, "score", d.score, kReason));
-  TW_TRY(check_excluded(d.groups == 0, "groups", d.groups, kReason));
-  return check_excluded(d.logits_pitch == 0, "logits_pitch", d.logits_pitch, kReason);
+  TW_TRY(check_unset(d.dtype == 0, "dtype", d.dtype, kReason));
+  TW_TRY(check_unset(d.score == TW_ROUTE_SOFTMAX, "score", d.score, kReason));
+  TW_TRY(check_unset(d.groups == 0, "groups", d.groups, kReason));
+  return check_unset(d.logits_pitch == 0, "logits_pitch", d.logits_pitch, kReason);
 }
 
 Status read_desc(const tw_route_desc* desc, RouteDesc* out) {
@@ -70,10 +70,10 @@ Status read_desc(const tw_route_desc* desc, RouteDesc* out) {
   TW_TRY(check_set("top_k", ours.top_k));
   TW_TRY(check_source(ours));
   constexpr const char* kNoGroups = "groups is 0 or 1";
-  TW_TRY(check_excluded(ours.groups != 0 || ours.top_groups == 0, "top_groups", ours.top_groups,
-                        "groups is 0"));
-  TW_TRY(check_excluded(ours.groups > 1 || ours.group_score == TW_ROUTE_GROUP_BEST, "group_score",
-                        ours.group_score, kNoGroups));
+  TW_TRY(check_unset(ours.groups != 0 || ours.top_groups == 0, "top_groups", ours.top_groups,
+                     "groups is 0"));
+  TW_TRY(check_unset(ours.groups > 1 || ours.group_score == TW_ROUTE_GROUP_BEST, "group_score",
+                     ours.group_score, kNoGroups));
   *out = convert(ours);
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and scatter: one description, one plan class.
+// C API: gather and scatter, which share a description and a plan class.
 #include "capi/plan/plan_handle.hpp"
 #include "ops/rows/rows.hpp"
 

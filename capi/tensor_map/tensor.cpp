@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors, from DLPack and back.
+// C API: tensors, conversion from and to DLPack.
 #include <algorithm>
 
 #include "capi/tensor_map/tensor.hpp"

@@ -4,8 +4,8 @@
 
 namespace tw::capi {
 
-/// A tensor that comes in: initialised, of a known type, with a rank and extents that can be.
-/// `name` is the argument's.
+/// Reads a tensor of the caller. Refuses one that is not initialized, has an unknown type, or has
+/// an invalid rank or extent. `name` is the name of the argument.
 Status read_tensor(const tw_tensor* tensor, const char* name, tw_tensor* out);
 
 }  // namespace tw::capi

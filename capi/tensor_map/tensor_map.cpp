@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps.
+// C API: tensor maps.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -29,14 +29,14 @@ Status check_arch(int32_t arch) {
       arch);
 }
 
-// Writes as many violations as there is room for, or nothing where it fails.
+// Writes at most `capacity` violations; on failure it writes none.
 Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violations& broken,
                         tw_rule_violation* out, int32_t capacity) {
   const int32_t count = std::min(broken.count, capacity);
   TW_TRY(check_output_array(out, static_cast<size_t>(count), "violations"));
   TensorMapDesc proposed;
   const bool found = capacity > 0 && propose(desc, arch, broken, &proposed);
-  // Elements lie as far apart as the caller's struct is long.
+  // The caller's struct may be longer or shorter than ours.
   const size_t pitch = count > 0 ? out->struct_size : 0;
   auto* at = reinterpret_cast<unsigned char*>(out);
   for (int32_t i = 0; i < count; ++i, at += pitch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps made for tiles, their boxes and coordinates, and rebinding.
+// C API: tensor maps made for tiles, their boxes and coordinates, and rebinding.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -48,7 +48,7 @@ Status read_request(const tw_tile_desc* desc, TileRequest* out) {
   return Code::OK;
 }
 
-// A layout counts its coordinates; a map's extents may be 2^32 each.
+// Refuses a map whose extents multiply to more than 63 bits, the largest size of a layout.
 Status check_countable(const TensorMapDesc& desc) {
   int64_t count = 1;
   for (int32_t i = 0; i < desc.rank; ++i) {
@@ -67,7 +67,7 @@ Status check_countable(const TensorMapDesc& desc) {
   return {};
 }
 
-// The map with one field changed, if its rules still hold.
+// Refuses a changed description of the map if it breaks a rule.
 Status check_change(const tw_tensor_map& map, const TensorMapDesc& desc) {
   Violations broken;
   check_all(desc, arch_of(map.device()), &broken);
@@ -122,7 +122,7 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
     if (map->value->tile)
       TW_TRY(tile_box(*map->value->tile, start, index, at, &offset));
     else
-      TW_TRY(whole_box(map->value->desc, start, index, at));
+      TW_TRY(untiled_box(map->value->desc, start, index, at));
     std::copy_n(at, 5, coord);
     *shared_offset = offset;
     return Code::OK;
@@ -171,7 +171,7 @@ tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t e
                   {.argument = "dimension", .got = dimension, .limit = map->value->desc.rank - 1},
                   "there is no dimension %d: the map has %d", dimension, map->value->desc.rank);
     if (map->value->desc.kind != MapKind::tiled ||
-        (map->value->tile && !plain_dim(*map->value->tile, dimension)))
+        (map->value->tile && !is_whole_mode(*map->value->tile, dimension)))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
                   map->value->desc.kind != MapKind::tiled
                       ? "dimension %d cannot be resized: the map is an im2col map; make a new one"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Included in front of every kernel source that nvrtc_kernels.py compiles: what nvcc has of its
-// host compiler and NVRTC lacks.
+// Included before every kernel source that nvrtc_kernels.py compiles. It defines what nvcc gets
+// from its host compiler and NVRTC lacks.
 
 namespace nvrtc {
 
@@ -10,7 +10,8 @@ inline constexpr bool kSame = false;
 template <class A>
 inline constexpr bool kSame<A, A> = true;
 
-// Equal to every number. Only assertions use offsets; those of sizes remain.
+// Compares equal to every number, so that assertions about offsets hold. Only assertions use
+// offsets; assertions about sizes are still checked.
 struct AnyOffset {
   constexpr bool operator==(unsigned long) const { return true; }
 };

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""decode_check.py FILE: whether FILE has the bytes of a decode step, by a computation of its own.
+"""decode_check.py FILE: checks the bytes that a decode example wrote, by an independent computation.
 
-Element i of an operand is ((7 i + seed) mod 17 - 8) / 8. Exit code 0 if every number is near enough: the
-library sums in f32 and in its own order, and rounds to bf16 after each product."""
+Element i of an operand is ((7 i + seed) mod 17 - 8) / 8. Exit code 0 if every number is close enough: the library
+accumulates in f32 in its own order, and rounds to bf16 after each product."""
 import math
 import pathlib
 import struct
@@ -17,7 +17,7 @@ def operand(seed, rows, columns):
 
 
 def rounded(value):
-    """To bf16, to nearest even."""
+    """Rounds to bf16, ties to even."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     bits += 0x7FFF + (bits >> 16 & 1)
     return struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0]
@@ -32,7 +32,7 @@ def gelu(x):
 
 
 def expected():
-    """The rows of the cache and those of the output."""
+    """The rows of the cache, followed by those of the output."""
     table, (bias,) = operand(0, WORDS, HIDDEN), operand(5, 1, INNER)
     x = [table[token] for token in TOKENS]
     inner = [[rounded(gelu(value + add)) for value, add in zip(row, bias)]

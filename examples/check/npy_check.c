@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_check.py for machines without NumPy: the same commands, files and tolerances, described
- * there. It shares no code with npy_ops, and reads only what `make` and npy_ops write: version 1
- * headers. */
+/* npy_check.py in C, for machines without NumPy: the same commands, files and tolerances,
+ * documented there. It shares no code with npy_ops, and reads only files that `make` and npy_ops
+ * write, with version 1 headers. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 enum { M = 1001, K = 1503, N = 705, TABLE_ROWS = 8192, TABLE_COLUMNS = 512 };
 
-/* A matrix, or a vector as one column. */
+/* A matrix; a vector is a matrix with one column. */
 struct array {
   char descr[4]; /* "<f4" */
   int fortran;
@@ -83,7 +83,7 @@ static double from_bf16(uint16_t bits) {
   return value;
 }
 
-/* The whole array as doubles, in C order. */
+/* The array as doubles in C order. */
 static double* wide(const struct array* a) {
   double* out = allocate((size_t)(a->rows * a->columns) * sizeof(double));
   for (int64_t i = 0; i < a->rows; i++) {
@@ -232,13 +232,13 @@ static void save(const char* folder, const char* name, const char* descr, int fo
   const int length =
       snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }",
                descr, fortran ? "True" : "False", shape);
-  fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file); /* 0x76 = 118: data begins at 128 */
+  fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file); /* 0x76 = 118: the data begins at byte 128 */
   fprintf(file, "%s%*s\n", header, 117 - length, "");
   fwrite(data, 1, bytes, file);
   if (fclose(file) != 0) quit(path, "cannot be written");
 }
 
-/* Values between -1 and 1: as f32, as bf16 bits (its upper half) or as f16 bits. */
+/* Values from -1 to 1: as f32, as bf16 bits (the upper half of an f32) or as f16 bits. */
 static void make_matrix(const char* folder, const char* name, const char* descr, int fortran,
                         int64_t rows, int64_t columns) {
   const size_t count = (size_t)(rows * columns);
@@ -260,7 +260,7 @@ static void make_matrix(const char* folder, const char* name, const char* descr,
   free(data);
 }
 
-/* `count` rows of a table, each at most once where `unique`. */
+/* `count` indices of table rows; no repetition if `unique`. */
 static void make_index(const char* folder, const char* name, int wide_index, int64_t count,
                        int64_t rows, int unique) {
   int64_t* all = allocate((size_t)(rows > count ? rows : count) * sizeof(int64_t));

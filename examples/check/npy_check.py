@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the inputs of run.sh and checks its results with NumPy, in float64 where it matters.
+"""Makes the inputs of run.sh and checks its results with NumPy, in float64 where rounding matters.
 
-npy_check.c is the same program for machines without NumPy; the two take the same commands:
+npy_check.c is the same program for machines without NumPy. Both have the commands:
   make DIR                     writes the input files
   gemm A B C                   C = A B, rounded to the type of C
   gather T INDEX R             R[i] = T[INDEX[i]], bit for bit
@@ -20,13 +20,13 @@ TABLE_ROWS, TABLE_COLUMNS = 8192, 512
 
 
 def bf16(values):
-    """Nearest bf16 of finite float32 values, as uint16."""
+    """The nearest bf16 of finite float32 values, as uint16."""
     bits = values.astype(np.float32).view(np.uint32)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def wide(array):
-    """float64 of what an .npy file means here: uint16 is bf16."""
+    """The array as float64; uint16 means bf16."""
     if array.dtype == np.uint16:
         return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return array.astype(np.float64)
@@ -56,7 +56,7 @@ def make(folder):
     save("index_small", rng.permutation(1000)[:777].astype(np.int32))
     save("s_f32", uniform(3001, TABLE_COLUMNS))
     save("s_f16", uniform(777, 333).astype(np.float16))
-    # What must be refused.
+    # Inputs that npy_ops must refuse.
     save("bad_f64", rng.uniform(-1, 1, (8, 8)))
     save("bad_rank", np.zeros((2, 3, 4), np.float32))
     save("bad_empty", np.zeros((0, 4), np.float32))
@@ -73,8 +73,8 @@ def check_gemm(a_path, b_path, c_path):
         raise ValueError(f"{c_path} is {c.dtype} {c.shape}")
     exact = wide(a) @ wide(b)
     error = np.abs(wide(c) - exact)
-    # One rounding to the result's type, and what a sum in f32 loses: far less than the worst case,
-    # which would be half the terms times 2^-24.
+    # One rounding to the result's type, and the error of accumulation in f32. The worst case of that, half the
+    # number of terms times 2^-24, is far larger than what occurs.
     unit = 2.0**-8 if c.dtype == np.uint16 else 2.0**-11
     allowed = unit * np.abs(exact) + 2.0**-18 * (np.abs(wide(a)) @ np.abs(wide(b)))
     if not np.all(error <= allowed + 2.0**-25):

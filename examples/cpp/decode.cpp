@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16,
-// goes into rows of a cache. Writes the bytes of the cache and of out to the standard output.
+// A decode step of an inference engine, in bf16: out = gelu(x up + bias) down + x, where x are the
+// embeddings of some tokens. Finally it stores the rows of out in slots of a cache.
+//
+//   decode [cuda]
+//
+// Writes the bytes of the cache and of out to stdout. Without "cuda" it runs on the CPU reference.
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +19,7 @@ namespace {
 constexpr int kWords = 32, kHidden = 16, kInner = 48, kTokens = 4, kSlots = 8;
 using Bf16 = uint16_t;  // the upper half of an f32
 
-/// Multiples of 1/8 between -1 and 1, which bf16 holds exactly.
+/// Multiples of 1/8 from -1 to 1, which are exact in bf16.
 std::vector<Bf16> numbers(int count, int seed) {
   std::vector<Bf16> out;
   for (int i = 0; i < count; i++) {
@@ -25,7 +29,7 @@ std::vector<Bf16> numbers(int count, int seed) {
   return out;
 }
 
-/// Device memory with these elements. The vector must live until the stream has copied it.
+/// Device memory with these elements. The vector must live until the asynchronous copy is done.
 template <typename T>
 tw::Memory upload(const tw::Device& device, tw::Stream& stream, const std::vector<T>& from) {
   tw::Memory to(device, from.size() * sizeof(T));
@@ -43,13 +47,14 @@ tw_rows_desc rows_of(int table_rows) {
 }
 
 tw_gemm_desc product(int n, int k) {
-  tw_gemm_desc desc = tw::gemm_desc();  // of bf16
+  tw_gemm_desc desc = tw::gemm_desc();  // bf16 by default
   desc.m = kTokens;
   desc.n = n;
   desc.k = k;
   return desc;
 }
 
+// Copies rows from the device and writes them to stdout.
 void write(tw::Stream& stream, const tw::Memory& from, int rows) {
   std::vector<Bf16> bytes(static_cast<size_t>(rows * kHidden));
   stream.to_host(bytes, from);
@@ -75,6 +80,7 @@ void decode(const tw::Device& device) {
   const tw::Memory cache(device, kSlots * kHidden * sizeof(Bf16));
   stream.fill(cache.address(), 0, cache.bytes());
 
+  // Plans are made once; their runs below only launch kernels.
   const tw::Plan gather = tw::Plan::gather(device, rows_of(kWords));
   const tw::Plan scatter = tw::Plan::scatter(device, rows_of(kSlots));
   tw_gemm_desc wider = product(kInner, kHidden);
@@ -84,6 +90,7 @@ void decode(const tw::Device& device) {
   const tw::Plan narrow = tw::Plan::gemm(device, product(kHidden, kInner));
 
   tw_rows_args rows = tw::rows_args();
+  // The runs execute in the order of the stream. The second product adds C = x: the residual.
   rows.table = table.address();
   rows.index = tokens.address();
   rows.packed = x.address();

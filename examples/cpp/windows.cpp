@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ classes at work: a layout says where a window of a matrix lies, a tensor map is checked
-// and explained for it, a plan copies it out, and a gather picks rows of the copy.
+// The C++ classes: a layout locates a window of a matrix, a tensor map is checked and explained, a
+// plan copies the window, and a gather reverses the rows of the copy.
 //
-// windows [host|cuda]: without an argument the GPU where there is one. Exit code 0 if every element
-// is where the layout says.
+//   windows [host|cuda]
+//
+// Without an argument it uses a GPU if there is one. The exit code is 0 if every element is where
+// the layout says.
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
@@ -16,7 +18,7 @@ namespace tw = tilewright;
 namespace {
 
 constexpr int64_t kRows = 1000;
-constexpr int64_t kColumns = 1504;  // a pitch of 16-byte multiples, as the TMA wants it
+constexpr int64_t kColumns = 1504;  // rows at multiples of 16 bytes, as TMA requires
 constexpr int64_t kWindowRows = 300;
 constexpr int64_t kWindowColumns = 200;
 constexpr int64_t kFirstRow = 123;
@@ -33,10 +35,10 @@ tw::Device open_device(const std::string& wanted) {
   }
 }
 
-/// What a wrong box is told, on any machine.
+/// Shows the error message for a box that breaks a rule; needs no GPU.
 void show_a_broken_rule(const tw_tensor_map_desc& good) {
   tw_tensor_map_desc bad = good;
-  bad.box_dim[0] = 100;  // 400 bytes do not fit a swizzle of 128
+  bad.box_dim[0] = 100;  // 400 bytes exceed a 128-byte swizzle
   for (const tw_rule_violation& broken : tw::TensorMap::violations(bad, TW_ARCH_SM_90)) {
     std::printf("a box of 100 columns would break %s: %s\n", broken.rule, broken.message);
   }
@@ -62,7 +64,7 @@ int run(const tw::Device& device) {
   std::printf("device: %s\n", device.info().name);
   tw::Stream stream(device);
 
-  // The matrix, row-major, and the window's place in it.
+  // The matrix, row-major; `first` is the index of the window's first element.
   const tw::Layout matrix("(1000,1504):(1504,1)");
   const int64_t first = matrix(kFirstRow, kFirstColumn);
   std::vector<float> values(static_cast<size_t>(matrix.size()));
@@ -87,7 +89,7 @@ int run(const tw::Device& device) {
   copy_args.dst = window.address();
   copy_plan.run(stream, copy_args);
 
-  // Rows of the window, last first.
+  // The rows of the window in reverse order.
   std::vector<int32_t> index(kWindowRows);
   for (size_t i = 0; i < index.size(); i++) index[i] = static_cast<int32_t>(kWindowRows - 1 - i);
   const tw::Memory index_memory(device, index.size() * sizeof(int32_t));

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""decode.py [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16,
-goes into rows of a cache. Writes the bytes of the cache and of out to the standard output. On the
-host device it needs no other package, on a GPU torch."""
+"""A decode step of an inference engine, in bf16: out = gelu(x up + bias) down + x, where x are the
+embeddings of some tokens. Finally it stores the rows of out in slots of a cache.
+
+    decode.py [cuda]
+
+Writes the bytes of the cache and of out to stdout. Needs no other package on the CPU, and torch on
+a GPU."""
 import math
 import struct
 import sys
@@ -20,7 +24,7 @@ CUDA = sys.argv[1:] == ["cuda"]
 
 
 def numbers(seed, *shape):
-    """Multiples of 1/8 between -1 and 1: exact in bf16, the upper half of an f32."""
+    """Multiples of 1/8 from -1 to 1, which are exact in bf16, the upper half of an f32."""
     return bf16([((7 * i + seed) % 17 - 8) / 8 for i in range(math.prod(shape))], shape)
 
 
@@ -50,7 +54,8 @@ def decode(device):
     x, inner, out, cache = (bf16([0.0] * math.prod(shape), shape) for shape in
                             ((TOKENS, HIDDEN), (TOKENS, INNER), (TOKENS, HIDDEN), (SLOTS, HIDDEN)))
     if CUDA:
-        torch.cuda.synchronize()  # the stream below waits for none of torch's
+        torch.cuda.synchronize()  # this program's stream does not wait for torch's
+    # Plans are made once; running them only launches kernels, in the order of the stream.
     plans = [device.gather(table, tokens, out=x),
              device.gemm(x, up, out=inner, bias=bias, activation=tw.ACTIVATION_GELU),
              device.gemm(inner, down, out=out, beta=1.0, c=x),

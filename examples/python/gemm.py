@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A product of two matrices of NumPy's on the host device, or of torch's on the first GPU:
-gemm.py [host|cuda]."""
+"""gemm.py [host|cuda]: multiplies two NumPy matrices on the host device, or two torch matrices on
+the first GPU."""
 import sys
 
 import tilewright as tw
@@ -12,7 +12,7 @@ def operands(kind):
         import torch
         a, b = (torch.randn(256, 256, device="cuda").bfloat16() for _ in range(2))
         d = torch.empty(256, 256, device="cuda")
-        torch.cuda.synchronize()  # the stream below waits for none of torch's
+        torch.cuda.synchronize()  # this program's stream does not wait for torch's
         return a, b, d, lambda: float((d - a.float() @ b.float()).abs().max())
     import numpy
     a, b = (numpy.random.rand(60, 60).astype(numpy.float16) for _ in range(2))

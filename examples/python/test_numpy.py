@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tilewright.py with NumPy's arrays on the host device. Exit 77 where there is no NumPy."""
+"""Tests of tilewright.py with NumPy arrays on the host device. Exit code 77 without NumPy."""
 import ctypes
 import gc
 import sys
@@ -128,7 +128,7 @@ class Numpy(unittest.TestCase):
     def test_quantisation_and_back(self):
         rng = numpy.random.default_rng(4)
         x = rng.integers(-127, 128, (10, 300)).astype(numpy.float32)
-        x[:, ::128] = 127  # so that all scales are powers of two
+        x[:, ::128] = 127  # all scales become powers of two
         x *= 2.0 ** rng.integers(-3, 4, (10, 1))
         narrow, again = numpy.zeros((10, 300), numpy.int8), numpy.zeros((10, 300), numpy.float16)
         for scales in (numpy.zeros((10, 3), numpy.float32), numpy.zeros((3, 12), numpy.float32).T[:10]):
@@ -187,7 +187,7 @@ class Numpy(unittest.TestCase):
         flat = numpy.lib.stride_tricks.as_strided(packed, (4, 24), (0, 4))
         self.refused("out", lambda: self.device.gather(table, index, flat))
         self.refused("out", lambda: self.device.scatter(packed, index, flat))
-        self.wait(self.device.gather(row[:1], index[2:3], packed[:1]))  # one row has no pitch
+        self.wait(self.device.gather(row[:1], index[2:3], packed[:1]))  # a single row has no pitch
         self.assertTrue((packed[0] == 1).all())
         self.wait(self.device.gather(table, index[:0], packed[:0]))
         self.wait(self.device.gather(table[:, :1], index, packed[:, 3:4]))

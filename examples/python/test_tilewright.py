@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tilewright.py: with the standard library alone, and with torch where it is found
-(test_numpy.py has NumPy's). `test_tilewright.py cuda` runs torch's on the first GPU. Exit 77 where
-a wanted device lacks."""
+"""Tests of tilewright.py without other packages, and with torch if it is installed (test_numpy.py
+covers NumPy). `test_tilewright.py cuda` runs the torch tests on the first GPU. Exit code 77 if the
+requested device does not exist."""
 import array
 import ctypes
 import gc
@@ -15,9 +15,9 @@ import unittest
 import tilewright as tw
 
 DEVICE = sys.argv.pop() if sys.argv[-1] in ("host", "cuda") else "host"
-PLACE = "cuda" if DEVICE == "cuda" else "cpu"  # as torch names it
+PLACE = "cuda" if DEVICE == "cuda" else "cpu"  # torch's name
 try:
-    import numpy  # whose arrays test_numpy.py is about
+    import numpy  # covered by test_numpy.py
 except ImportError:
     numpy = None
 try:
@@ -30,7 +30,7 @@ DLPACK = {tw.DLPACK_TENSOR: b"dltensor", tw.DLPACK_VERSIONED: b"dltensor_version
 
 
 def capsule(form, **fields):
-    """A tensor as __dlpack__ gives it. Nobody frees the few bytes that describe it."""
+    """A tensor as __dlpack__ returns it. The few bytes of its description are never freed."""
     managed, new = ctypes.c_void_p(), ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     tw.check(tw.lib.tw_tensor_to_dlpack(tw.struct("tensor", **fields), form, tw.ReleaseCallback(), None,
@@ -39,7 +39,7 @@ def capsule(form, **fields):
 
 
 class Plain(unittest.TestCase):
-    """No other package: arrays, bytes and memoryviews."""
+    """Without other packages: arrays, bytes and memoryviews."""
 
     def setUp(self):
         self.device = tw.Device("host")
@@ -73,7 +73,7 @@ class Plain(unittest.TestCase):
             self.device.elementwise(array.array("f", [1]), array.array("f", [0]), beta=2).run(self.stream)
 
     def test_a_product_of_a_type_that_python_lacks(self):
-        def bf16(*values):  # small integers
+        def bf16(*values):  # of small integers
             return array.array("H", (struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values))
 
         a, b = (tw.Typed(bf16(*each), tw.DTYPE_BF16, (2, 2)) for each in ((1, 2, 3, 4), (1, 0, 0, 1)))
@@ -107,7 +107,7 @@ class Plain(unittest.TestCase):
         seen = {}
         for name, target, entry in tw.kernels():
             seen.setdefault(target, (name, entry.image_bytes))
-        for target, (name, size) in seen.items():  # none in a build without the CUDA device
+        for target, (name, size) in seen.items():  # empty in a build without the CUDA device
             image = tw.kernel_image(name, target)
             self.assertEqual(len(image), size)
             self.assertIn(b".entry " + name.encode() if target.startswith("compute_") else b"\x7fELF", image)
@@ -146,7 +146,8 @@ class Plain(unittest.TestCase):
         self.assertEqual(src, dst)
         out = bytearray(16)
         plan = self.device.copy(bytes(range(16)), out).run(self.stream)
-        self.stream.synchronize()  # until here the plan must live: it keeps the operands
+        # the plan must live until here, because it keeps the operands alive
+        self.stream.synchronize()
         plan.close()
         self.assertEqual(out, bytes(range(16)))
 
@@ -209,7 +210,8 @@ class Plain(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no struct tw_gem_desc: of .*gemm_desc"):
             tw.struct("gem_desc")
         self.assertFalse(hasattr(tw.lib, "tw_gem_plan"))
-        args = tw.struct("gemm_args", alpha=0.1, beta=float("-inf"))  # the nearest, and infinity itself
+        # rounded to f32, and infinity itself
+        args = tw.struct("gemm_args", alpha=0.1, beta=float("-inf"))
         self.assertEqual((round(args.alpha, 7), args.beta), (0.1, float("-inf")))
         for value in (1e300, -3.5e38):
             with self.assertRaisesRegex(OverflowError, "alpha"):
@@ -236,7 +238,7 @@ class Plain(unittest.TestCase):
         memory = array.array("i", [7] * 4)
         fields = dict(dtype=tw.DTYPE_I32, rank=1, shape=[4], stride=[1], address=memory.buffer_info()[0])
 
-        class Immutable:  # as jax's arrays: DLPack before 1.0 cannot say that they are
+        class Immutable:  # like jax's arrays: DLPack before 1.0 cannot express read-only
             def __dlpack__(self, *, max_version=None):
                 if max_version is None:
                     return capsule(tw.DLPACK_TENSOR, **fields)
@@ -310,7 +312,7 @@ class Plain(unittest.TestCase):
         self.stream.synchronize()
 
     def test_threads_share_a_plan(self):
-        """Each with operands of its own: a run sees those of no other."""
+        """Each thread has its own operands, which no other run may see."""
         size, plan = 256, self.device.copy(bytes(256), bytearray(256))
         wrong, finished, together = [], [], threading.Barrier(8)
 
@@ -365,12 +367,12 @@ class Plain(unittest.TestCase):
 
 @unittest.skipUnless(torch, "there is no torch")
 class Torch(unittest.TestCase):
-    """On the CPU, or in place on a GPU and on torch's own stream."""
+    """On the CPU, or in place on a GPU and on a torch stream."""
 
     def setUp(self):
         self.device = tw.Device(DEVICE)
         current = torch.cuda.current_stream() if DEVICE == "cuda" else None
-        # The NULL stream waits for all others and is refused: a stream of torch's own, then.
+        # The NULL stream waits for all others and is refused; use another torch stream.
         if current is not None and current.cuda_stream == 0:
             current = torch.cuda.Stream()
         self.theirs = current

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tilewright from Python by ctypes: this one file and the shared library, nothing else.
+"""tilewright for Python: this file (ctypes) and the shared library, nothing else.
 
     import tilewright as tw
     device = tw.Device("host")                      # or tw.Device("cuda", 0)
@@ -7,12 +7,13 @@
         plan = device.gemm(a, b, out=d).run(stream) # a, b, d: anything with __dlpack__ or a buffer
         stream.synchronize()
 
-Operands are tensors of other libraries, used in place: whatever has `__dlpack__` (torch, numpy, jax,
-cupy) or the buffer protocol (numpy, array, bytes, memoryview). A plan keeps its operands alive, so
-it must live until its runs are done: until synchronize() here, or the caller's own wait.
-Failures raise Error, with the numbers of tw_last_error_info(). The whole C API is there too:
-`tw.lib.tw_...` with the types of the header, `tw.struct("gemm_desc")` for its structs, `tw.OK` for
-TW_OK. The library is $TILEWRIGHT_LIBRARY, or libtilewright.so beside this file, or the system's.
+Operands are tensors of other libraries, used in place: objects with `__dlpack__` (torch, numpy, jax,
+cupy) or the buffer protocol (numpy, array, bytes, memoryview). A plan keeps its operands alive, so it must
+live until its runs are done: until stream.synchronize(), or the caller's own wait.
+
+Failures raise Error, with the details of tw_last_error_info(). The whole C API is available:
+`tw.lib.tw_...` with the header's types, `tw.struct("gemm_desc")` for its structs, `tw.OK` for TW_OK.
+The library is loaded from $TILEWRIGHT_LIBRARY, else libtilewright.so next to this file, else the system's.
 """
 import ctypes
 import ctypes.util
@@ -449,12 +450,12 @@ def _make_structs():
         for word in words:
             kind, field, *count = word.split(":")
             fields.append((field, _type(kind) * int(count[0]) if count else _type(kind)))
-        # No other attributes than the fields, or a misspelt one would be kept and never read.
+        # __slots__: otherwise a misspelled field would be stored as an attribute and never read.
         _structs[name] = type(name, (ctypes.Structure,), {"__slots__": (), "_fields_": fields})
 
 
 def _load():
-    # A wheel has its libraries in a folder beside this file, or where machine code is installed.
+    # A wheel has its libraries in a folder next to this file, or where machine code is installed.
     here = pathlib.Path(__file__).resolve().parent
     wheel = ".tilewright.mesonpy.libs"
     places = [here, here / wheel, pathlib.Path(sysconfig.get_path("platlib")) / wheel]
@@ -464,8 +465,8 @@ def _load():
 
 
 class _Functions:
-    """The library's functions with their types, each looked up when it is first wanted: an older
-    library lacks some of those that are known here, and is none the worse for the others."""
+    """The library's functions with their types, each looked up at its first use: with an older
+    library that lacks some of them, the others still work."""
 
     def __init__(self, library):
         self._library = library
@@ -497,13 +498,13 @@ def struct(name, **fields):
 
 
 def _initialise(value):
-    """Calls the struct's own init function, which sets the defaults and leaves its mark."""
+    """Calls the struct's init function, which sets the defaults and the mark."""
     return getattr(lib, type(value).__name__ + "_init")(value, ctypes.sizeof(value))
 
 
 def _fill(value, fields):
-    """Sets fields of a struct. ctypes would take any name, of an integer the bits that fit, and a
-    float too large as infinity."""
+    """Sets fields of a struct, with checks that ctypes lacks: it would accept unknown names,
+    truncate integers, and turn floats that are too large into infinity."""
     for field, new in fields.items():
         if field not in dict(value._fields_):
             known = ", ".join(name for name, _ in value._fields_)
@@ -522,7 +523,7 @@ def _fill(value, fields):
 
 
 class Error(Exception):
-    """A failed call: `status` and its `name`, and of tw_error_info what applies."""
+    """A failed call: `status`, its `name`, and the fields of tw_error_info that apply."""
 
     def __init__(self, status):
         self.status, self.name = status, lib.tw_status_name(status).decode()
@@ -536,13 +537,13 @@ class Error(Exception):
 
 
 def check(status):
-    """Raises Error; to be called right after the call of the library, on the same thread."""
+    """Raises Error on failure. Must be called right after the library's call, on the same thread."""
     if status != 0:
         raise Error(status)
 
 
 def _zeroed(text):
-    """A text for C, where a zero would end it early."""
+    """A text for C, which must not contain a zero byte."""
     if "\0" in text:
         raise ValueError(f"the text {text!r} has a zero at position {text.index(chr(0))}")
     return text.encode()
@@ -553,7 +554,7 @@ def version():
 
 
 class Handle:
-    """Owns a handle of the C API: close(), `with`, or the garbage collector destroy it."""
+    """Owns a handle of the C API; close(), `with` or the garbage collector destroys it."""
     _destroy = None
 
     def __init__(self, create, *arguments):
@@ -587,12 +588,12 @@ _api = ctypes.pythonapi
 _api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-# Of the struct module's letters what they are: how long they are an element's size says.
+# The kind of number for a letter of the struct module; the size comes from the element size.
 _FORMATS = {**dict.fromkeys("bhilqn", "I"), **dict.fromkeys("BHILQN?", "U"), **dict.fromkeys("efd", "F")}
 
 
 def _element_type(view):
-    """The TW_DTYPE_ of a buffer's elements, whose format may begin with a letter for its order."""
+    """The TW_DTYPE_ of a buffer's elements. The format may begin with a letter for the byte order."""
     order, letter = ("", *view.format)[-2:] if len(view.format) in (1, 2) else ("", "")
     dtype = globals().get(f"DTYPE_{_FORMATS.get(letter)}{8 * view.itemsize}")
     if order not in ("", "@", "=", "<" if sys.byteorder == "little" else ">"):
@@ -610,7 +611,7 @@ def _from_buffer(view, writable):
     out = struct("tensor", dtype=_element_type(view), rank=view.ndim,
                  flags=int(view.readonly), shape=view.shape,
                  stride=[s // view.itemsize for s in view.strides])
-    # Of a read-only buffer, too, ctypes can only tell the address of its beginning.
+    # ctypes gives no address of a read-only buffer, so that the address is read from Py_buffer.
     raw = (ctypes.c_ssize_t * 16)()  # Py_buffer begins with the address
     _api.PyObject_GetBuffer(ctypes.py_object(view), raw, 0x1c if view.readonly else 0x1d)
     out.address = raw[0] & 0xFFFFFFFFFFFFFFFF
@@ -625,16 +626,17 @@ def _writable(out, wanted):
 
 
 def _dlpack(source):
-    """Its capsule: in the form of DLPack 1.0, which alone says that memory is read-only, if it can."""
+    """The DLPack capsule, in the form of DLPack 1.0 if possible, which can mark memory as
+    read-only."""
     try:
         return source.__dlpack__(max_version=(1, 0))
-    except TypeError:  # older than the argument
+    except TypeError:  # does not know the argument
         return source.__dlpack__()
 
 
 def tensor(source, writable=False):
-    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive. Of
-    a Typed it is that of its memory."""
+    """(a tw_tensor, what keeps its memory alive) for an object with __dlpack__ or the buffer
+    protocol, or a Typed."""
     if isinstance(source, Typed):
         return source.tensor(writable)
     if isinstance(source, _structs["tw_tensor"]):
@@ -645,7 +647,7 @@ def tensor(source, writable=False):
     try:
         capsule = _dlpack(source)
     except (BufferError, RuntimeError, ValueError) as refused:
-        try:  # NumPy's read-only arrays, of which DLPack before 1.0 could not say that they are
+        try:  # NumPy's read-only arrays, which DLPack before 1.0 cannot express
             view = memoryview(source)
         except TypeError:
             raise refused from None
@@ -663,8 +665,8 @@ def tensor(source, writable=False):
 
 
 class Typed:
-    """Memory as a row-major tensor of a type that its owner cannot name: `Typed(array("H", bits),
-    DTYPE_BF16, (4, 8))`. The memory has elements of the same size, one behind the other."""
+    """A row-major tensor in memory whose owner does not know the element type: `Typed(array("H",
+    bits), DTYPE_BF16, (4, 8))`. The memory must be contiguous, with elements of the same size."""
 
     def __init__(self, source, dtype, shape):
         self.source, self.dtype, self.shape = source, dtype, tuple(shape)
@@ -684,12 +686,12 @@ class Typed:
 
 
 def _packed_strides(shape):
-    """Of a row-major tensor, an extent of 0 counting as 1."""
+    """The strides of a row-major tensor; an extent of 0 counts as 1."""
     return [math.prod(max(extent, 1) for extent in shape[i + 1:]) for i in range(len(shape))]
 
 
 def _extent(t):
-    """The address of a tensor's lowest byte, and the bytes from there to its highest."""
+    """The address of a tensor's lowest byte, and its size in bytes up to the highest."""
     shape, stride = t.shape[:t.rank], t.stride[:t.rank]
     size = lib.tw_dtype_size(t.dtype)
     if 0 in shape:
@@ -700,8 +702,8 @@ def _extent(t):
 
 
 class Registered:
-    """A tensor that operations of a host device may use: its memory is registered until close() or
-    the garbage collector ends that. It keeps the tensor's owner alive."""
+    """Registered memory of a tensor, which a host device may use until close() or the garbage
+    collector ends the registration. Keeps the tensor's owner alive."""
 
     def __init__(self, device, t, keep):
         self.device = None
@@ -711,14 +713,14 @@ class Registered:
 
     def close(self):
         device, self.device, self.keep = self.device, None, None
-        if device and device.handle:  # a closed device has forgotten it already
+        if device and device.handle:  # a closed device has dropped it already
             lib.tw_memory_unregister(device.handle, self.address)
 
     __del__ = close
 
 
 def kernels():
-    """What is embedded: (name, target, tw_kernel_entry) of every precompiled kernel for each target."""
+    """(name, target, tw_kernel_entry) of every embedded kernel for each target."""
     count = ctypes.c_int32()
     check(lib.tw_kernels_list(0, None, count))
     for index in range(count.value):
@@ -728,7 +730,7 @@ def kernels():
 
 
 def kernel_image(name, target):
-    """The cubin or PTX text that holds a precompiled kernel, as bytes."""
+    """The cubin or PTX text with this precompiled kernel, as bytes."""
     size = ctypes.c_size_t()
     check(lib.tw_kernel_image(_zeroed(name), _zeroed(target), None, 0, size))
     buffer = ctypes.create_string_buffer(size.value)
@@ -756,11 +758,12 @@ class Device(Handle):
         return out
 
     def stream(self, cuda_stream=None):
-        """A stream of its own, or around the caller's: torch's is current_stream().cuda_stream."""
+        """A new stream, or a wrapper of the caller's CUDA stream (torch:
+        current_stream().cuda_stream)."""
         return Stream(self, cuda_stream)
 
     def _here(self, source, writable=False):
-        """An operand, which must be in this device's memory."""
+        """An operand, which must lie in this device's memory."""
         out, keep = tensor(source, writable)
         theirs, ours = ("the CPU" if kind == DEVICE_HOST else f"GPU {ordinal}"
                         for kind, ordinal in ((out.device_kind, out.ordinal), (self.kind, self.ordinal)))
@@ -769,12 +772,13 @@ class Device(Handle):
         return out, Registered(self, out, keep) if self.kind == DEVICE_HOST else keep
 
     def register(self, source):
-        """Memory of the caller's, for addresses that Plan.run() is given: the host device takes
-        operands in memory that it knows alone, as long as the object that this returns lives."""
+        """Registers the caller's memory, for addresses that are passed to Plan.run(). The host
+        device accepts operands only in memory that it knows. The registration lasts as long as the
+        returned object."""
         return self._here(source)[1]
 
     def copy(self, src, dst):
-        """dst[...] = src[...], of one shape and any strides."""
+        """dst[...] = src[...], of equal shapes and any strides."""
         (s, keep), (d, kept) = self._here(src), self._here(dst, True)
         if list(s.shape) != list(d.shape) or s.rank != d.rank or s.dtype != d.dtype:
             raise ValueError("src and dst differ in shape or element type")
@@ -785,9 +789,9 @@ class Device(Handle):
 
     def elementwise(self, a, out, b=None, alpha=1.0, beta=1.0, saturate=False, multiply=False,
                     activation=ACTIVATION_NONE):
-        """out = act(alpha a + beta b) (without b: act(alpha a)), with multiply act(alpha a) b,
-        converted to the element type of out. alpha and beta are numbers, or one f32 in the device's
-        memory that is read when the plan runs; act is an ACTIVATION_."""
+        """out = act(alpha a + beta b), or act(alpha a) without b, or act(alpha a) b with multiply;
+        converted to the type of out. alpha and beta are numbers, or single f32 in device memory
+        that are read when the plan runs. act is an ACTIVATION_ value."""
         (ta, k0), (td, k2) = self._here(a), self._here(out, True)
         (tb, k1) = self._here(b) if b is not None else (None, None)
         if any(list(t.shape) != list(td.shape) or t.rank != td.rank for t in (ta, tb) if t):
@@ -837,11 +841,11 @@ class Device(Handle):
 
     def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE,
              a_scale=None, b_scale=None):
-        """out = activation(alpha a b + beta c + bias), of matrices with one contiguous dimension
-        each. c is out itself where it is left out; bias has an element for each column. f32
-        scales dequantise an 8-bit a and b: one element for the whole matrix, a vector for the rows
-        of a and the columns of b, or matrices by 128 of k: of a (m x k / 128), of b (k / 128 x n,
-        or by n / 128), in either order."""
+        """out = activation(alpha a b + beta c + bias), where each matrix has one contiguous
+        dimension. Without c, c is out. bias has an element per column. f32 scales dequantize 8-bit
+        a and b. They have one element for the whole matrix, one per row of a and column of b, or
+        one per 128 of k: a_scale (m x k / 128), b_scale (k / 128 x n or k / 128 x n / 128), in
+        either order."""
         (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
         tc, k3 = self._here(c) if c is not None else (td, None)
         shape = list(td.shape[:2])
@@ -875,12 +879,12 @@ class Device(Handle):
         return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4, k5), alpha=alpha, beta=beta, **operands)
 
     def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE):
-        """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g, which ends in
-        front of row ends[g] and begins where the group before it ends. b has a matrix (k x n) for
-        each group and bias a row. Rows behind the last end are not written. The ends are read when
-        the plan runs. A run may bring `workspace`, an address that is a multiple of 256, and
-        `workspace_bytes`, as many as info() says. A product with a long k needs them on a GPU, and
-        others may be faster with them."""
+        """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g. Group g ends
+        before row ends[g] and begins where group g - 1 ends. b has a matrix (k x n) per group, and
+        bias a row. Rows after the last end are not written. The ends are read when the plan runs.
+        run() may pass `workspace`, an address that is a multiple of 256, and `workspace_bytes` as
+        reported by info(). On a GPU a large k requires them, and other products may be faster with
+        them."""
         (ta, k0), (tb, k1), (te, k2), (td, k3) = (self._here(a), self._here(b), self._here(ends),
                                                   self._here(out, True))
         if te.rank != 1 or te.shape[0] > 1 and te.stride[0] != 1 or tb.rank != 3 or te.shape[0] != tb.shape[0]:
@@ -897,11 +901,11 @@ class Device(Handle):
         return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
 
     def quantize(self, src, out, scale, kind=SCALE_1X128, flags=0, amax=None):
-        """An 8-bit out (f8e4m3, f8e5m2 or i8) of src (bf16, f16 or f32) and the f32 scales that undo it, in
-        either order: one for each 128 elements of a row, or as `kind` says. Of an 8-bit src out is src times
-        its scales. With SCALE_TENSOR a run needs `workspace`, an address that is a multiple of 256, and
-        `workspace_bytes`, as many as info() says, unless flags have QUANTIZE_GIVEN_SCALE; and amax, an f32,
-        is raised to the largest magnitude."""
+        """Quantizes src (bf16, f16 or f32) to an 8-bit out (f8e4m3, f8e5m2 or i8) and writes f32
+        scales that undo it, in either order: one per 128 elements of a row, or as `kind` says. If
+        src is 8-bit: out = src times the scales. With SCALE_TENSOR, unless flags have
+        QUANTIZE_GIVEN_SCALE, run() needs `workspace`, an address that is a multiple of 256, and
+        `workspace_bytes` as reported by info(). amax, an f32, is raised to the largest magnitude."""
         (ts, k0), (td, k1) = self._here(src), self._here(out, True)
         reads = lib.tw_dtype_size(ts.dtype) == 1 or flags & QUANTIZE_GIVEN_SCALE
         (tf, k2), k3, operands = self._here(scale, not reads), None, {}
@@ -915,8 +919,8 @@ class Device(Handle):
 
 
 def _leading(t, fast, slow, name):
-    """Elements between the lines of a matrix whose dimension `fast` is contiguous; 0, which C takes
-    for packed, where there is nothing between any two lines."""
+    """Elements between the lines of a matrix whose dimension `fast` is contiguous. 0, which means
+    packed in C, if there is at most one line or lines are empty."""
     if t.shape[slow] <= 1 or t.shape[fast] == 0:
         packed = t.shape[slow] == 0 or t.shape[fast] <= 1 or t.stride[fast] == 1
         leading = 0
@@ -938,8 +942,7 @@ def _order(t, name):
 
 
 def _scales(t, name, lines):
-    """The fields of a gemm_desc that say what the scales of a matrix of so many rows (a) or columns
-    (b) are."""
+    """The gemm_desc fields for the scales of a matrix with `lines` rows (a) or columns (b)."""
     shape = list(t.shape[:t.rank])
     if t.dtype != DTYPE_F32 or t.rank > 2:
         raise ValueError(f"{name} has f32 elements in two dimensions at most")
@@ -971,7 +974,7 @@ class Stream(Handle):
 
 
 class Plan(Handle):
-    """An operation, made once and run many times; run() may bring other addresses."""
+    """An operation, planned once and run many times. run() may pass other addresses."""
     _destroy = "tw_plan_destroy"
 
     def __init__(self, device, op, desc, operands, args=None, **fields):
@@ -980,7 +983,7 @@ class Plan(Handle):
         self.args = struct(args or f"{op}_args", **fields)
 
     def run(self, stream, **fields):
-        # A copy: what this run brings is neither the next one's nor another thread's.
+        # A copy: the fields of this run must affect neither later runs nor other threads.
         args = _fill(type(self.args).from_buffer_copy(self.args), fields)
         check(getattr(lib, f"tw_{self.op}_run")(self.handle, stream.handle, args))
         return self

@@ -2,18 +2,18 @@
 #ifndef TILEWRIGHT_DEVICE_CUH
 #define TILEWRIGHT_DEVICE_CUH
 /// @file device.cuh
-/// For the authors of kernels: what a kernel needs in order to use the library's tensor maps. It
-/// needs nvcc or NVRTC and nothing else, links to nothing, and takes C++17 and later. A C++
-/// compiler that is no CUDA compiler sees tensor_map.cuh and the numbers of cache.cuh alone.
+/// For authors of kernels: the functions with which a kernel uses the library's tensor maps. The
+/// header needs only nvcc or NVRTC, in C++17 or later, and no library. Other C++ compilers see only
+/// tensor_map.cuh and the constants of cache.cuh.
 
 /// @defgroup kernel_header Kernels of your own
-/// Each function is one PTX instruction. Its comment names the instruction, the PTX ISA and the
-/// architecture that it needs, who calls it, and what orders it. The instructions themselves are
-/// NVIDIA's, and the PTX ISA manual says more of each.
+/// Each function is one PTX instruction. Its comment names the instruction, the PTX ISA version and
+/// the architecture that it needs, the threads that call it, and its memory ordering. NVIDIA's PTX
+/// ISA manual describes the instructions in full.
 ///
-/// A program makes a tensor map by tw_tensor_map_create() or by tw_tensor_map_tile(), takes its
-/// 128 bytes by tw_tensor_map_bytes() and passes them to its kernel as a TensorMapParam. This
-/// kernel loads one box and writes it out row by row, whatever the swizzle:
+/// A program makes a tensor map with tw_tensor_map_create() or tw_tensor_map_create_tile(), gets
+/// its 128 bytes from tw_tensor_map_bytes() and passes them to its kernel as a TensorMapParam. This
+/// kernel loads one box and writes its rows out in order, which undoes the swizzle:
 /// @code{.cpp}
 /// #include <tilewright/device.cuh>
 /// namespace tw = tilewright;
@@ -37,12 +37,12 @@
 ///     out[i] = box[tw::swizzled_offset(kMode, kRowBytes, i / kRowBytes, i % kRowBytes)];
 /// }
 /// @endcode
-/// Addresses of shared memory are numbers of 32 bits, as shared_address() makes them of a pointer;
-/// addresses of global memory are pointers. Coordinates are counted in elements, dimension 0
-/// first. `block` here is what PTX calls a CTA.
+/// Addresses of shared memory are 32-bit numbers, which shared_address() makes from a pointer;
+/// addresses of global memory are pointers. Coordinates are in elements, dimension 0 first. A
+/// `block` is what PTX calls a CTA.
 ///
-/// The header is part of the library's interface and keeps its promise of stability: a function
-/// keeps its name, its parameters and its instruction.
+/// The header is part of the library's interface and its promise of stability: a function keeps its
+/// name, its parameters and its instruction.
 
 #include <tilewright/device/cache.cuh>
 #include <tilewright/device/tensor_map.cuh>

@@ -2,14 +2,13 @@
 #ifndef TILEWRIGHT_DLPACK_HPP
 #define TILEWRIGHT_DLPACK_HPP
 /// @file dlpack.hpp
-/// Tensors of other libraries, and tensors for them: DLPack without its header, over
-/// tilewright.hpp.
+/// Exchange of tensors with other libraries through DLPack, whose header is not needed.
 ///
-/// - from_dlpack() reads somebody's DLTensor, DLManagedTensor or DLManagedTensorVersioned; nothing
-///   of it is owned afterwards. Given a device, it also registers the tensor's memory there, as the
-///   host device wants it, for as long as what it returns lives.
-/// - to_dlpack() makes a managed tensor. What keeps its memory alive goes with it and is destroyed
-///   when the consumer calls the deleter, on whichever thread that is.
+/// - from_dlpack() reads a DLTensor, DLManagedTensor or DLManagedTensorVersioned and does not own
+///   it. With a device it also registers the tensor's memory there, which the host device requires,
+///   for the lifetime of the returned object.
+/// - to_dlpack() makes a managed tensor. It owns the object that keeps the memory alive, and
+///   destroys it when the consumer calls the deleter, on the consumer's thread.
 
 #include <cstdint>
 #include <limits>
@@ -26,8 +25,8 @@ inline namespace TILEWRIGHT_NAMESPACE {
 
 namespace detail {
 
-/// The row-major stride outside a dimension, by the rule that tw_tensor_from_dlpack() has: an
-/// extent of 0 counts as 1.
+/// The row-major stride of the dimension outside `dimension`, which has the given extent and the
+/// stride `inner`. As in tw_tensor_from_dlpack() an extent of 0 counts as 1.
 inline int64_t packed_stride(int64_t inner, int64_t extent, size_t dimension) {
   const auto refuse = [&](const char* rule) {
     throw std::invalid_argument("tilewright::tensor: extent " + std::to_string(extent) +
@@ -41,8 +40,9 @@ inline int64_t packed_stride(int64_t inner, int64_t extent, size_t dimension) {
 
 }  // namespace detail
 
-/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
-/// Throws std::invalid_argument where that has no strides, or there are more than 8 extents.
+/// A tensor in memory of a device. Strides are in elements, outermost first; without them the
+/// tensor is row-major. Throws std::invalid_argument if row-major strides overflow, or for more
+/// than 8 extents.
 inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
                         std::span<const int64_t> shape, std::span<const int64_t> stride = {}) {
   tw_tensor out = detail::initialised(tw_tensor_init);
@@ -63,12 +63,12 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
   return out;
 }
 
-/// Reads a DLPack tensor of the form; whoever has the managed one still calls its deleter.
+/// Reads a DLPack tensor of the given form. The owner of a managed tensor still calls its deleter.
 inline tw_tensor from_dlpack(const void* dlpack, tw_dlpack_form form) {
   return detail::filled(tw_tensor_init, tw_tensor_from_dlpack, dlpack, form);
 }
 
-/// The memory that a tensor's elements span, registered with a device.
+/// Registers the memory that a tensor's elements span with a device.
 inline RegisteredMemory register_tensor(const Device& device, const tw_tensor& tensor) {
   int64_t low = 0, high = 0;  // of the elements
   for (int32_t i = 0; i < tensor.rank; ++i) {
@@ -81,34 +81,35 @@ inline RegisteredMemory register_tensor(const Device& device, const tw_tensor& t
                           static_cast<uint64_t>((high - low + 1) * bytes));
 }
 
-/// Somebody's tensor that a device may work on while this lives. It owns nothing else of it.
+/// A tensor of another library whose memory stays registered with a device while this object lives.
+/// It does not own the tensor.
 struct BorrowedTensor {
   tw_tensor tensor;
   RegisteredMemory memory;
 };
 
-/// Reads a DLPack tensor of the form and registers its memory with the device. Whoever has the
-/// managed one still calls its deleter, after this object and the work on it have ended.
+/// Reads a DLPack tensor of the given form and registers its memory with the device. The owner of a
+/// managed tensor still calls its deleter, after the returned object and the work on it have ended.
 inline BorrowedTensor from_dlpack(const Device& device, const void* dlpack, tw_dlpack_form form) {
   const tw_tensor tensor = from_dlpack(dlpack, form);
   return {tensor, register_tensor(device, tensor)};
 }
 
-/// A managed DLPack tensor that nobody has consumed yet: freed by its own deleter at the end of its
-/// scope, unless release() has given it away.
+/// Owns a managed DLPack tensor until a consumer takes it with release(). Otherwise the destructor
+/// calls the tensor's deleter.
 class DlpackTensor {
  public:
-  /// The DLManagedTensor or DLManagedTensorVersioned, still owned here.
+  /// The DLManagedTensor or DLManagedTensorVersioned; remains owned by this object.
   void* get() const noexcept { return managed_.get(); }
   tw_dlpack_form form() const noexcept { return managed_.get_deleter().form; }
-  /// The same, to be freed by the consumer's call of its deleter.
+  /// As get(), and passes ownership to the consumer, who calls the deleter.
   void* release() noexcept { return managed_.release(); }
 
  private:
   template <typename Owner>
   friend DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner);
 
-  /// Where DLPack has the deleters of its two forms.
+  /// The offsets of the deleters in DLPack's two forms.
   struct Unversioned {
     unsigned char tensor[48];
     void* context;
@@ -135,15 +136,15 @@ class DlpackTensor {
   std::unique_ptr<void, Free> managed_;
 };
 
-/// Makes a managed tensor for another library. `owner` (a Memory, a shared_ptr, ...) is moved into
-/// it and destroyed with it; its destructor must not throw.
+/// Makes a managed tensor for another library. `owner` (such as a Memory or a shared_ptr) is moved
+/// into it and destroyed with it; its destructor must not throw.
 template <typename Owner>
 DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner) {
   auto kept = std::make_unique<Owner>(std::move(owner));
   void* managed = nullptr;
   check(tw_tensor_to_dlpack(
       &tensor, form, [](void* user) { delete static_cast<Owner*>(user); }, kept.get(), &managed));
-  (void)kept.release();  // the managed tensor's from here on
+  (void)kept.release();  // now owned by the managed tensor
   return DlpackTensor(managed, form);
 }
 

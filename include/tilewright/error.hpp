@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_ERROR_HPP
 #define TILEWRIGHT_ERROR_HPP
 /// @file error.hpp
-/// What a failed call throws, and what the classes of tilewright.hpp, which includes this, are made
-/// of.
+/// The exception that a failed call throws, and the helpers of the classes in tilewright.hpp, which
+/// includes this file.
 
 #include <cstddef>
 #include <cstring>
@@ -16,9 +16,9 @@
 
 #include <tilewright/tilewright.h>
 
-// The classes belong to the copy of the library that they call: symbol_prefix.h names another
-// inline namespace, so that a linker does not merge one copy's inline functions with another's.
-// Users write tilewright:: all the same.
+// A program may link several copies of the library, each with its own symbol_prefix.h. That header
+// names a different inline namespace for each copy, so that the linker does not merge their inline
+// functions. Users still write tilewright::.
 #ifndef TILEWRIGHT_NAMESPACE
 #define TILEWRIGHT_NAMESPACE v0
 #endif
@@ -26,16 +26,16 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
-/// A failed call: what() is tw_last_error(), or says which argument no call can be given.
+/// A failed call. what() is tw_last_error(), or the message of an argument that the classes refuse.
 class Error : public std::runtime_error {
  public:
-  /// Takes the calling thread's last failure; to be made right after the call that failed.
+  /// Takes the calling thread's last failure. Construct it right after the call that failed.
   explicit Error(tw_status status) : std::runtime_error(tw_last_error()) {
     (void)tw_error_info_init(&info_, sizeof(info_));
     if (tw_last_error_info(&info_) != TW_OK) info_ = {};
     info_.status = status;
   }
-  /// Of an argument that the classes themselves refuse; its name must live for ever.
+  /// For an argument that the classes refuse themselves; `argument` must be a static string.
   Error(tw_status status, const char* argument, const std::string& message)
       : std::runtime_error(message) {
     (void)tw_error_info_init(&info_, sizeof(info_));
@@ -75,7 +75,7 @@ class Handle {
   std::unique_ptr<T, Destroy> handle_;
 };
 
-/// What a call gives as its last argument.
+/// The value that a call writes through its last argument.
 template <typename T, typename Call, typename... Args>
 T result(Call call, Args... args) {
   T out{};
@@ -83,7 +83,7 @@ T result(Call call, Args... args) {
   return out;
 }
 
-/// A struct as its init function fills it.
+/// A struct with the defaults of its init function.
 template <typename T>
 T initialised(tw_status (*init)(T*, size_t)) {
   T out{};
@@ -91,7 +91,7 @@ T initialised(tw_status (*init)(T*, size_t)) {
   return out;
 }
 
-/// The struct that a call fills, which is its last argument.
+/// The struct that a call fills through its last argument.
 template <typename T, typename Call, typename... Args>
 T filled(tw_status (*init)(T*, size_t), Call call, Args... args) {
   T out = initialised(init);
@@ -99,8 +99,8 @@ T filled(tw_status (*init)(T*, size_t), Call call, Args... args) {
   return out;
 }
 
-/// A text as the C API takes it, which ends at the first zero byte: one with more behind it is
-/// refused.
+/// The zero-terminated text of a string. A string that contains a zero byte is refused, because the
+/// C API would ignore the rest.
 inline const char* c_text(const std::string& text, const char* argument) {
   const size_t zero = text.find('\0');
   if (zero == std::string::npos) return text.c_str();
@@ -111,8 +111,8 @@ inline const char* c_text(const std::string& text, const char* argument) {
                   "without one");
 }
 
-/// The text of a call that writes to (buffer, capacity, &length), however long it is: also where
-/// another thread makes it longer between two calls.
+/// The text of a call that writes to (buffer, capacity, &length). It repeats the call if another
+/// thread makes the text longer meanwhile.
 template <typename Call, typename T>
 std::string text(Call call, const T* handle) {
   std::string out;
@@ -127,14 +127,14 @@ std::string text(Call call, const T* handle) {
   return out;
 }
 
-/// What a Device shares with its memory, which may go later and on another thread.
+/// The handle that a Device shares with its memory, which may be freed later and on another thread.
 class OpenDevice {
  public:
   template <typename Call, typename... Args>
   explicit OpenDevice(Call create, Args... args) : handle_(result<tw_device*>(create, args...)) {}
-  /// Only of the Device, which no other thread uses while it goes.
+  /// Only the Device calls this; no other thread uses a Device while it is destroyed.
   tw_device* get() const noexcept { return handle_; }
-  /// Waits for memory that is being freed, so that the device is closed when this returns.
+  /// Waits until other threads have finished freeing memory, then closes the device.
   void close() noexcept {
     std::unique_lock lock(mutex_);
     tw_device* const last = std::exchange(handle_, nullptr);
@@ -152,7 +152,7 @@ class OpenDevice {
   tw_device* handle_;
 };
 
-/// Whether a query says that the work is done.
+/// Whether the status of a query says that the work is done.
 inline bool done(tw_status status) {
   if (status != TW_ERROR_NOT_READY) check(status);
   return status == TW_OK;

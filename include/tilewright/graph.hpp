@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_GRAPH_HPP
 #define TILEWRIGHT_GRAPH_HPP
 /// @file graph.hpp
-/// Graphs: work of a stream that is captured once and launched many times. As in the C API, one
-/// thread at a time uses a Graph or a Capture.
+/// Graphs: work of a stream that is captured once and launched many times. As in the C API, only
+/// one thread at a time may use a Graph or a Capture.
 ///
 ///     Capture capture(stream);
 ///     plan.run(stream, args);
@@ -18,19 +18,19 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
-/// What a capture recorded.
+/// The work that a capture recorded.
 class Graph : public detail::Handle<tw_graph, tw_graph_destroy> {
  public:
-  /// Takes over a handle that the C API gave.
+  /// Takes ownership of a handle of the C API.
   explicit Graph(tw_graph* owned) noexcept : Handle(owned) {}
   void instantiate() { check(tw_graph_instantiate(get())); }
   void launch(const Stream& stream) { check(tw_graph_launch(get(), stream.get())); }
-  /// Takes the addresses, sizes and scalars of a graph of the same calls.
+  /// Takes the addresses, sizes and scalars of a graph that recorded the same calls.
   void update(const Graph& captured) { check(tw_graph_update(get(), captured.get())); }
 };
 
-/// Captures what is enqueued on a stream, until end() or the end of its scope, which discards what
-/// was recorded. The stream must outlive it.
+/// Captures the work that is enqueued on a stream until end(). Without end() the destructor ends
+/// the capture and discards the work. The stream must outlive the object.
 class Capture {
  public:
   explicit Capture(const Stream& stream) : stream_(stream.get()) {
@@ -48,7 +48,7 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// The recorded graph. Also after a failure there is no capture any more.
+  /// Ends the capture, also on failure, and returns the recorded graph.
   Graph end() {
     Capture ending(std::move(*this));
     Graph graph(detail::result<tw_graph*>(tw_stream_end_capture, ending.stream_));

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_KERNELS_HPP
 #define TILEWRIGHT_KERNELS_HPP
 /// @file kernels.hpp
-/// The kernels that this build of the library carries: their list, what they take, their machine
-/// code or PTX. All of it can be asked without a GPU.
+/// The kernels that are embedded in this build of the library: their list, their resources, and
+/// their machine code or PTX. None of these functions needs a GPU.
 
 #include <cstddef>
 #include <string>
@@ -14,13 +14,13 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
-/// A precompiled kernel for one target. Two words, since a kernel is embedded for several.
+/// A precompiled kernel for one of the targets that it is embedded for.
 struct KernelName {
   std::string name;    ///< the kernel's symbol
   std::string target;  ///< "sm_90a" for machine code, "compute_90" for PTX
 };
 
-/// Every kernel times target; the texts inside live for ever.
+/// All pairs of kernel and target. The strings in the entries are static.
 inline std::vector<tw_kernel_entry> precompiled_kernels() {
   int32_t count = 0;
   check(tw_kernels_list(0, nullptr, &count));
@@ -33,13 +33,14 @@ inline std::vector<tw_kernel_entry> precompiled_kernels() {
   return out;
 }
 
-/// Registers, shared and local memory, parameters of machine code; PTX has none yet and throws.
+/// Registers, shared and local memory, and parameters of machine code. Throws for PTX, which has no
+/// registers before the driver compiles it.
 inline tw_kernel_info precompiled_info(const KernelName& kernel) {
   return detail::filled(tw_kernel_info_init, tw_kernels_info, detail::c_text(kernel.name, "name"),
                         detail::c_text(kernel.target, "target"));
 }
 
-/// The cubin or PTX text that holds it, for a disassembler.
+/// The cubin or PTX text that contains the kernel, for a disassembler.
 inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
   const char* const name = detail::c_text(kernel.name, "name");
   const char* const target = detail::c_text(kernel.target, "target");

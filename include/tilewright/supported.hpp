@@ -2,9 +2,10 @@
 #ifndef TILEWRIGHT_SUPPORTED_HPP
 #define TILEWRIGHT_SUPPORTED_HPP
 /// @file supported.hpp
-/// Whether a plan can be made, without one. true: Plan::copy() and so on would make it. false: the
-/// description is valid, and this version of the library or this device cannot serve it;
-/// tw_last_error() says why. A description that no version could serve throws what planning throws.
+/// Functions that tell whether a plan can be made, without making it. They return true if
+/// Plan::copy() and so on would succeed. They return false if the description is valid but this
+/// version of the library or this device cannot serve it; tw_last_error() says why. For an invalid
+/// description they throw the exception that planning throws.
 
 #include <tilewright/tilewright.hpp>
 
@@ -19,47 +20,47 @@ inline bool served(tw_status status) {
 
 }  // namespace detail
 
-/// Of Plan::copy().
+/// For Plan::copy().
 inline bool copy_supported(const Device& device, const tw_copy_desc& desc) {
   return detail::served(tw_copy_supported(device.get(), &desc));
 }
-/// Of Plan::copies().
+/// For Plan::copies().
 inline bool copies_supported(const Device& device, const tw_copies_desc& desc) {
   return detail::served(tw_copies_supported(device.get(), &desc));
 }
-/// Of Plan::prefetch().
+/// For Plan::prefetch().
 inline bool prefetch_supported(const Device& device, const tw_prefetch_desc& desc) {
   return detail::served(tw_prefetch_supported(device.get(), &desc));
 }
-/// Of Plan::gather().
+/// For Plan::gather().
 inline bool gather_supported(const Device& device, const tw_rows_desc& desc) {
   return detail::served(tw_gather_supported(device.get(), &desc));
 }
-/// Of Plan::scatter().
+/// For Plan::scatter().
 inline bool scatter_supported(const Device& device, const tw_rows_desc& desc) {
   return detail::served(tw_scatter_supported(device.get(), &desc));
 }
-/// Of Plan::ragged().
+/// For Plan::ragged().
 inline bool ragged_supported(const Device& device, const tw_ragged_desc& desc) {
   return detail::served(tw_ragged_supported(device.get(), &desc));
 }
-/// Of Plan::route().
+/// For Plan::route().
 inline bool route_supported(const Device& device, const tw_route_desc& desc) {
   return detail::served(tw_route_supported(device.get(), &desc));
 }
-/// Of Plan::grouped().
+/// For Plan::grouped().
 inline bool grouped_supported(const Device& device, const tw_grouped_desc& desc) {
   return detail::served(tw_grouped_supported(device.get(), &desc));
 }
-/// Of Plan::quantize().
+/// For Plan::quantize().
 inline bool quantize_supported(const Device& device, const tw_quantize_desc& desc) {
   return detail::served(tw_quantize_supported(device.get(), &desc));
 }
-/// Of Plan::elementwise().
+/// For Plan::elementwise().
 inline bool elementwise_supported(const Device& device, const tw_elementwise_desc& desc) {
   return detail::served(tw_elementwise_supported(device.get(), &desc));
 }
-/// Of Plan::gemm().
+/// For Plan::gemm().
 inline bool gemm_supported(const Device& device, const tw_gemm_desc& desc) {
   return detail::served(tw_gemm_supported(device.get(), &desc));
 }

@@ -2,20 +2,20 @@
 #ifndef TILEWRIGHT_HPP
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
-/// RAII classes over tilewright.h for C++20: one class a handle, nothing compiled behind them.
-/// graph.hpp, dlpack.hpp, kernels.hpp and supported.hpp beside it have graphs, DLPack's tensors,
-/// embedded kernels and whether plans can be made, error.hpp, which it includes, what they throw.
+/// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. More is in
+/// graph.hpp (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels), supported.hpp
+/// (whether a plan can be made) and error.hpp (the exception), which this file includes.
 ///
-/// - Classes own their handle, can be moved and not copied; get() gives the handle for calls of the
-///   C API, which may be mixed in freely. A moved-from object holds NULL and may only be destroyed
+/// - Classes own their handle and can be moved but not copied. get() returns the handle, so that
+///   calls of the C API may be mixed in. A moved-from object holds NULL and may only be destroyed
 ///   or assigned to.
-/// - A call that fails throws Error, which carries the status, the library's message and its
-///   details. Destructors throw nothing.
-/// - Descriptions and arguments are the C API's structs; copy_desc(), gemm_args() and the like
-///   return them with their defaults filled in.
-/// - Objects may outlive their Device, as in the C API: they then only wait to be destroyed.
-/// - Thread-safety is the C API's: const and non-const members alike may be called from any thread,
-///   while moving and destroying an object must not overlap another use of it.
+/// - A call that fails throws Error, which has the status, the library's message and its details.
+///   Destructors do not throw.
+/// - Descriptions and arguments are the structs of the C API. copy_desc(), gemm_args() and so on
+///   return them with their defaults.
+/// - As in the C API, objects may outlive their Device; then they can only be destroyed.
+/// - Thread-safety is that of the C API: const and non-const members may be called from any thread,
+///   but moving or destroying an object must not overlap another use of it.
 
 #include <array>
 #include <cstddef>
@@ -74,18 +74,19 @@ class Allocation;
 
 }  // namespace detail
 
-/// A device. Destroying it, or moving another one onto it, closes it: whatever was made from it
-/// then answers TW_ERROR_DEVICE_CLOSED, and its Memory is freed.
+/// A device. Destroying it, or assigning another one to it, closes it: its Memory is freed, and
+/// objects that were made from it then return TW_ERROR_DEVICE_CLOSED.
 class Device {
  public:
   explicit Device(tw_device_kind kind, int32_t ordinal = 0)
       : open_(std::make_shared<detail::OpenDevice>(tw_device_create, kind, ordinal)) {}
-  /// On the caller's own context, which must outlive the device.
+  /// Uses the caller's context, which must outlive the device.
   explicit Device(CUctx_st* context)
       : open_(std::make_shared<detail::OpenDevice>(tw_device_create_from_context, context)) {}
   static Device host() { return Device(TW_DEVICE_HOST); }
   static Device cuda(int32_t ordinal = 0) { return Device(TW_DEVICE_CUDA, ordinal); }
-  /// How many there are; throws where there can be none, for want of a driver say.
+  /// The number of devices of a kind. Throws if they cannot be counted, for example without a
+  /// driver.
   static int32_t count(tw_device_kind kind) {
     return detail::result<int32_t>(tw_device_count, kind);
   }
@@ -102,7 +103,7 @@ class Device {
   }
 
   tw_device* get() const noexcept { return open_ ? open_->get() : nullptr; }
-  /// The context that a CUDA device works in; stays the device's.
+  /// The context that a CUDA device works in; not owned by the caller.
   CUctx_st* cuda_context() const {
     return detail::result<CUctx_st*>(tw_device_get_cuda_context, get());
   }
@@ -112,14 +113,13 @@ class Device {
 
  private:
   template <typename, auto, auto>
-  friend class detail::Allocation;  // which must know whether the handle still exists
+  friend class detail::Allocation;  // shares open_, to know whether the device still exists
   std::shared_ptr<detail::OpenDevice> open_;
 };
 
 namespace detail {
 
-/// Memory that a device gave, freed at the end of its scope (or with its device, if that goes
-/// first).
+/// Memory of a device. It is freed with this object, or with the device if that is closed first.
 template <typename Address, auto allocate, auto release>
 class Allocation {
  public:
@@ -170,11 +170,11 @@ class Memory : public detail::Allocation<uint64_t, tw_malloc, tw_free> {
   using Allocation::Allocation;
 };
 
-/// Host memory that copies to and from the device run fastest with: pinned on a GPU.
+/// Host memory for the fastest copies to and from the device: pinned on a GPU.
 class HostMemory : public detail::Allocation<void*, tw_malloc_host, tw_free_host> {
  public:
   using Allocation::Allocation;
-  /// As many elements as fit.
+  /// The memory as elements of type T, as many as fit.
   template <typename T>
   std::span<T> as() const noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -182,8 +182,9 @@ class HostMemory : public detail::Allocation<void*, tw_malloc_host, tw_free_host
   }
 };
 
-/// Memory of the caller's in which operands may lie until the end of this object's scope. The host
-/// device takes operands in such memory and in what it gave itself; a CUDA device takes any.
+/// Memory of the caller in which operands may lie during the lifetime of this object. The host
+/// device accepts operands only in such memory and in memory that it allocated; a CUDA device
+/// accepts any.
 class RegisteredMemory
     : public detail::Allocation<uint64_t, tw_memory_register, tw_memory_unregister> {
  public:
@@ -204,30 +205,30 @@ class Event : public detail::Handle<tw_event, tw_event_destroy> {
  public:
   explicit Event(const Device& device)
       : Handle(detail::result<tw_event*>(tw_event_create, device.get())) {}
-  /// Over the caller's own event, which must outlive this one.
+  /// Wraps the caller's event, which must outlive this object.
   Event(const Device& device, CUevent_st* cuda_event)
       : Handle(detail::result<tw_event*>(tw_event_create_from, device.get(), cuda_event)) {}
-  /// The CUDA event behind it; stays this object's, or whose it was.
+  /// The CUDA event behind this object; its owner does not change.
   CUevent_st* cuda() const { return detail::result<CUevent_st*>(tw_event_get_cuda, get()); }
   void record(const Stream& stream);
   void synchronize() const { check(tw_event_synchronize(get())); }
   bool done() const { return detail::done(tw_event_query(get())); }
-  /// From `start`, recorded earlier, to this one.
+  /// The time from `start`, which was recorded earlier, to this event.
   float milliseconds_since(const Event& start) const {
     return detail::result<float>(tw_event_elapsed, start.get(), get());
   }
 };
 
-/// A queue of work. Its members enqueue and return; host memory must stay valid until the work is
-/// done.
+/// A queue of work. Its members enqueue work and return at once; host memory must stay valid until
+/// the work is done.
 class Stream : public detail::Handle<tw_stream, tw_stream_destroy> {
  public:
   explicit Stream(const Device& device)
       : Handle(detail::result<tw_stream*>(tw_stream_create, device.get())) {}
-  /// Over the caller's own stream, which must outlive this one, or over a default stream of CUDA's.
+  /// Wraps the caller's stream, which must outlive this object, or a default stream of CUDA.
   Stream(const Device& device, CUstream_st* cuda_stream)
       : Handle(detail::result<tw_stream*>(tw_stream_create_from, device.get(), cuda_stream)) {}
-  /// The CUDA stream behind it; stays this object's, or whose it was.
+  /// The CUDA stream behind this object; its owner does not change.
   CUstream_st* cuda() const { return detail::result<CUstream_st*>(tw_stream_get_cuda, get()); }
   void synchronize() const { check(tw_stream_synchronize(get())); }
   bool done() const { return detail::done(tw_stream_query(get())); }
@@ -254,7 +255,7 @@ class Stream : public detail::Handle<tw_stream, tw_stream_destroy> {
   void on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
     check(tw_memcpy_on_device(get(), dst, src, bytes));
   }
-  /// One of the devices is this stream's.
+  /// One of the devices must be that of this stream.
   void between_devices(const Device& dst_device, uint64_t dst, const Device& src_device,
                        uint64_t src, uint64_t bytes) {
     check(tw_memcpy_between_devices(get(), dst_device.get(), dst, src_device.get(), src, bytes));
@@ -268,17 +269,17 @@ inline void Event::record(const Stream& stream) {
   check(tw_event_record(get(), stream.get()));
 }
 
-/// A layout of CuTe's algebra.
+/// A layout, as in CuTe's algebra.
 class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
  public:
   using Numbers = std::span<const int64_t>;
 
-  /// From its text, `((2,3),4):((1,8),2)`.
+  /// Parses a text such as `((2,3),4):((1,8),2)`.
   explicit Layout(const std::string& text)
       : Layout(detail::result<tw_layout*>(tw_layout_parse, detail::c_text(text, "text"))) {}
-  /// Flat; without strides the compact column-major one.
+  /// A flat layout; without strides the compact column-major layout.
   explicit Layout(Numbers shape, Numbers stride = {}) : Layout(flat(shape, stride)) {}
-  /// Takes over a handle that the C API gave.
+  /// Takes ownership of a handle of the C API.
   explicit Layout(tw_layout* owned) noexcept : Handle(owned) {}
 
   std::string text() const { return detail::text(tw_layout_format, get()); }
@@ -290,7 +291,7 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
   Layout mode(int32_t mode) const {
     return Layout(detail::result<tw_layout*>(tw_layout_mode, get(), mode));
   }
-  /// The index of one linear coordinate, one for each mode, or one for each leaf.
+  /// The index of a coordinate: one linear number, one for each mode, or one for each leaf.
   int64_t operator()(Numbers coord) const {
     return detail::result<int64_t>(tw_layout_crd2idx, get(), coord.data(), length(coord));
   }
@@ -300,7 +301,7 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
     const std::array<int64_t, sizeof...(Integers)> numbers{static_cast<int64_t>(coord)...};
     return (*this)(Numbers(numbers));
   }
-  /// What a coordinate tensor gives: a number for each basis element.
+  /// The coordinate that a coordinate tensor returns: one number for each basis element.
   std::vector<int64_t> coordinate(Numbers coord) const {
     std::vector<int64_t> out(TW_LAYOUT_MAX_LEAVES);
     out.resize(static_cast<size_t>(detail::result<int32_t>(
@@ -338,12 +339,12 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
   }
 };
 
-/// A tensor map; as an argument of Kernel::launch() it is its 128 bytes.
+/// A tensor map. As an argument of Kernel::launch() it stands for its 128 bytes.
 class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
  public:
   TensorMap(const Device& device, const tw_tensor_map_desc& desc)
       : Handle(detail::result<tw_tensor_map*>(tw_tensor_map_create, device.get(), &desc)) {}
-  /// Every rule that the description breaks on a chip; none where it would be accepted.
+  /// All rules that the description breaks on a chip; empty if it is valid.
   static std::vector<tw_rule_violation> violations(const tw_tensor_map_desc& desc, tw_arch arch) {
     int32_t count = 0;
     const tw_status status = tw_tensor_map_check(&desc, arch, nullptr, 0, &count);
@@ -367,20 +368,20 @@ class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
   std::string explain() const { return detail::text(tw_tensor_map_explain, get()); }
 };
 
-/// A kernel of the caller's own.
+/// A kernel of the caller.
 class Kernel : public detail::Handle<tw_kernel, tw_kernel_destroy> {
  public:
   tw_kernel_info info() const {
     return detail::filled(tw_kernel_info_init, tw_kernel_get_info, get());
   }
-  /// Blocks that one SM holds, and clusters that the device holds.
+  /// The number of blocks that fit on one SM, and of clusters that fit on the device.
   std::pair<int32_t, int32_t> occupancy(const tw_launch_desc& desc) const {
     int32_t blocks = 0;
     int32_t clusters = 0;
     check(tw_kernel_occupancy(get(), &desc, &blocks, &clusters));
     return {blocks, clusters};
   }
-  /// Launches with the parameters in order; each has the type that the kernel declares.
+  /// Launches the kernel. Each parameter must have the type that the kernel declares.
   template <typename... Params>
   void launch(const Stream& stream, const tw_launch_desc& desc, const Params&... params) const {
     std::array<uint32_t, sizeof...(Params) + 1> sizes{};
@@ -412,7 +413,7 @@ class Kernel : public detail::Handle<tw_kernel, tw_kernel_destroy> {
   }
 };
 
-/// A fatbin, cubin or PTX of the caller's own.
+/// A fatbin, cubin or PTX of the caller.
 class Module : public detail::Handle<tw_module, tw_module_destroy> {
  public:
   Module(const Device& device, std::span<const std::byte> image)
@@ -423,7 +424,7 @@ class Module : public detail::Handle<tw_module, tw_module_destroy> {
   }
 };
 
-/// Measured choices of GEMM kernels, of any number of chips.
+/// A set of GEMM tuning entries, for any number of chips.
 class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy> {
  public:
   GemmTuning() : Handle(detail::result<tw_gemm_tuning*>(tw_gemm_tuning_create)) {}
@@ -438,7 +439,8 @@ class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy>
   }
 };
 
-/// An operation, made once and run many times. run() takes the arguments of the plan's operation.
+/// A plan: an operation that is made once and run many times. The argument of run() must belong to
+/// the plan's operation.
 class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
  public:
   static Plan copy(const Device& device, const tw_copy_desc& desc) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// 64-bit arithmetic that says when it overflows: each returns false and leaves *out unspecified.
+// 64-bit arithmetic with overflow checks. On overflow a function returns false and *out is
+// unspecified.
 
 #include <cstdint>
 
@@ -20,7 +21,7 @@ __extension__ using Wide = __int128;  // holds any product of two 64-bit numbers
   return !__builtin_mul_overflow(a, b, out);
 }
 
-/// a rounded up to a multiple of b (b > 0, a >= 0, no overflow check: for sizes already bounded).
+/// Rounds a up to a multiple of b. a >= 0, b > 0; overflow is not checked.
 constexpr int64_t round_up(int64_t a, int64_t b) {
   return (a + b - 1) / b * b;
 }

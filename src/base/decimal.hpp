@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers with a point as text. printf writes the process's locale's point, which may be a comma: a
-// text that is read back, or a picture, must not depend on what the caller's program has set.
+// Formats floating-point numbers independently of the locale, for texts that are parsed again and
+// for pictures. printf would write the decimal separator of the caller's locale.
 
 #include <charconv>
 #include <cstddef>
@@ -10,9 +10,9 @@ namespace tw {
 
 class Decimal {
  public:
-  /// With so many places behind the point.
+  /// Fixed notation with `places` digits after the point.
   Decimal(double value, int places) { write(value, std::chars_format::fixed, places); }
-  /// With so many significant digits, and none that are not needed.
+  /// At most `digits` significant digits, without trailing zeros.
   static Decimal shortest(double value, int digits) {
     Decimal out;
     out.write(value, std::chars_format::general, digits);
@@ -25,7 +25,7 @@ class Decimal {
   void write(double value, std::chars_format format, int digits) {
     char* const end = text_ + sizeof text_ - 1;
     auto written = std::to_chars(text_, end, value, format, digits);
-    // Some hundreds of digits do not fit; seventeen say all that a double holds.
+    // A large number in fixed notation may not fit; 17 significant digits represent any double.
     if (written.ec != std::errc())
       written = std::to_chars(text_, end, value, std::chars_format::scientific, 16);
     *written.ptr = '\0';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element types. The list is dtypes.inc.
+// Element types. dtypes.inc lists them.
 
 #include <cstdint>
 
@@ -12,14 +12,13 @@ enum class DType : int32_t {
 #undef TW_DTYPE
 };
 
-/// A row of dtypes.inc.
+/// An entry of dtypes.inc.
 struct DTypeRow {
-  int16_t bits = 0;       ///< 0 in the gaps between the groups
+  int16_t bits = 0;       ///< 0: no type has this number
   int16_t map_type = -1;  ///< CUtensorMapDataType's number, or -1
   const char* name = "?";
 };
 
-/// One more than the largest value of the list.
 inline constexpr int32_t kDTypeEnd = [] {
   int32_t end = 0;
 #define TW_DTYPE(name, value, bits, map_type, text) end = (value) >= end ? (value) + 1 : end;
@@ -28,7 +27,7 @@ inline constexpr int32_t kDTypeEnd = [] {
   return end;
 }();
 
-/// The rows by value: looked up for every rule of every tensor map, hence no search.
+/// Indexed by the type's number, because every rule of every tensor map looks types up.
 struct DTypeTable {
   DTypeRow rows[kDTypeEnd];
 };
@@ -40,7 +39,7 @@ inline constexpr DTypeTable kDTypes = [] {
   return table;
 }();
 
-/// The row of a type; that of a gap for a number that names none.
+/// The entry of a type. For a number that names no type, an entry with 0 bits.
 constexpr const DTypeRow& dtype_row(DType dtype) {
   const auto value = static_cast<uint32_t>(dtype);
   return kDTypes.rows[value < static_cast<uint32_t>(kDTypeEnd) ? value : 0];
@@ -54,7 +53,7 @@ inline bool is_dtype(int32_t value) {
 constexpr int32_t dtype_bits(DType dtype) {
   return dtype_row(dtype).bits;
 }
-/// Bytes of one element; every type of the list is a whole number of bytes.
+/// Bytes of one element. All types are whole bytes.
 constexpr int32_t dtype_bytes(DType dtype) {
   return dtype_bits(dtype) / 8;
 }

@@ -5,8 +5,8 @@
 
 namespace tw {
 
-Status check_excluded(bool unset, const char* name, int64_t value, const char* because,
-                      int32_t index) {
+Status check_unset(bool unset, const char* name, int64_t value, const char* because,
+                   int32_t index) {
   if (unset) return Code::OK;
   const std::string field = index < 0 ? name : name + ("[" + std::to_string(index) + "]");
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -15,7 +15,7 @@ Status check_excluded(bool unset, const char* name, int64_t value, const char* b
               static_cast<long long>(value), because);
 }
 
-Status check_no_address(const char* name, uint64_t address, const char* because) {
+Status check_null_address(const char* name, uint64_t address, const char* because) {
   if (address == 0) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = name, .rule = "excluded", .got = static_cast<int64_t>(address)},

@@ -6,11 +6,12 @@
 
 namespace tw {
 
-/// A field or an address that the rest of the description excludes must be as its init function
-/// left it. `because` says what excludes it.
-Status check_excluded(bool unset, const char* name, int64_t value, const char* because,
-                      int32_t index = -1);
-/// The same of an address, which is 0 where none is given.
-Status check_no_address(const char* name, uint64_t address, const char* because);
+/// Fails unless a field that the rest of the description rules out is as the init function left it
+/// (`unset`). `because` completes "NAME is VALUE, but ..." in the message. `index` >= 0: the
+/// element of an array field.
+Status check_unset(bool unset, const char* name, int64_t value, const char* because,
+                   int32_t index = -1);
+/// The same for an address, which must be 0.
+Status check_null_address(const char* name, uint64_t address, const char* because);
 
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Features that kernels need and devices have, as bit masks. Lists: features.inc, devices.inc.
+// Features that kernels need and devices have, as bit masks. See features.inc and devices.inc.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@ namespace feature {
 #undef TW_FEATURE
 }  // namespace feature
 
-/// What a CUDA device of this compute capability has; 0 below 9.0. What embedded kernels may use of
-/// it depends on what they were compiled for: see kernels/image/driver_choice.hpp.
+/// The features of a CUDA device by compute capability; 0 below 9.0. Embedded kernels may be able
+/// to use fewer, depending on their compilation targets: see kernels/image/driver_choice.hpp.
 FeatureMask features_of(int32_t major, int32_t minor);
 /// The name of the lowest feature in the mask; "none" for 0.
 const char* feature_name(FeatureMask one);

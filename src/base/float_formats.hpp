@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// 16-bit floating formats on the host, rounding to nearest even as the GPU's cvt.rn does; a NaN
-// becomes 0x7fff, which is what the hardware makes of it.
+// Conversions of 16-bit floating-point formats on the host, with the results of the GPU's cvt.rn:
+// round to nearest even, and any NaN becomes 0x7fff.
 
 #include <bit>
 #include <cstdint>
@@ -35,8 +35,8 @@ inline uint16_t float_to_f16(float value) {
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return 0x7fff;
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // from 65520 on
-  if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, rounded by an addition in f32
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and up
+  if (magnitude < 0x38800000u) {  // below 2^-14: subnormal; adding 0.5f rounds to 2^-24
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
   }

@@ -10,14 +10,14 @@
 namespace tw {
 namespace {
 
-// A callback that logs again, or swaps a callback, must not deadlock on itself.
+// Nonzero inside a callback: a callback that logs or sets a callback must not deadlock.
 constinit thread_local int t_depth = 0;
 
 }  // namespace
 
 void Log::set(LogCallback callback, void* user, LogLevel level) {
   if (t_depth > 0) return;
-  // Threads that log without a pause would keep the lock shared for ever, so nobody listens now.
+  // Disable logging first: threads that log continuously could hold the shared lock forever.
   level_.store(kChanging, std::memory_order_relaxed);
   std::unique_lock lock(lock_.mutex());
   sink_ = {callback, user, level};
@@ -46,7 +46,8 @@ void Log::deliver(LogLevel level, const char* message) {
     if (sink_.callback) {
       // The callback may have been replaced since enabled() looked at its level.
       if (level > sink_.level) return;
-      const KeptErrors kept;  // a failure inside the callback must not replace the call's own
+      const RestoreErrors
+          kept;  // a failure inside the callback must not replace the caller's error
       ++t_depth;
       sink_.callback(sink_.user, static_cast<int32_t>(level), message);
       --t_depth;
@@ -57,8 +58,7 @@ void Log::deliver(LogLevel level, const char* message) {
 }
 
 Log& process_log() {
-  // Function-local, because ProcessLock has no constexpr constructor and the library has no static
-  // initialisers.
+  // Function-local: the library avoids static initializers, and ProcessLock is not constexpr.
   static Log log;
   return log;
 }

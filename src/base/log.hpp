@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Logs: where the library reports what no return value can carry. There is one for the process and
-// one for each device, and both are silent until the program gives them a callback.
-//
-// The process's log is the library's only process-wide state. Safe from any thread.
+// Logs report what no return value can carry. There is one per process and one per device; both are
+// silent until the program sets a callback. Functions may be called from any thread.
 
 #include <atomic>
 #include <cstdarg>
@@ -16,16 +14,16 @@ namespace tw {
 enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
 using LogCallback = void (*)(void* user, int32_t level, const char* message);
 
-/// Trivially destructible, so that threads may use a static one until the process has ended.
+/// Trivially destructible, so that threads may use a static Log while the process exits.
 class Log {
  public:
-  /// `next` gets the messages while this log has no callback; nullptr discards them.
+  /// `next` receives the messages while this log has no callback; nullptr: nobody does.
   explicit Log(Log* next = nullptr) : next_(next) {}
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// Installs the callback (nullptr removes it). When it returns, no other thread is inside the old
-  /// callback any more. From inside a callback it does nothing.
+  /// Installs a callback; nullptr removes it. Afterwards no other thread is inside the old
+  /// callback. Does nothing if called from inside a callback.
   void set(LogCallback callback, void* user, LogLevel level);
   bool enabled(LogLevel level) const;
   [[gnu::format(printf, 3, 4)]] void write(LogLevel level, const char* format, ...);
@@ -41,13 +39,12 @@ class Log {
 
   void deliver(LogLevel level, const char* message);
 
-  std::atomic<int32_t> level_{kNoCallback};  // or kChanging, or the callback's level
+  std::atomic<int32_t> level_{kNoCallback};  // kNoCallback, kChanging, or the callback's level
   ProcessLock lock_;
   Sink sink_;
   Log* next_;
 };
 
-/// The log of the process.
 Log& process_log();
 
 }  // namespace tw

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A lock for what a child of fork() goes on using. What a thread of the parent held when it forked
-// is held for ever in the child, which takes a lock of its own instead; what it guards must make
-// sense at any moment, the middle of a change included.
+// A lock for data that a forked child keeps using. A lock that a thread of the parent holds during
+// fork() stays locked in the child forever, so the child uses a new lock. The guarded data must be
+// usable even if the fork interrupted a change.
 //
-// Trivially destructible, as a static that threads use until the process has ended must be: a lock
-// that a child has made for itself lives as long as the child. Thread-safety: any thread.
+// Trivially destructible, because threads may use a static one while the process exits. A child's
+// lock is therefore never freed. May be used from any thread.
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ class ProcessLock {
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
 
-  /// The calling process's own; the parent's where a child has no memory left for one.
+  /// The calling process's lock. If a child has no memory for its own, the parent's.
   std::shared_mutex& mutex();
 
  private:

@@ -9,8 +9,7 @@
 namespace tw {
 namespace {
 
-// constinit: no static initialiser, no first-use guard.
-constinit thread_local ErrorInfo t_last_error, t_told_error;
+constinit thread_local ErrorInfo t_last_error, t_published_error;
 
 }  // namespace
 
@@ -57,7 +56,7 @@ Status fail_context(Status status, const char* format, ...) {
   va_end(args);
   char message[sizeof info.message];
   std::memcpy(message, info.message, sizeof message);
-  // A message too long for both keeps its beginning; the cut is intended.
+  // If prefix and message are too long together, the message's end is cut.
   const int written = std::snprintf(info.message, sizeof info.message, "%s: ", prefix);
   const size_t used = written < 0 ? 0 : static_cast<size_t>(written);
   const size_t part = std::min(std::strlen(message), sizeof info.message - used - 1);
@@ -76,19 +75,19 @@ void clear_error() {
   t_last_error.message[0] = '\0';
 }
 
-void tell_error() {
-  t_told_error = t_last_error;
+void publish_error() {
+  t_published_error = t_last_error;
 }
 
-const ErrorInfo& told_error() {
-  return t_told_error;
+const ErrorInfo& published_error() {
+  return t_published_error;
 }
 
-KeptErrors::KeptErrors() : last_(t_last_error), told_(t_told_error) {}
+RestoreErrors::RestoreErrors() : last_(t_last_error), told_(t_published_error) {}
 
-KeptErrors::~KeptErrors() {
+RestoreErrors::~RestoreErrors() {
   t_last_error = last_;
-  t_told_error = told_;
+  t_published_error = told_;
 }
 
 }  // namespace tw

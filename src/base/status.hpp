@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Results and their explanations.
+// Status codes and error messages.
 //
-// A function that can fail returns Status. Whoever detects the fault calls fail() once: it stores
-// the explanation in the calling thread's ErrorInfo and returns the code; everybody above passes
-// the code on with TW_TRY. Success touches no thread-local state.
+// A function that can fail returns Status. The code that detects the fault calls fail() once, which
+// stores the explanation in the calling thread's ErrorInfo and returns the code. Callers pass the
+// code on with TW_TRY. Success touches no thread-local state.
 //
-// Not every failure is one of the caller's call: some are answers, some are of what a destructor
-// cannot do. So what the caller is told is kept apart, and only the C API's exit, failing, replaces
-// it by the last failure.
+// Some failures are internal: they answer a question, or happen in a destructor. Therefore the
+// error that tw_last_error() reports is separate (published_error()). Only a failing C API function
+// replaces it by the last failure, through publish_error().
 
 #include <cstdint>
 
@@ -35,45 +35,44 @@ class [[nodiscard]] Status {
   Code code_;
 };
 
-/// What was wrong. `rule` and `argument` must point to storage that lives for ever (literals).
+/// The machine-readable part of an error. `rule` and `argument` must be literals.
 struct Fault {
   const char* argument = nullptr;  ///< the caller's name of the argument, e.g. "box_dim"
-  int32_t index = -1;              ///< which element of it, or -1
+  int32_t index = -1;              ///< the element of an array argument, or -1
   const char* rule = nullptr;      ///< stable id of the broken rule, e.g. "box_dim_limit"
   int64_t got = 0;
   int64_t limit = 0;
   int32_t driver_result = 0;  ///< the CUresult, if a driver call failed
 };
 
-/// The calling thread's last failure. Plain data: reading it never allocates.
 struct ErrorInfo {
   Code code = Code::OK;
   Fault fault;
   char message[1024] = {};
 };
 
-/// Records the failure for the calling thread and returns its code. The message says what was
-/// wrong, with the numbers, and what would work; it is cut at 1023 bytes.
+/// Records a failure for the calling thread and returns its code. The message should say what was
+/// wrong, with the numbers, and what would work. It is cut at 1023 bytes.
 [[gnu::format(printf, 3, 4)]] Status fail(Code code, const Fault& fault, const char* format, ...);
 
-/// Adds a clause in front of the last failure's message ("while creating plan: ...").
+/// Prepends "FORMAT: " to the last failure's message. Does nothing if `status` is OK. Returns it.
 [[gnu::format(printf, 2, 3)]] Status fail_context(Status status, const char* format, ...);
 
-/// What fail() stored last.
+/// The calling thread's last fail().
 const ErrorInfo& last_error();
 void clear_error();
-/// Makes the last failure the one that the caller is told.
-void tell_error();
-const ErrorInfo& told_error();
+/// Makes the last failure the one that tw_last_error() reports.
+void publish_error();
+const ErrorInfo& published_error();
 
-/// For a scope that runs code of the caller's in the middle of a call: whatever fails there, both
-/// are afterwards what they were.
-class KeptErrors {
+/// Restores last_error() and published_error() at the end of a scope. For failures that are
+/// answers, and for the caller's code in callbacks.
+class RestoreErrors {
  public:
-  KeptErrors();
-  ~KeptErrors();
-  KeptErrors(const KeptErrors&) = delete;
-  KeptErrors& operator=(const KeptErrors&) = delete;
+  RestoreErrors();
+  ~RestoreErrors();
+  RestoreErrors(const RestoreErrors&) = delete;
+  RestoreErrors& operator=(const RestoreErrors&) = delete;
 
  private:
   const ErrorInfo last_, told_;

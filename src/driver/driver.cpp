@@ -10,17 +10,17 @@
 namespace tw {
 namespace {
 
-constinit std::mutex g_mutex;  // of everything below
+constinit std::mutex g_mutex;  // guards everything below
 constinit Driver g_libcuda;
 constinit bool g_loaded = false;
 constinit const Driver* g_fake = nullptr;
-// Which has begun to initialise the driver: a child that is forked meanwhile finds it so, and does
-// not wait for a lock that a thread of its parent holds.
+// The process that initialized the driver or is doing so. A forked child reads this before it takes
+// g_mutex, which a thread of its parent may have held during the fork.
 constinit std::atomic<pid_t> g_process{0};
 
 enum class Need { required, optional };
 
-/// cuGetProcAddress as of CUDA 12.0.
+/// cuGetProcAddress_v2, as of CUDA 12.0.
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t,
                                     CUdriverProcAddressQueryResult*);
 
@@ -32,10 +32,10 @@ Status too_old(int32_t version, const char* missing) {
               missing ? missing : "", kMinimumDriver / 1000, kMinimumDriver % 1000 / 10);
 }
 
-/// Fills the table. Versions are asked for one by one, so that a driver which knows a function in
-/// an older form alone counts as lacking it.
+/// Fills the table. Each function is looked up by its own version, so that a driver which only has
+/// an older prototype counts as lacking it.
 Status load_table(Driver* table) {
-  // Local: symbols of libcuda must not satisfy anybody else's.
+  // RTLD_LOCAL: libcuda's symbols must not resolve undefined symbols of other libraries.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* reason = dlerror();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The CUDA driver, found at run time: a table of functions and the meaning of their results.
+// The CUDA driver, loaded at run time: a table of its functions and the meaning of their results.
 //
-// Nothing here links against libcuda. The table is filled once a process, on first use, from
-// libcuda.so.1, which is never closed: its own threads and exit handlers would not survive that.
-// Thread-safety: everything may be called from any thread.
+// Nothing links against libcuda. The first use in a process loads libcuda.so.1 and fills the table.
+// libcuda is never closed, because its threads and exit handlers would crash. All functions may be
+// called from any thread.
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/status.hpp"
 
-#ifndef CUDA_VERSION  // cuda.h was included before: its names are these
+#ifndef CUDA_VERSION  // defined if cuda.h was included before, which has the same names
 #include "driver/cuda_types.inc"
 #define CU_STREAM_LEGACY (reinterpret_cast<CUstream>(1))
 #define CU_STREAM_PER_THREAD (reinterpret_cast<CUstream>(2))
@@ -20,12 +20,12 @@
 
 namespace tw {
 
-/// Oldest driver that has everything `required` in symbols.inc, as cuDriverGetVersion numbers it.
-/// The one that decides is cuKernelGetParamInfo. Embedded kernels may need a newer one: see
-/// kernels/image/driver_choice.hpp.
+/// The oldest driver that has every `required` function of symbols.inc, as cuDriverGetVersion
+/// numbers it. The newest of them is cuKernelGetParamInfo. Embedded kernels may need a newer
+/// driver: see kernels/image/driver_choice.hpp.
 inline constexpr int32_t kMinimumDriver = 12040;
 
-/// cu.MemAlloc is cuMemAlloc, and so on. An `optional` function may be nullptr.
+/// The member MemAlloc is cuMemAlloc, and so on. `optional` functions may be nullptr.
 struct Driver {
 #define TW_DRIVER_SYMBOL(name, version, need, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
 #include "driver/symbols.inc"
@@ -33,23 +33,23 @@ struct Driver {
   int32_t version = 0;
 };
 
-/// The initialised driver of this process. Fails with ERROR_NO_DRIVER, ERROR_DRIVER_TOO_OLD,
-/// ERROR_NO_DEVICE, or ERROR_FORKED in a child of a process that had initialised it; a failure is
-/// not remembered.
+/// Loads and initializes the driver. Fails with ERROR_NO_DRIVER, ERROR_DRIVER_TOO_OLD or
+/// ERROR_NO_DEVICE, or with ERROR_FORKED in a child of a process that had initialized it. After a
+/// failure the next call tries again.
 Status find_driver(const Driver** out);
 
-/// Puts another table in the place of libcuda's (nullptr: libcuda's again). For tests: no device
+/// For tests: replaces libcuda's table by `fake`, or restores it if `fake` is nullptr. No device
 /// may be open. `fake` must outlive its use.
 void replace_driver(const Driver* fake);
 
-/// Whether a result has killed the context it came from.
+/// Whether a result means that the context is dead.
 bool is_sticky(CUresult result);
 
-/// The failure of a driver call as a Status: the name, number and text of the result, after what
-/// was being done.
+/// Records the failure of a driver call with the name, number and text of its result. `call` is the
+/// function's name.
 Status driver_failure(const Driver& cu, CUresult result, const char* call);
 
-/// The driver's name of a result, "CUDA_ERROR_INVALID_VALUE"; never nullptr.
+/// The name of a result, such as "CUDA_ERROR_INVALID_VALUE"; never nullptr.
 const char* result_name(const Driver& cu, CUresult result);
 
 }  // namespace tw

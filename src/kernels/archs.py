@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the tables for the build: a target's flags and fatbinary option, the families, and a
-fingerprint of all that device code is compiled from."""
+"""Reads archs.inc, features.inc and families.inc for the build.
+
+    archs.py families        prints the families
+    archs.py fingerprint     prints a hash of all sources of device code
+    archs.py flags TARGET    prints nvcc's flags for a target of archs.inc
+    archs.py image3 TARGET   prints fatbinary's option for a target, without the file"""
 import hashlib
 import pathlib
 import re
@@ -34,7 +38,7 @@ def families():
 
 
 def fingerprint():
-    """A hash of the names and contents of the device code and of the tables that it includes."""
+    """A hash of the names and contents of all files that device code can include."""
     root = BASE.parent.parent
     sources = sorted(path.relative_to(root).as_posix() for folder, kinds in
                      (("src/kernels", (".cu", ".cuh", ".h", ".inc")), ("src/base", (".inc",)), ("include", (".cuh",)))
@@ -57,7 +61,7 @@ def main():
     if question == "flags":
         code = name if kind == "elf" else f"compute_{sm}"
         flags = ["-gencode", f"arch=compute_{sm},code={code}", "-cubin" if kind == "elf" else "-ptx"]
-        # emit.cuh drops the kernels whose feature is 0 here.
+        # emit.cuh drops kernels that need a feature which is 0 here.
         flags += [f"-DTW_HAS_{f}={int(f in has)}" for f in features()]
         print(" ".join(flags))
     elif question == "image3":

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every family's argument header may use: compiled by nvcc for the device, by the host
-// compiler for ops and host bodies. Plain integers and the map's 128 bytes; offsets are asserted on
-// both sides.
+// Types for the argument headers of all families, which nvcc and the host compiler both compile.
+// Argument structs have fixed-size members; assertions check their layout on both sides.
 
 #include <tilewright/device/tensor_map.cuh>
 
@@ -20,7 +19,7 @@ using u64 = unsigned long long;
 using i64 = long long;
 static_assert(sizeof(u32) == 4 && sizeof(u64) == 8, "kernel arguments have fixed sizes");
 
-/// A tensor map in a parameter. CUtensorMap's alignment depends on the toolkit; this one does not.
+/// A tensor map as a parameter. Unlike CUtensorMap's, its alignment is the same in all toolkits.
 using KernelMap = tilewright::TensorMapParam;
 static_assert(sizeof(KernelMap) == 128 && alignof(KernelMap) == 128, "the TMA reads 128 bytes");
 

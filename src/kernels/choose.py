@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses the kernels of a build by their names, for -Dkernels.
+"""Selects kernels by their names, for a build with -Dkernels.
 
-    choose.py                                        lists every kernel's name
-    choose.py PATTERNS                               lists those that the patterns match
-    choose.py PATTERNS --out DIR --archs A,B -- CXX  for the build: writes the tables of those kernels
+    choose.py                                        lists the names of all kernels
+    choose.py PATTERNS                               lists the names that the patterns match
+    choose.py PATTERNS --out DIR --archs A,B -- CXX  for the build: writes tables of the matching kernels
 
-PATTERNS are shell patterns with commas between them. DIR then holds the tables with the chosen entries
-alone, which device code finds before the whole ones, and names.txt. The build reads what units.py tells
-of the chosen parts, each with the architectures that have a chosen kernel there, and how many kernels
-were chosen of how many. PTX comes along always: it says whose nvcc made the image, which decides what
-driver loads it."""
+PATTERNS are shell patterns, separated by commas. DIR receives names.txt and tables that have only the
+chosen entries; nvcc finds them before the complete tables. The build reads the output: the number of
+chosen kernels, the tables it depends on, and a line for each part that has a chosen kernel, with the
+architectures to compile it for. PTX is always among those: its version tells which drivers load the
+image."""
 import argparse
 import fnmatch
 import pathlib
@@ -23,8 +23,8 @@ import units
 
 
 def chosen(parts, patterns, features):
-    """The names of the kernels that a pattern matches. Each pattern must match a kernel whose feature is
-    in one of these sets of features; with no sets, any kernel."""
+    """The names that match a pattern. Each pattern must match a kernel whose feature is in one of the
+    sets `features`; if `features` is empty, any kernel will do."""
     matched = set()
     for pattern in patterns:
         names = {entry.symbol: entry.feature for part in parts for entry in part.entries
@@ -39,7 +39,7 @@ def chosen(parts, patterns, features):
 
 
 def write(path, text):
-    """Only what is new: every image is rebuilt for a table that was written again."""
+    """Writes a file if its text changes: a written table rebuilds its images."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nvcc on one part of a translation unit and fails on what ptxas only mentions.
+"""Runs nvcc on one part of a translation unit, and treats some remarks of ptxas as errors.
 
-A spill, a stack frame, a serialised wgmma or an ignored setmaxnreg passes -Werror and costs half
-the speed, so each is an error here. A build that looks for races may spill: --spills-allowed.
+A spill, a stack frame, a serialized wgmma or an ignored setmaxnreg passes -Werror but can cost half
+of the speed. --spills-allowed is for a build that looks for races.
 """
 import argparse
 import pathlib
@@ -13,14 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-# C7508 setmaxnreg ignored, the others wgmma serialised. There are more numbers than these, and the
-# words are the same in every version.
+# C7508: setmaxnreg ignored; the others: wgmma serialized. There are further numbers, so the words,
+# which are the same in all versions, are matched too.
 NOTES = re.compile(r"\bC75(08|10|11|14|15|17|19)\b|Potential Performance Loss|instructions are serialized")
 USAGE = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 def faults(report, spills_allowed):
-    """What of nvcc's and ptxas's words is an error, a line each."""
+    """The lines of nvcc's and ptxas's output that are errors."""
     found = [line for line in report.splitlines() if NOTES.search(line)]
     function = "?"
     for line in report.splitlines():
@@ -33,7 +33,7 @@ def faults(report, spills_allowed):
 
 
 def keep_ptx(command, ptx):
-    """Runs nvcc so that it leaves its PTX in a folder, and takes that out."""
+    """Runs nvcc with --keep, and moves the PTX that it keeps to `ptx`."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([*command, "--keep", "--keep-dir", folder], capture_output=True, text=True)
         if done.returncode == 0:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Adds device code to BUILD/compile_commands.json, which Meson writes without it.
+"""Adds commands for device code to BUILD/compile_commands.json, which Meson writes without them.
 
     device_commands.py BUILD CUDA
 
-Meson runs this behind each configuration. Every .cu and .cuh file gets a command of clang's for sm_90a's
-features, a .cu file for its first part, which clangd and other tools of clang understand as nvcc's they do not. CUDA is the toolkit."""
+Meson runs this after each configuration. CUDA is the toolkit's folder. Every .cu and .cuh file gets a
+clang command, because clangd and other clang tools do not understand those of nvcc. It has the features
+of sm_90a, and compiles part 0 of a .cu file."""
 import json
 import pathlib
 import sys
@@ -15,9 +16,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import archs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The newest that clang 14 knows: the features are macros, and newer instructions are texts to it.
+# The newest architecture that clang 14 knows. It suffices: features are macros, and newer instructions
+# are inline assembly.
 CLANG_ARCH = "sm_86"
-# What clang 14 lacks of the toolkit. CUDA 13 has no textures, whose headers clang's own still includes.
+# Functions of the toolkit that clang 14 lacks.
 MISSING = """// Made by device_commands.py.
 #if defined(__clang__) && __clang_major__ < 15
 #define __noinline__ __attribute__((noinline))
@@ -32,6 +34,7 @@ __device__ unsigned __reduce_or_sync(unsigned mask, unsigned value);
 __device__ unsigned __reduce_xor_sync(unsigned mask, unsigned value);
 #endif
 """
+# Headers that clang includes and CUDA 13 no longer has: they are replaced by empty files.
 TEXTURES = ("texture_fetch_functions.h", "texture_indirect_functions.h")
 
 
@@ -47,7 +50,7 @@ def entries(build, cuda):
              "--cuda-device-only", "-fsyntax-only", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__",
              "-isystem", str(stubs), "-include", str(stubs / "missing.h"), "-I", str(ROOT / "src"),
              "-I", str(ROOT / "include"), *(f"-DTW_HAS_{name}={int(name in has)}" for name in archs.features()),
-             # nvcc's own, and #pragma once of a header that is looked at by itself.
+             # Warnings about nvcc's extensions, and about #pragma once in a header that is the main file.
              "-Wno-unknown-cuda-version", "-Wno-unknown-attributes", "-Wno-cuda-compat", "-Wno-pragma-once-outside-header"]
     return [{"directory": str(build), "file": str(path), "arguments": [*flags, f"-DTW_PART_{path.stem}_0", str(path)]} for path in sources()]
 

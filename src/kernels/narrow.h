@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Roundings to tf32 and to i8, with the same bits on the device and on the host.
+// Rounds floats to tf32 and to i8, with the same bits on the device and on the host.
 
 #include "kernels/arguments.h"
 
 namespace tw {
 
-/// As tensor maps of TFLOAT32 round: to nearest even, ten bits of mantissa; any NaN becomes one.
+/// Rounds like TFLOAT32 tensor maps: to nearest even, ten bits of mantissa, one pattern for NaN.
 TW_KERNEL_HD inline float rounded_to_tf32(float value) {
   const u32 bits = __builtin_bit_cast(u32, value);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -14,9 +14,9 @@ TW_KERNEL_HD inline float rounded_to_tf32(float value) {
   return __builtin_bit_cast(float, rounded);
 }
 
-/// To nearest even, -128 to 127; of NaN 0.
+/// Rounds to nearest even and clamps to -128 .. 127. NaN becomes 0.
 TW_KERNEL_HD inline i32 rounded_to_i8(float value) {
-  // Adding it leaves a number below 2^22 rounded to an integer in the lowest bits.
+  // Adding this to a number below 2^22 rounds it to an integer in the lowest bits of the sum.
   constexpr float kRounder = 0x1.8p23f;
   float held = value > 127.0f ? 127.0f : value;
   held = held < -128.0f ? -128.0f : held;

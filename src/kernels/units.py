@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What device code is compiled from: translation units, their parts, and the kernel entries of each.
+"""Finds the translation units of device code, their parts, and the kernel entries of each part.
 
-    units.py [-- CXX]    for the build: the tables that it depends on, then each part and its source
+    units.py [-- CXX]    for the build: prints the tables that it depends on, then each part and its source
 
 A translation unit is a .cu file below a family's folder. A kernel entry names the part that compiles
 it, <unit>_<number>: gemm_basic_0 is a part of gemm_basic.cu. The entries of a unit are in the table of
-its name beside it (gemm_basic.inc), which the family's kernels.inc includes, or in kernels.inc itself.
-An image, a .fatbin file, is what comes of a part for all architectures, and has its name."""
+the same name beside it (gemm_basic.inc), which the family's kernels.inc includes, or in kernels.inc
+itself. A part's image, a .fatbin file with its name, holds its code for all architectures."""
 import pathlib
 import re
 import subprocess
@@ -22,20 +22,20 @@ COMPILER = ("c++",)
 DEFINED = re.compile(r"^#define (TW_\w+)", re.MULTILINE)
 USED = re.compile(r"\b(TW_\w+)\(")
 INCLUDED = re.compile(r'#include "kernels/([^"]+)"')
-# What the preprocessor leaves: which table it is in, and an entry: its text, feature, part and symbol.
-# Entries of the host have no part.
+# Matches in the preprocessed tables: a mark of joined(), or an entry's text, feature, part and symbol.
+# Host bodies have no part, so they do not match.
 SEEN = re.compile(r"@@(\d+)|@(TW_\w+\((\w+), ?(\w+_\d+), ?(\w+)[^()]*\))")
 
 
 class Entry:
-    """A kernel entry, as the macros of its table leave it."""
+    """A kernel entry after the expansion of its table's macros."""
 
     def __init__(self, table, text, feature, part, symbol):
         self.table, self.text, self.feature, self.part, self.symbol = table, text, feature, part, symbol
 
 
 class Part:
-    """What nvcc compiles at once: `source` with the entries of `table` that name it."""
+    """One run of nvcc: `source` with the entries of `table` that name this part."""
 
     def __init__(self, name, family, source, table):
         self.name, self.family, self.source, self.table = name, family, source, table
@@ -43,8 +43,8 @@ class Part:
 
 
 def joined(table, kernels, tables):
-    """The text of a table, with each that it includes in its place, once. @@<number> tells which of
-    `tables` follows."""
+    """The text of a table, with the tables that it includes inserted once each. A line @@<number> tells
+    which of `tables` the lines after it come from."""
     if table in tables:
         return ""
     mark = f"@@{len(tables)}\n"
@@ -57,8 +57,8 @@ def joined(table, kernels, tables):
 
 
 def entries(family, kernels=KERNELS, compiler=COMPILER):
-    """The kernel entries of a family. A table may make many of one line by macros of its own, so the
-    preprocessor expands them."""
+    """The kernel entries of a family. The preprocessor expands the tables, because a table may use its
+    own macros to make many entries of one line."""
     tables = []
     text = joined(kernels / family / "kernels.inc", kernels, tables)
     macros = sorted(set(USED.findall(text)) - set(DEFINED.findall(text)))
@@ -74,7 +74,7 @@ def entries(family, kernels=KERNELS, compiler=COMPILER):
 
 
 def parts(kernels=KERNELS, compiler=COMPILER, families=None):
-    """All parts: of each family the units in the order of their entries."""
+    """All parts, family by family, units in the order of their first entries."""
     all_parts = []
     for family in families or archs.families():
         folder = kernels / family
@@ -100,12 +100,12 @@ def parts(kernels=KERNELS, compiler=COMPILER, families=None):
 
 
 def tables(kernels=KERNELS):
-    """What says which parts there are."""
+    """All tables of kernel entries."""
     return [path for family in archs.families() for path in sorted((kernels / family).rglob("*.inc"))]
 
 
 def line(part):
-    """A part as the build reads it."""
+    """A part in the format that the build reads."""
     return f"{part.name} {part.source.relative_to(KERNELS)}"
 
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Basis elements: where a stride such as 2@1 points to in a tuple of coordinates.
+// Basis elements: the position in a tuple of coordinates to which a stride such as 2@1 points.
 //
-// `v@k0@k1` adds v at the element k0 of the element k1 of the coordinate (the last @ is the
-// outermost, as CuTe writes it). A path is packed outermost first, six bits an element holding
-// index + 1, so that comparing numbers compares positions from left to right; 0 is no path at all,
-// a plain integer.
+// `v@k0@k1` adds v to element k0 of element k1 of the coordinate; as in CuTe the last @ is the
+// outermost. A Basis packs such a path outermost first, six bits per element with the value
+// index + 1, so that comparing two of them compares positions from left to right. 0 is the empty
+// path: a plain integer.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ constexpr int basis_shift(int position) {
   return 58 - 6 * position;
 }
 
-/// The path's element at a position, counted from the outermost; -1 past its end.
+/// The index at a position of the path, counted from the outermost; -1 past the end.
 constexpr int basis_at(Basis path, int position) {
   return position >= kMaxBasisDepth ? -1 : static_cast<int>(path >> basis_shift(position) & 63) - 1;
 }
@@ -31,12 +31,12 @@ constexpr int basis_depth(Basis path) {
   return depth;
 }
 
-/// The path with one more, inner, element. The caller has checked both limits.
+/// Appends an inner element to a path of `depth` elements. The caller has checked both limits.
 constexpr Basis basis_inner(Basis path, int depth, int index) {
   return path | static_cast<Basis>(index + 1) << basis_shift(depth);
 }
 
-/// True where `path` is `prefix` or lies inside it.
+/// Whether `path` equals `prefix` or lies inside it.
 constexpr bool basis_within(Basis path, Basis prefix, int prefix_depth) {
   return prefix_depth == 0 || (path ^ prefix) >> basis_shift(prefix_depth - 1) == 0;
 }

@@ -25,7 +25,7 @@ Status conflict() {
               "1@0@0");
 }
 
-// The elements of one tuple: positions that no stride names are numbers too, always at the origin.
+// Adds the elements of one tuple. A position that no stride uses becomes a leaf, too.
 Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int depth, int join,
                     Codomain* out) {
   for (int index = 0; begin < end; ++index) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The codomain of a coordinate-valued layout: which numbers make up the tuples that it gives.
+// The codomain of a layout with basis strides: the profile of the tuples that it returns.
 
 #include "layout/layout.hpp"
 
 namespace tw {
 
-/// Where a coordinate-valued layout's numbers go: the leaves of its codomain from left to right.
 struct Codomain {
-  IntTuple profile;  ///< values are the origin's
-  Basis path[kMaxLeaves];
+  IntTuple profile;        ///< its values are the origin's
+  Basis path[kMaxLeaves];  ///< of each leaf of the profile, ascending
 };
+/// Fails if strides contradict each other, such as 1@0 and 1@0@0.
 Status codomain(const Layout& layout, Codomain* out);
 
 }  // namespace tw

@@ -11,7 +11,8 @@
 namespace tw {
 namespace {
 
-// The digits of a linear coordinate over a node; the last leaf takes what is left.
+// Splits a linear coordinate into one number per leaf. The last leaf takes the whole remaining
+// quotient.
 inline void digits(const IntTuple& shape, Node node, int64_t linear, int64_t* flat) {
   for (int i = node.begin; i + 1 < node.end; ++i) {
     const Digit d = divide(linear, shape.value[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A digit of a number in a mixed radix, as coordinates are read out of an index.
+// Floor division, which reads the digits of a number in a mixed radix.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@ struct Digit {
   int64_t remainder;
 };
 
-/// Floor division by a positive extent: 0 <= remainder < extent. 32 bits where both fit, which is
-/// several times faster on older processors.
+/// Floor division by a positive extent: 0 <= remainder < extent. It divides in 32 bits if both fit,
+/// which is several times faster on older processors.
 inline Digit divide(int64_t x, int64_t extent) {
   if (((x | extent) >> 32) == 0) {
     const auto a = static_cast<uint32_t>(x), b = static_cast<uint32_t>(extent);

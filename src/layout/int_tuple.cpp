@@ -172,7 +172,8 @@ Status indivisible(int64_t a, int64_t b) {
               static_cast<long long>(a), static_cast<long long>(b));
 }
 
-// Divides the leaves of a node by `rest`, leftmost first; what a leaf absorbs is taken from rest.
+// Divides the leaves of a node by `rest`, leftmost first. Each leaf divides `rest` by what it
+// absorbs.
 Status divide_leaves(IntTuple* a, Node node, int64_t rest) {
   for (int i = node.begin; i < node.end; ++i) {
     int64_t& extent = a->value[i];
@@ -219,7 +220,7 @@ namespace {
 Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, Node nb, int join) {
   const bool full = a.is_leaf(na);
   if (b.is_leaf(nb) || full) {
-    // An integer, or a layout's worth of them, divides the size of the mode.
+    // The product of b's leaves divides the size of the mode.
     int64_t extent = 0, divisor = 0;
     if (!product(a, na, &extent) || !product(b, nb, &divisor))
       return fail(Code::ERROR_OVERFLOW, {.argument = "a"}, "a size exceeds 64 bits");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// IntTuple: a nested tuple of integers, CuTe's shape, coordinate or order, as a plain value.
+// IntTuple: a nested tuple of integers, as CuTe's shapes, coordinates and orders.
 //
-// `(2,(3,4))` has the leaves 2, 3, 4. The nesting (the profile) is kept as two numbers a leaf:
-// `depth`, the tuples around it, and `shared`, the tuples around both it and the next leaf. A
-// single integer has depth 0, so `4` and `(4)` differ. A Node names a subtree by its range of
-// leaves and the number of tuples around it. No heap; copies move the leaves in use alone; not
-// thread-safe to write, as any value.
+// The leaves of `(2,(3,4))` are 2, 3, 4. Its nesting, the profile, is stored as two numbers per
+// leaf: `depth`, the number of tuples around it, and `shared`, the number of tuples around both it
+// and the next leaf. A single integer has depth 0, so `4` and `(4)` differ. A Node is a subtree: a
+// range of leaves and the number of tuples around it. An IntTuple is a plain value without heap
+// memory, and copies move only the leaves in use.
 
 #include <cstdint>
 
@@ -17,7 +17,7 @@ namespace tw {
 inline constexpr int kMaxLeaves = 32;
 inline constexpr int kMaxDepth = 16;
 
-/// A leaf that is no number: "keep this mode" in coordinates and tilers, written `_`.
+/// The value of a leaf `_`, which means "keep this mode" in coordinates and tilers.
 inline constexpr int64_t kFree = INT64_MIN;
 
 /// A subtree: leaves [begin, end), with `level` tuples around it.
@@ -29,18 +29,18 @@ struct Node {
 };
 
 struct IntTuple {
-  int32_t leaves = 0;  ///< 0 is the empty tuple, which only the top can be
+  int32_t leaves = 0;  ///< 0: the empty tuple, which cannot be nested in another
   uint8_t depth[kMaxLeaves];
-  uint8_t shared[kMaxLeaves];  ///< the last one in use is 0
+  uint8_t shared[kMaxLeaves];  ///< 0 for the last leaf
   int64_t value[kMaxLeaves];
 
-  IntTuple() {}  // arrays are left as they are: only leaves in use are ever read
+  IntTuple() {}  // leaves the arrays uninitialized, for speed; only leaves in use are read
   IntTuple(const IntTuple& other) { *this = other; }
   IntTuple& operator=(const IntTuple& other);
 
   Node root() const { return {0, leaves, 0}; }
   bool is_leaf(Node node) const { return node.leaves() == 1 && depth[node.begin] == node.level; }
-  /// End of the child that begins at leaf `begin` of `node`; a leaf is its own only child.
+  /// The end of the child of `node` that begins at leaf `begin`. A leaf is its own only child.
   int child_end(Node node, int begin) const {
     while (begin + 1 < node.end && shared[begin] != node.level + 1) ++begin;
     return begin + 1;
@@ -49,10 +49,10 @@ struct IntTuple {
   int nesting(Node node) const;  ///< CuTe's depth: 0 for an integer
   Node child(Node node, int index) const;
 
-  /// Appends a leaf with `level` tuples around it, `join` of them around the leaf before it too.
-  /// False where the capacity is exceeded.
+  /// Appends a leaf with `level` tuples around it, of which `join` also contain the leaf before.
+  /// Returns false if the capacity is exceeded.
   bool push(int64_t leaf_value, int level, int join);
-  /// Appends a subtree of another tuple, now with `level` tuples around it.
+  /// Appends a subtree of another tuple in the same way.
   bool push(const IntTuple& other, Node node, int level, int join);
 };
 
@@ -66,7 +66,7 @@ inline bool IntTuple::push(int64_t leaf_value, int level, int join) {
   return true;
 }
 
-/// Walks the children of a node: for (Children c(tuple, node); c; c.next()) use(*c).
+/// Iterates over the children of a node: for (Children c(tuple, node); c; c.next()) use(*c).
 class Children {
  public:
   Children(const IntTuple& tuple, Node node) : tuple_(tuple), node_(node), begin_(node.begin) {
@@ -88,32 +88,34 @@ class Children {
   int end_;
 };
 
-/// Equal numbers in an equal profile.
+/// Equal values and profiles.
 bool equal(const IntTuple& a, const IntTuple& b);
 /// Equal profiles.
 bool congruent(const IntTuple& a, const IntTuple& b);
-/// b's profile refines a's: where a has an integer b may have anything.
+/// b's profile refines a's: b may have any tuple where a has an integer.
 bool weakly_congruent(const IntTuple& a, const IntTuple& b);
-/// Every coordinate of shape a is one of shape b: b refines a with equal sizes.
+/// b refines a with equal sizes, so that every coordinate of shape a is one of shape b.
 bool compatible(const IntTuple& a, const IntTuple& b);
-/// CuTe's elem_less: every leaf of coordinate a is below that of shape b; profiles must be equal.
+/// CuTe's elem_less: whether every leaf of coordinate a is less than that of shape b. Fails unless
+/// they are congruent.
 Status elem_less(const IntTuple& a, const IntTuple& b, bool* less);
 
-/// Product of the leaves of a node; false where it overflows.
+/// Product of a node's leaves. Returns false on overflow.
 [[nodiscard]] bool product(const IntTuple& tuple, Node node, int64_t* out);
-/// The same for the whole, with a Status.
+/// Product of all leaves.
 Status product(const IntTuple& tuple, int64_t* out);
-/// A flat tuple of `count` numbers.
+/// Makes a flat tuple.
 Status make_tuple(int count, const int64_t* values, IntTuple* out);
-/// Is this a number of modes that a layout, tuple or tiler can have?
+/// Fails unless a layout, tuple or tiler can have this number of modes.
 Status check_rank(int rank);
-/// Exclusive prefix products in colexicographic order: the compact column-major strides.
+/// Exclusive prefix products of the leaves: the compact column-major strides of a shape.
 Status prefix_product(const IntTuple& shape, IntTuple* out);
-/// Sum of the products of matching leaves of congruent tuples.
+/// Sum of the products of matching leaves. The tuples must be congruent.
 Status inner_product(const IntTuple& a, const IntTuple& b, int64_t* out);
-/// CuTe's shape_div: divides a by b leaf by leaf, an integer b from a's leftmost leaf on.
+/// CuTe's shape_div: divides a by b mode by mode. An integer in b divides the leaves of a's mode
+/// from left to right.
 Status shape_div(const IntTuple& a, const IntTuple& b, IntTuple* out);
-/// a over b, rounded up, by matching modes; a's further modes stay.
+/// Divides a by b mode by mode, rounding up. Modes of a beyond b's rank stay.
 Status ceil_div(const IntTuple& a, const IntTuple& b, IntTuple* out);
 
 }  // namespace tw

@@ -86,7 +86,7 @@ void LayoutBuilder::frame(const Layout& src) {
     if (src.owner[i] == Layout::kOrigin) origin(src.extra[i].value, src.extra[i].basis);
 }
 
-Status LayoutBuilder::frame_at(const Layout& src, const Stride& by) {
+Status LayoutBuilder::moved_frame(const Layout& src, const Stride& by) {
   out_->swizzle = src.swizzle;
   out_->offset = src.offset;
   bool fits = true;
@@ -153,7 +153,7 @@ bool add_reach(int64_t extent, int64_t stride, int64_t* reach) {
          checked_add(*reach, term, reach);
 }
 
-// The codomain's numbers are independent, so each has its own sum.
+// The numbers of the codomain are independent, so each one is checked separately.
 Status validate_coordinates(const Layout& layout) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
@@ -212,7 +212,7 @@ Status make_flat(int rank, const int64_t* shape, const int64_t* stride, Layout* 
   int64_t running = 1;
   for (int i = 0; i < rank; ++i) {
     builder.leaf(shape[i], stride ? stride[i] : running, 1, 1);
-    if (shape[i] < 1) break;  // finish() says so
+    if (shape[i] < 1) break;  // finish() reports it
     if (!stride && i + 1 < rank && !checked_mul(running, shape[i], &running))
       return too_large("the size", i);
   }

@@ -156,7 +156,7 @@ Status Parser::sum(Stride* out) {
   return Code::OK;
 }
 
-// Reads the strides of the shape's node: the same parentheses, as the shape's leaves are at hand.
+// Reads the strides of a subtree of the shape, which must have the same parentheses.
 Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
                        int join) {
   if (shape.is_leaf(node)) {
@@ -178,7 +178,7 @@ Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilde
 
 namespace {
 
-// `(48,32) o`: each number of the tuple is one element of the origin.
+// Adds each number of an origin such as `(48,32) o` to the builder.
 void put_origin(const IntTuple& origin, Node node, Basis prefix, int depth,
                 LayoutBuilder* builder) {
   if (origin.is_leaf(node)) return builder->origin(origin.value[node.begin], prefix);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The scanner below the parsers of layouts, tilers and linear layouts: one text, one position,
-// errors that say where.
+// The parser that layouts, tilers and linear layouts share. Errors name the position in the text.
 
 #include <string_view>
 
@@ -16,7 +15,7 @@ class Parser {
   bool accept(char c);
   bool accept_word(std::string_view word);
   bool at_end();
-  char peek();  ///< the next character that is no space, 0 at the end
+  char peek();  ///< skips white space; returns 0 at the end
   size_t position() const { return at_; }
   void back_to(size_t position) { at_ = position; }
 
@@ -24,13 +23,13 @@ class Parser {
   Status expect_end();
   Status integer(int64_t* out);
   Status index(int* out);
-  /// ERROR_PARSE: what was expected here.
+  /// Fails with ERROR_PARSE at the current position.
   Status expected(const char* what);
   Status too_much();
 
   Status tuple(bool free, IntTuple* out);
   Status swizzle(BitSwizzle* out);
-  Status layout(Layout* out);  ///< the text may go on behind it
+  Status layout(Layout* out);
 
  private:
   Status tuple_node(bool free, int level, int join, IntTuple* out);

@@ -10,7 +10,7 @@
 namespace tw {
 namespace {
 
-// Does a mode of this stride continue the mode before it?
+// Whether leaf `leaf` continues the mode of the given extent that begins at leaf `before`.
 bool continues(const Layout& layout, int before, int64_t extent, int leaf) {
   if (!layout.coordinates) {
     int64_t next = 0;
@@ -27,10 +27,10 @@ void Radix::read(const Layout& from, Node subtree) {
   node = subtree;
   count = 0;
   int64_t running = 1;
-  int before = node.begin;  // the leaf that mode count - 1 began with
+  int before = node.begin;  // the first leaf of mode count - 1
   for (int i = node.begin; i < node.end; ++i) {
     const int64_t e = from.shape.value[i];
-    // A last mode of size 1 stays: past the end it is the one that counts on.
+    // Keep a last mode of extent 1: past the layout's end, its stride counts.
     if (e == 1 && i + 1 < node.end) continue;
     if (count > 0 && continues(from, before, extent[count - 1], i)) {
       extent[count - 1] *= e;
@@ -99,7 +99,7 @@ bool Radix::value(int64_t x, Stride* out) const {
 }
 
 bool Radix::admits(int64_t steps, int64_t step) const {
-  // A negative stride passes CuTe's first condition as one that is less than every extent does.
+  // A negative step is less than every extent, so it satisfies CuTe's first condition.
   const bool forward = step > 0;
   auto rest = forward ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   for (int k = 0; k + 1 < count && rest != 0; ++k) {

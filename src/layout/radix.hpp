@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Radix: a layout as a function of one number, ready to be stepped through.
+// Radix: a layout as a function of one number.
 //
-// Coalesced to modes e_0, e_1, ..., a layout's value at x is the sum of digit_k(x) * stride_k, the
-// digits of x in the mixed radix (e_0, e_1, ...), the last digit unbounded. Adding numbers whose
-// digit sums carry nowhere across a boundary e_0 * ... * e_k adds their values; that is the whole
-// reason why compositions are layouts, and the test that compose.cpp makes.
+// Let e_0, e_1, ... be the extents of the coalesced layout. Its value at x is the sum of
+// digit_k(x) * stride_k, with the digits of x in the mixed radix (e_0, e_1, ...) and an unbounded
+// last digit. The value of x + y is the sum of both values if adding the digits of x and y carries
+// across no boundary e_0 * ... * e_k. compose.cpp tests this to decide whether a composition is a
+// layout.
 
 #include <cstdint>
 
@@ -18,27 +19,26 @@ struct Radix {
   const Layout* layout;
   Node node;
   int count;                     ///< modes after coalescing, at least 1
-  int64_t extent[kMaxLeaves];    ///< of mode k; the last is never wrapped
-  int64_t stride[kMaxLeaves];    ///< of mode k, where the layout gives integers
+  int64_t extent[kMaxLeaves];    ///< of mode k; digits of the last mode are unbounded
+  int64_t stride[kMaxLeaves];    ///< of mode k; unused for basis strides
   int64_t boundary[kMaxLeaves];  ///< [k]: product of extents 0..k, for k < count - 1
 
-  /// Reads a subtree of a layout, which must outlive this.
+  /// Coalesces a subtree of a layout, which must outlive this object.
   void read(const Layout& from, Node subtree);
 
-  Radix() {}  // nothing is set before read(): arrays of these stay cheap
+  Radix() {}  // leaves all members uninitialized, so that arrays of Radix are cheap
 
-  /// Remainders of x modulo each boundary, and the value at x: one pass over the digits. False
-  /// where the value exceeds 64 bits.
+  /// Combines remainders() and value(). For integer strides.
   [[nodiscard]] bool step(int64_t x, int64_t* remainder, int64_t* out) const;
   /// Remainders of x modulo each boundary.
   void remainders(int64_t x, int64_t* remainder) const;
-  /// Value at any x, floor division; false where it exceeds 64 bits.
+  /// The value at any x, with floor division. False if it exceeds 64 bits.
   [[nodiscard]] bool value(int64_t x, int64_t* out) const;
   [[nodiscard]] bool value(int64_t x, Stride* out) const;
 
-  /// CuTe's conditions on a mode steps:step of a layout that is composed with this one, mode by
-  /// mode but for the last: what is left of the step is less than the mode's extent or a multiple
-  /// of it, and what is left of the steps is a multiple of those that the mode takes.
+  /// CuTe's conditions for composing this layout with a mode steps:step. At each mode but the last,
+  /// the remaining step must be less than the extent or a multiple of it, and the remaining number
+  /// of steps must be a multiple of the steps inside that mode.
   bool admits(int64_t steps, int64_t step) const;
 };
 

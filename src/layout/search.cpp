@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves are tried from the last, the most significant in a linear coordinate, smallest number
-// first, so the first answer is the smallest. What the leaves before can still reach leaves few
-// numbers to try: one, for every layout whose modes do not overlap. Overlapping ones are a knapsack
-// problem, hence the limit.
+// Tries the leaves from the last, which is the most significant in a linear coordinate, and for
+// each the smallest numbers first. So the first solution is the smallest. Bounds and divisibility
+// of what the remaining leaves can reach leave one number to try if modes do not overlap.
+// Overlapping modes make this a knapsack problem, hence the limit on steps.
 #include "layout/search.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ uint64_t magnitude(int64_t n) {
   return n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
 }
 
-// Smallest c >= 0 with c * d = rest (mod m), or -1; `period` becomes the distance of solutions.
+// The smallest c >= 0 with c * d = rest (mod m), or -1. Solutions are `period` apart.
 Wide congruent_start(int64_t d, Wide rest, uint64_t m, Wide* period) {
   const Wide g = std::gcd(magnitude(d), m);
   if (rest % g != 0) return -1;
   const Wide n = m / g;
   *period = n;
   if (n == 1) return 0;
-  // Inverse of d/g modulo n by Euclid's algorithm.
+  // The inverse of d / g modulo n, by the extended Euclidean algorithm.
   Wide r0 = n, r1 = ((Wide{d} / g) % n + n) % n, t0 = 0, t1 = 1;
   while (r1 != 0) {
     const Wide q = r0 / r1;
@@ -68,7 +68,7 @@ bool Search::descend(int leaves, Wide rest) {
     found[at] = 0;
     return descend(at, rest);
   }
-  // rest - c * d must stay inside what the leaves before reach.
+  // rest - c * d must stay within what the remaining leaves can reach.
   Wide first = d > 0 ? -floor_div(high_[at] - rest, d) : -floor_div(rest - low_[at], -Wide{d});
   Wide last = d > 0 ? floor_div(rest - low_[at], d) : floor_div(high_[at] - rest, -Wide{d});
   first = std::max<Wide>(first, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Search for numbers 0 <= c_i < s_i with sum of c_i * d_i = a wanted sum: the question behind
-// "which coordinate has this index" and "do two coordinates share one".
+// Searches for numbers 0 <= c_i < s_i for which the sum of c_i * d_i has a given value. This
+// answers which coordinate has an index, and whether two coordinates share one.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ struct Search {
   int count = 0;
   int64_t extent[kMaxLeaves];
   int64_t stride[kMaxLeaves];
-  int64_t found[kMaxLeaves];  ///< the answer: of all answers the smallest as a linear coordinate
+  int64_t found[kMaxLeaves];  ///< the solution that is smallest as a linear coordinate
   int64_t most_steps = kMaxSteps;
   int64_t steps = 0;
 
@@ -23,17 +23,17 @@ struct Search {
     extent[count] = e;
     stride[count++] = d;
   }
-  /// False where there is no answer, or where more than most_steps were needed to look for one.
+  /// Returns false if there is no solution or if the search gave up after most_steps.
   bool solve(Wide sum);
   bool gave_up() const { return steps > most_steps; }
 
  private:
   bool reachable(int leaves, Wide rest) const;
   bool descend(int leaves, Wide rest);
-  // What numbers 0..i-1 reach together: an interval, and multiples of a greatest common divisor.
+  // Bounds and greatest common divisor of the sums that the first i numbers can reach.
   Wide low_[kMaxLeaves + 1];
   Wide high_[kMaxLeaves + 1];
-  uint64_t gcd_[kMaxLeaves + 1];  // of strides down to -2^63
+  uint64_t gcd_[kMaxLeaves + 1];  // unsigned, because a stride may be -2^63
 };
 
 }  // namespace tw

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// BitSwizzle: CuTe's Swizzle<B,M,S>, a function on integers: x ^ ((x & Y) >> S) where Y selects B
-// bits from bit M + max(0,S) on; a negative S shifts left. Its own inverse, as Y's bits and the
-// bits that they are mixed into never overlap (|S| >= B).
+// BitSwizzle: CuTe's Swizzle<B,M,S>, the function x ^ ((x & Y) >> S) on integers. Y selects B bits
+// from bit M + max(0,S) on; a negative S shifts left. It is its own inverse, because |S| >= B keeps
+// the bits of Y apart from the bits that it changes.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ struct BitSwizzle {
   }
 };
 
-/// Holds a swizzle against its rules: B, M >= 0, |S| >= B, every bit below 62.
+/// Fails unless B, M >= 0, |S| >= B and all bits are below 62.
 Status check(const BitSwizzle& swizzle);
 
 }  // namespace tw

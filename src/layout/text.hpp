@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Layouts as text, both ways: parse(format(x)) is x.
+// Parses and formats layouts; parse(format(x)) gives x.
 //
 //   layout := [swizzle "o" [integer "o"] | integer "o" | tuple "o"] shape [":" stride]
 //   shape  := integer | "(" [shape {"," shape}] ")"
@@ -8,8 +8,8 @@
 //   sum    := term {"+" term}          term := integer {"@" index}
 //   swizzle := "Sw<" B "," M "," S ">"
 //
-// Spaces may stand anywhere between these. A shape alone means the compact column-major layout.
-// Also read: `_4` for 4 and `S<` for `Sw<`, which CuTe's own printers write.
+// Spaces are allowed between tokens. A shape alone means the compact column-major layout. CuTe's
+// spellings `_4` for 4 and `S<` for `Sw<` are accepted, too.
 
 #include <cstddef>
 #include <string_view>
@@ -19,7 +19,7 @@
 
 namespace tw {
 
-/// A text under construction on the stack, long enough for every layout.
+/// A text buffer on the stack that is large enough for every layout.
 class Text {
  public:
   std::string_view view() const { return {buffer_, length_}; }
@@ -36,14 +36,14 @@ class Text {
   char buffer_[8192];
 };
 
-void format(const IntTuple& tuple, Text* out);  ///< kFree is written `_`
+void format(const IntTuple& tuple, Text* out);  ///< writes kFree as `_`
 void format(const BitSwizzle& swizzle, Text* out);
 void format(const Layout& layout, Text* out);
 
-/// The error's message says at which character the text stops making sense and what was expected.
+/// The error message says at which character parsing failed and what was expected there.
 Status parse(std::string_view text, Layout* out);
 Status parse(std::string_view text, BitSwizzle* out);
-/// A tuple of integers; `_` where `free` allows it.
+/// Parses a tuple of integers. `free`: `_` is allowed.
 Status parse(std::string_view text, bool free, IntTuple* out);
 
 }  // namespace tw

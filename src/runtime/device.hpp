@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The device interface: what operations and the C API ask of a device, and nothing of how.
+// The device interface that operations and the C API use. It has two implementations:
+// runtime/cuda (a GPU through the driver) and runtime/host (the CPU reference). The callers (capi,
+// ops) check all arguments, so implementations may assume handles of their own kind, non-null
+// pointers and sane sizes. Every function may be called from any thread.
 //
-// Two implementations: runtime/cuda (a GPU through the driver) and runtime/host (the CPU
-// reference). Arguments have been checked at the front door (capi, ops): implementations may assume
-// handles of their own kind, non-null pointers and sane sizes.
+// Ownership: every object holds its Device by shared_ptr, so a handle may outlive the caller's
+// tw_device_destroy(), which calls close(). After close(), alive() fails, but handles can still be
+// destroyed.
 //
-// Ownership: every object holds its Device by shared_ptr, so that a handle outlives the caller's
-// tw_device_destroy(): close() then runs, alive() fails from there on, and destruction still works.
-// Thread-safety: every function may be called from any thread.
-//
-// Lost devices: an error that kills the context (or, on the host device, a fault that would have)
-// calls mark_lost(); from then on alive() fails with the first such error. Fork: a child process
-// may destroy the handles it inherited, which then touches neither driver nor threads.
+// Lost devices: an error that kills the context (on the host device: a fault that would kill a
+// GPU's) calls mark_lost(). From then on alive() fails with the first such error. Fork: a child
+// process may destroy inherited handles; their destructors touch neither the driver nor threads.
 
 #include <atomic>
 #include <cstddef>
@@ -46,12 +45,12 @@ struct DeviceInfo {
   int32_t max_dynamic_smem_bytes = 0;
   uint64_t total_memory_bytes = 0;
   uint64_t l2_bytes = 0;
-  int32_t clock_khz = 0;  ///< of the SMs at most; 0: not known
+  int32_t clock_khz = 0;  ///< maximum SM clock; 0: not known
   int32_t memory_clock_khz =
-      0;  ///< of memory, which moves two bits a clock on each line of its bus
+      0;  ///< the memory is DDR: each line of the bus moves two bits per clock
   int32_t memory_bus_bits = 0;
-  FeatureMask features = 0;         ///< what the chip has
-  FeatureMask kernel_features = 0;  ///< what rows of the table may use of it
+  FeatureMask features = 0;         ///< features of the chip
+  FeatureMask kernel_features = 0;  ///< those of them that the embedded kernels may use
   std::string name;
 };
 
@@ -88,7 +87,7 @@ class DeviceObject {
   std::shared_ptr<Device> device_;
 };
 
-/// A kernel that is ready to launch: of a row of the table, or of a caller's module.
+/// A kernel that is ready to launch. It comes from a kernel entry or from a caller's module.
 class Kernel : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
@@ -107,34 +106,34 @@ class Module : public DeviceObject {
 class Event : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
-  /// As Stream::synchronize().
+  /// Checks alive() itself, like Stream::synchronize().
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   /// Time from `start`, an event of the same device, to this one.
   virtual Status elapsed_since(Event& start, float* milliseconds) = 0;
-  /// The CUevent behind it, which stays this object's. The host device has none.
+  /// The CUevent, which this object keeps. Fails on the host device.
   virtual Status cuda_handle(CUevent_st** out);
 };
 
 class Stream;
 
-/// What a capture recorded. Once instantiated it can be launched.
+/// The recording of a stream capture. It must be instantiated before it can be launched.
 class Graph : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
-  /// Makes it ready to launch; does nothing the second time.
+  /// Makes the graph ready to launch; a second call does nothing.
   virtual Status instantiate() = 0;
   virtual Status launch(Stream& stream) = 0;
-  /// Takes the operations of `captured`, a graph of the same device: later launches run those. A
-  /// failure leaves the graph as it was.
+  /// Later launches run the operations of `captured`, a graph of the same device. A failure leaves
+  /// this graph unchanged.
   virtual Status update(Graph& captured) = 0;
 };
 
 class Stream : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
-  /// Looks after alive() itself: a device that is lost or closed is waited for too where work that
-  /// has begun may be using the caller's memory.
+  /// Checks alive() itself; callers must not do so first. Where it can, it also waits on a device
+  /// that is lost or closing, because work that has begun may still use the caller's memory.
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   virtual Status wait(Event& event) = 0;
@@ -144,40 +143,41 @@ class Stream : public DeviceObject {
   virtual Status copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) = 0;
   virtual Status fill(uint64_t dst, uint8_t value, uint64_t bytes) = 0;
 
-  /// Launches with one parameter, the family's argument struct (at most kMaxArgumentBytes).
+  /// Launches a kernel with one parameter: its family's argument struct, at most kMaxArgumentBytes.
+  /// The struct is copied before the call returns.
   virtual Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                         size_t bytes) = 0;
-  /// Launches with parameters one by one, as tw_launch does. CUDA alone.
+  /// Launches with one pointer per kernel parameter, for tw_launch(). Fails on the host device.
   virtual Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) = 0;
 
-  /// Copies between memory of two devices of this stream's kind, one of which is its own.
+  /// Copies between two devices of this stream's kind. One of them is the stream's own device.
   virtual Status copy_between(Device& dst_device, uint64_t dst, Device& src_device, uint64_t src,
                               uint64_t bytes) = 0;
 
-  /// From here on what is enqueued is recorded and does not run.
+  /// After this call the stream records operations instead of running them.
   virtual Status begin_capture() = 0;
-  /// Ends the capture that began on this stream; `out` may be nullptr, which discards the
-  /// recording.
+  /// Ends the capture that began on this stream. If `out` is nullptr the recording is discarded.
   virtual Status end_capture(std::unique_ptr<Graph>* out) = 0;
-  /// Whether what is enqueued is recorded.
+  /// Whether the stream is being captured.
   virtual Status captured(bool* yes) = 0;
-  /// The CUstream behind it, which stays this object's. The host device has none.
+  /// The CUstream, which this object keeps. Fails on the host device.
   virtual Status cuda_handle(CUstream_st** out);
 };
 
-/// Largest argument struct of a kernel family: CUDA's classic 4 KB of kernel parameters.
+/// Largest argument struct of a kernel family in bytes: CUDA's limit for kernel parameters before
+/// CUDA 12.1.
 inline constexpr size_t kMaxArgumentBytes = 4096;
 
-/// Most blocks of a cluster that every chip with clusters takes.
+/// Largest portable cluster, in blocks: every chip with clusters supports it.
 inline constexpr uint32_t kMaxCluster = 8;
 
-/// Of Device::clusters_at_once(): the driver was asked, and not one runs.
+/// Value of Device::max_active_clusters(): the driver reports that no cluster of that size can run.
 inline constexpr int32_t kNoClusters = -1;
 
-/// What has_all_kernels() (rehearsal.hpp) has found out about a device's families, a bit for each.
-struct KnownFamilies {
-  std::atomic<uint32_t> looked{0};  // those that were looked up
-  std::atomic<uint32_t> whole{0};   // of these, the ones that have all their kernels
+/// Cache of has_all_kernels() (rehearsal.hpp). Bit i stands for the family with the value i.
+struct FamilyCache {
+  std::atomic<uint32_t> looked{0};  // families that were looked up
+  std::atomic<uint32_t> whole{0};   // those of them that have all their kernels
 };
 
 class Device : public std::enable_shared_from_this<Device> {
@@ -185,71 +185,71 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   const DeviceInfo& info() const { return info_; }
 
-  /// Clusters of `size` blocks (up to kMaxCluster), each with an SM to itself, that run at once, or
-  /// kNoClusters; 0 until somebody with a kernel in hand has asked the driver. SMs come in groups
-  /// that a cluster cannot straddle, so that the number is not a quotient.
-  int32_t clusters_at_once(uint32_t size) const {
-    return clusters_at_once_[size].load(std::memory_order_acquire);
+  /// How many clusters of `size` blocks (at most kMaxCluster) run at once with one block per SM, or
+  /// kNoClusters. 0 until a planner stores the driver's answer, which needs a kernel. A cluster
+  /// cannot straddle GPCs, so the answer is not sm_count / size.
+  int32_t max_active_clusters(uint32_t size) const {
+    return max_active_clusters_[size].load(std::memory_order_acquire);
   }
-  void set_clusters_at_once(uint32_t size, int32_t clusters) {
-    clusters_at_once_[size].store(clusters, std::memory_order_release);
+  void set_max_active_clusters(uint32_t size, int32_t clusters) {
+    max_active_clusters_[size].store(clusters, std::memory_order_release);
   }
 
-  /// The device's own log, whose messages go to the process's while it has no callback.
+  /// The device's own log. Its messages go to the process's log while it has no callback.
   Log& log() const { return log_; }
 
-  /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
-  /// point of the C API asks this first.
+  /// OK while the device is usable: not closed, not lost, not in a forked child. Every entry point
+  /// of the C API checks this first.
   Status alive() const;
-  /// Whether this is another process than the one that opened the device.
+  /// Whether the calling process is a forked child of the one that opened the device.
   bool forked() const { return fork_mark_.forked(); }
-  /// Whether the device knows the memory that operands may lie in: the host device does.
+  /// Whether check_memory() checks anything. Only the host device does.
   bool checks_memory() const { return checks_memory_; }
-  /// Refuses an operand by its name, a literal, whose `bytes` bytes from `address`, its lowest, do
-  /// not lie inside one block of memory that the device knows. Nothing where bytes is 0.
+  /// Fails unless the `bytes` bytes from `address` lie inside one block or range of memory that the
+  /// device knows. `operand` is a literal for the message. Succeeds if bytes is 0.
   Status check_memory(const char* operand, uint64_t address, uint64_t bytes) const {
     return checks_memory_ && bytes != 0 ? find_memory(operand, address, bytes) : Status();
   }
 
-  /// Stops the device for good; idempotent. Everything still allocated by it is freed.
+  /// Shuts the device down permanently and frees everything it still has allocated. Idempotent.
   virtual void close() = 0;
 
   virtual Status allocate(uint64_t bytes, uint64_t* address) = 0;
   virtual Status release(uint64_t address) = 0;
-  /// Host memory that the device copies from and to without a detour; close() frees it too.
+  /// Host memory that the device can copy from and to directly (pinned, on CUDA).
   virtual Status allocate_host(uint64_t bytes, void** memory) = 0;
   virtual Status release_host(void* memory) = 0;
-  /// Memory of the caller's in which operands may lie, as tw_memory_register() has it. Devices that
-  /// do not check memory have no use for it.
+  /// Adds memory of the caller to what check_memory() accepts. A device that does not check memory
+  /// ignores it.
   virtual Status register_memory(uint64_t, uint64_t) { return {}; }
   virtual Status unregister_memory(uint64_t) { return {}; }
   virtual Status create_stream(std::unique_ptr<Stream>* out) = 0;
   virtual Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) = 0;
   virtual Status create_event(std::unique_ptr<Event>* out) = 0;
-  /// An event of the caller's own. The host device has none.
+  /// Wraps an event that the caller keeps. Fails on the host device.
   virtual Status wrap_event(CUevent_st* cuda_event, std::unique_ptr<Event>* out);
-  /// The context that the device works in. The host device has none.
+  /// The context of the device. Fails on the host device.
   virtual Status cuda_handle(CUctx_st** out);
   virtual Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) = 0;
 
-  /// Makes a row of the kernel table ready: image loaded, attributes set for up to
-  /// `dynamic_smem_bytes` and for clusters. After it, a launch loads nothing.
-  virtual Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  /// Loads a kernel entry's image and sets its attributes for `dynamic_smem_bytes` and clusters, so
+  /// that a later launch loads nothing.
+  virtual Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                          std::unique_ptr<Kernel>* out) = 0;
-  /// Whether prepare() would find the row's code: fails as it would, and loads nothing.
-  virtual Status find_kernel(const KernelRow&) { return {}; }
-  KnownFamilies& known_families() { return known_families_; }
-  /// Writes the 128 bytes of a checked description; the driver's own on CUDA.
+  /// Fails as prepare() would if the kernel entry has no code for this device. Loads nothing.
+  virtual Status find_kernel(const KernelEntry&) { return {}; }
+  FamilyCache& family_cache() { return known_families_; }
+  /// Checks the description and writes its 128-byte tensor map. On CUDA the driver encodes it.
   virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
 
  protected:
   Device() = default;
-  /// The first call wins: `result` is the CUresult (or another non-zero number), the text says what
-  /// happened and which kernel ran last.
+  /// Marks the device as lost; only the first call has an effect. `result` is the CUresult or
+  /// another non-zero number. The text says what happened and which kernel was launched last.
   [[gnu::format(printf, 3, 4)]] void mark_lost(int32_t result, const char* format, ...);
   bool lost() const { return lost_.load(std::memory_order_acquire) != 0; }
 
-  /// What check_memory() asks of a device that checks.
+  /// Implements check_memory() if checks_memory_ is set. `bytes` is above 0.
   virtual Status find_memory(const char*, uint64_t, uint64_t) const { return {}; }
 
   DeviceInfo info_;
@@ -257,8 +257,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<bool> closed_{false};
 
  private:
-  KnownFamilies known_families_;
-  std::atomic<int32_t> clusters_at_once_[kMaxCluster + 1] = {};
+  FamilyCache known_families_;
+  std::atomic<int32_t> max_active_clusters_[kMaxCluster + 1] = {};
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;
   char lost_message_[512] = {};  // written once, before lost_

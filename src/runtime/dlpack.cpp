@@ -10,7 +10,7 @@
 namespace tw {
 namespace {
 
-// DLPack's structs, as its specification lays them out. They are an ABI: none ever changes.
+// The structs of DLPack's specification: a fixed ABI.
 struct DlDevice {
   int32_t type;
   int32_t id;
@@ -26,7 +26,7 @@ struct DlTensor {
   int32_t ndim;
   DlDataType dtype;
   int64_t* shape;
-  int64_t* strides;  // elements; nullptr: compact, row-major
+  int64_t* strides;  // in elements; nullptr: compact, row-major
   uint64_t byte_offset;
 };
 struct DlManaged {
@@ -52,7 +52,8 @@ constexpr uint64_t kReadOnly = 1;
 constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
 constexpr int kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6, kE4m3fn = 10, kE5m2 = 12;
 
-// The types that both sides have; the first row of a type is the one that goes out.
+// Types that DLPack and the library share. An export uses the first entry with the DType, an import
+// the first one with the code and bits.
 struct TypePair {
   uint8_t code;
   uint8_t bits;
@@ -81,7 +82,7 @@ Status read_type(const DlDataType& type, DType* out) {
 
 Status read_device(const DlDevice& device, Tensor* out) {
   if (device.type == kCpu || device.type == kCudaHost) {
-    // Page-locked memory is the host's, whichever GPU it was made with.
+    // Pinned memory counts as host memory. DLPack's device id is that of the GPU it was made with.
     out->device_kind = DeviceKind::host;
     return Code::OK;
   }
@@ -126,7 +127,7 @@ Status read_extents(const DlTensor& from, Tensor* out) {
   return Code::OK;
 }
 
-// The rule of read_extents(), so that what goes out can come back.
+// The same limit as in read_extents(), so that an exported tensor can be imported again.
 Status check_extents(const Tensor& tensor) {
   int64_t elements = 1;
   for (int32_t i = tensor.rank - 1; i >= 0; --i)
@@ -136,7 +137,7 @@ Status check_extents(const Tensor& tensor) {
   return Code::OK;
 }
 
-// What an exported tensor owns. The consumer sees `managed` and calls its deleter.
+// An exported tensor with its shape and strides. The consumer gets `managed` and calls its deleter.
 template <class Managed>
 struct Export {
   Managed managed{};
@@ -182,7 +183,7 @@ Status from_dlpack(const void* dlpack, DlpackForm form, Tensor* out) {
   DlTensor from;
   if (form == DlpackForm::versioned) {
     DlVersioned versioned;
-    // The version first: another major one may have anything behind it.
+    // Read the version alone first: another major version may lay out the rest differently.
     std::memcpy(&versioned, dlpack, 2 * sizeof(uint32_t));
     if (versioned.major != kMajor)
       return fail(Code::ERROR_UNSUPPORTED,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// DLPack tensors by their layout in memory, without its header: what Python's frameworks, and
-// others, pass one another a tensor with.
+// Reads and makes DLPack tensors, which Python frameworks and others exchange. DLPack's header is
+// not needed, because its structs are a fixed ABI.
 //
-// Two forms exist. Of the older one, DLManagedTensor, the tensor itself is the first member, so a
-// bare DLTensor reads the same; the newer one, DLManagedTensorVersioned, has a version in front.
+// There are two forms. The older DLManagedTensor begins with the tensor itself, so a bare DLTensor
+// reads the same. The newer DLManagedTensorVersioned begins with a version.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ enum class DlpackForm : int32_t { tensor = 1, versioned = 2 };
 
 inline constexpr int32_t kMaxTensorRank = 8;
 
-/// A tensor in any memory: the C API's tw_tensor.
+/// A tensor in host or device memory, as the C API's tw_tensor describes it.
 struct Tensor {
   DType dtype{};
   DeviceKind device_kind = DeviceKind::host;
@@ -30,13 +30,14 @@ struct Tensor {
   int64_t stride[kMaxTensorRank] = {};  ///< elements
 };
 
-/// Reads a DLPack tensor; nothing of it is kept.
+/// Reads a DLPack tensor of the given form. The result keeps no pointer into it but the address of
+/// its elements.
 Status from_dlpack(const void* dlpack, DlpackForm form, Tensor* out);
 
-/// Called once when the consumer of an exported tensor is done with it; may be nullptr.
+/// Called once when the consumer deletes an exported tensor; may be nullptr.
 using ReleaseCallback = void (*)(void* user);
 
-/// Makes a managed DLPack tensor of a form, whose deleter frees it and calls `release`.
+/// Makes a managed DLPack tensor of the given form. Its deleter frees it and calls release(user).
 Status to_dlpack(const Tensor& tensor, DlpackForm form, ReleaseCallback release, void* user,
                  void** managed);
 

@@ -7,7 +7,7 @@
 namespace tw {
 namespace {
 
-constexpr size_t kPageBytes = 4096;  // rounded up by the kernel where pages are larger
+constexpr size_t kPageBytes = 4096;  // Linux rounds it up if its pages are larger
 constexpr char kSet = 1;
 constexpr int kNoAdvice = -1;
 
@@ -18,7 +18,7 @@ ForkMark::ForkMark() : process_(static_cast<int32_t>(getpid())) {
   void* page =
       mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
-  // An emulator that takes what is no advice (qemu-user 7.2) follows none, and clears no page.
+  // qemu-user 7.2 reports success for every advice but ignores it. An invalid advice unmasks it.
   if (madvise(page, kPageBytes, kNoAdvice) == 0 ||
       madvise(page, kPageBytes, MADV_WIPEONFORK) != 0) {
     munmap(page, kPageBytes);

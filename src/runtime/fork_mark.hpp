@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Knows whether the process has forked since it was made, without a system call: every entry point
-// asks, and getpid() costs more than all the rest of a run's checks.
-//
-// The mark is a byte in a page that the kernel clears in a child (Linux 4.14). Where it cannot be
-// had, getpid() it is. Thread-safety: forked() may be called from any thread.
+// Detects that the process has forked since the mark was made. Every entry point of the C API asks,
+// and a getpid() system call would cost more than all other checks of a run together. The mark is
+// therefore a byte in a page that Linux clears in a child (MADV_WIPEONFORK, since Linux 4.14).
+// Without that, forked() falls back to getpid(). It may be called from any thread.
 
 #include <cstdint>
 
@@ -18,7 +17,7 @@ class ForkMark {
   ForkMark& operator=(const ForkMark&) = delete;
 
   bool forked() const;
-  /// The process that made the mark.
+  /// The id of the process that made the mark.
   int32_t process() const { return process_; }
 
  private:

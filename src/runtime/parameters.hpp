@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Parameters of a launch of the caller's own kernel: packed bytes in, one pointer a parameter out.
+// Turns the packed parameters of a caller's own kernel into one pointer per parameter, as
+// cuLaunchKernelEx wants them.
 //
-// The copy is aligned as tensor maps by value want it and lies on the stack of the launching call,
-// so a launch allocates nothing; the driver copies the values before the launch returns.
+// The object lies on the stack of the launching call, so a launch allocates nothing; the driver
+// copies the values before the launch returns. The 128-byte alignment suits tensor maps by value.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace tw {
 
 class LaunchParameters {
  public:
-  /// As much as a kernel of compute capability 7.0 and up can take.
+  /// The limit for kernels of compute capability 7.0 and up.
   static constexpr size_t kMaxBytes = 32764;
   static constexpr uint32_t kMaxCount = 512;
 
-  /// Holds count and sizes against what the kernel says of itself, and copies each value to the
-  /// kernel's own offset of it.
+  /// Checks `count` and `sizes` against the kernel's own parameter list and copies each value to
+  /// its offset there. `packed` holds the values one behind the other without padding.
   Status unpack(Kernel& kernel, uint32_t count, const uint32_t* sizes, const void* packed);
 
   void** pointers() { return pointers_; }

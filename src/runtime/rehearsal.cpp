@@ -4,33 +4,33 @@
 namespace tw {
 namespace {
 
-Status only_rehearsed() {
+Status not_in_dry_run() {
   return fail(Code::ERROR_INTERNAL, {}, "planning asks the device for more than kernels and maps");
 }
 
-class RehearsedKernel final : public Kernel {
+class DryRunKernel final : public Kernel {
  public:
   using Kernel::Kernel;
-  Status info(KernelInfo*) override { return only_rehearsed(); }
-  Status param(int32_t, size_t*, size_t*) override { return only_rehearsed(); }
-  // No plan fails for want of room: it takes one cluster then.
+  Status info(KernelInfo*) override { return not_in_dry_run(); }
+  Status param(int32_t, size_t*, size_t*) override { return not_in_dry_run(); }
+  // A plan does not fail over occupancy, so any positive answer will do.
   Status occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = *clusters = 1;
     return {};
   }
 };
 
-class Rehearsal final : public Device {
+class DryRunDevice final : public Device {
  public:
-  explicit Rehearsal(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  explicit DryRunDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {
     info_ = device_->info();
     for (uint32_t size = 2; size <= kMaxCluster; ++size)
-      set_clusters_at_once(size, device_->clusters_at_once(size));
+      set_max_active_clusters(size, device_->max_active_clusters(size));
   }
 
-  Status prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) override {
+  Status prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) override {
     TW_TRY(device_->find_kernel(row));
-    *out = std::make_unique<RehearsedKernel>(shared_from_this());
+    *out = std::make_unique<DryRunKernel>(shared_from_this());
     return {};
   }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
@@ -38,27 +38,28 @@ class Rehearsal final : public Device {
   }
 
   void close() override {}
-  Status allocate(uint64_t, uint64_t*) override { return only_rehearsed(); }
-  Status release(uint64_t) override { return only_rehearsed(); }
-  Status allocate_host(uint64_t, void**) override { return only_rehearsed(); }
-  Status release_host(void*) override { return only_rehearsed(); }
-  Status create_stream(std::unique_ptr<Stream>*) override { return only_rehearsed(); }
-  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override { return only_rehearsed(); }
-  Status create_event(std::unique_ptr<Event>*) override { return only_rehearsed(); }
+  Status allocate(uint64_t, uint64_t*) override { return not_in_dry_run(); }
+  Status release(uint64_t) override { return not_in_dry_run(); }
+  Status allocate_host(uint64_t, void**) override { return not_in_dry_run(); }
+  Status release_host(void*) override { return not_in_dry_run(); }
+  Status create_stream(std::unique_ptr<Stream>*) override { return not_in_dry_run(); }
+  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override { return not_in_dry_run(); }
+  Status create_event(std::unique_ptr<Event>*) override { return not_in_dry_run(); }
   Status load_module(const void*, size_t, std::unique_ptr<Module>*) override {
-    return only_rehearsed();
+    return not_in_dry_run();
   }
 
  private:
   const std::shared_ptr<Device> device_;
 };
 
-bool find_all_kernels(Device& device, Family family) {
+bool all_kernels_found(Device& device, Family family) {
   constexpr FeatureMask kEverywhere = feature::tma | feature::mma;
   const FeatureMask usable = device.info().kernel_features;
   if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
-  const KeptErrors kept;  // what is missing is no failure
-  for (const KernelRow& row : kernel_rows(family))
+  const RestoreErrors
+      kept;  // a missing kernel is an answer here, not an error of the caller's call
+  for (const KernelEntry& row : kernel_entries(family))
     if ((row.feature & usable) != 0 && !device.find_kernel(row).ok()) return false;
   return true;
 }
@@ -66,17 +67,17 @@ bool find_all_kernels(Device& device, Family family) {
 }  // namespace
 
 bool has_all_kernels(Device& device, Family family) {
-  KnownFamilies& known = device.known_families();
+  FamilyCache& known = device.family_cache();
   const uint32_t bit = 1u << static_cast<uint32_t>(family);
   if ((known.looked.load(std::memory_order_acquire) & bit) == 0) {
-    if (find_all_kernels(device, family)) known.whole.fetch_or(bit, std::memory_order_relaxed);
+    if (all_kernels_found(device, family)) known.whole.fetch_or(bit, std::memory_order_relaxed);
     known.looked.fetch_or(bit, std::memory_order_release);
   }
   return (known.whole.load(std::memory_order_relaxed) & bit) != 0;
 }
 
-std::shared_ptr<Device> rehearsal_of(const std::shared_ptr<Device>& device) {
-  return std::make_shared<Rehearsal>(device);
+std::shared_ptr<Device> make_dry_run_device(const std::shared_ptr<Device>& device) {
+  return std::make_shared<DryRunDevice>(device);
 }
 
 }  // namespace tw

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether planning can rely on a device's kernels, and where it cannot, a device that it can be
-// tried on: that one answers as the other does and does nothing there.
+// Tells whether all kernels of a family are usable on a device. If some are not, planning can be
+// tried on a rehearsal device, which gives the same answers without loading or allocating anything.
 //
-// device.cpp needs neither the table of kernels nor this, so that a program of tensor maps alone
-// links neither.
+// This is apart from device.cpp so that a program that only makes tensor maps does not link the
+// kernel table.
 
 #include <memory>
 
@@ -12,12 +12,14 @@
 
 namespace tw {
 
-/// Whether planning with the family can rely on its kernels: those that every chip runs may be
-/// used, and find_kernel() finds each row that may. Looked up once for each device.
+/// Whether planning can rely on all kernels of the family: the device may use the features that
+/// every chip has, and find_kernel() succeeds for each kernel entry whose feature it may use. The
+/// answer is cached per device.
 bool has_all_kernels(Device& device, Family family);
 
-/// A stand-in for `device`, of the same numbers. Kernels are looked up and not loaded; nothing can
-/// be allocated, enqueued or launched. It goes on working only as long as `device` does.
-std::shared_ptr<Device> rehearsal_of(const std::shared_ptr<Device>& device);
+/// A stand-in with the DeviceInfo of `device`. It looks kernels up without loading them and encodes
+/// tensor maps through `device`; every other call fails. It holds `device` and works only while
+/// that is alive.
+std::shared_ptr<Device> make_dry_run_device(const std::shared_ptr<Device>& device);
 
 }  // namespace tw

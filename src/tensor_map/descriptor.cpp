@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 128 bytes, as 16 words of 64 bits (little-endian in memory). Read off descriptors that the
-// driver made for compute capability 9.0; descriptor.hpp holds the positions.
+// The format of the 128 bytes, as 16 little-endian words of 64 bits. It was inferred from what the
+// driver writes for compute capability 9.0. Numbers such as "0-31" are bits of the word.
 //
 //   0      global_address
 //   1      0 im2col · 4-6 rank - 1 · 7-10 type · 11-12 interleave · 13-14 swizzle · 15 oob_fill
 //          16 round to tf32 · 17-18 l2_promotion · 32-63 global_stride_bytes[0] / 16, low bits
-//   2      global_stride_bytes[1] / 16, low 32 bits · the same of [2]
+//   2      global_stride_bytes[1] / 16, low 32 bits · the same for [2]
 //   3      global_stride_bytes[3] / 16, low 32 bits · 32-47 bits 32 to 35 of each of the four
 //   4, 5   global_dim[0] - 1 · [1] - 1 · [2] - 1 · [3] - 1, 32 bits each
 //   6      0-31 global_dim[4] - 1 · 32-46 element_strides[i] - 1, three bits each
@@ -13,8 +13,8 @@
 //   7      tiled: box_dim[1..4] - 1, eight bits each
 //          im2col: 0-15 lower corners · 16-31 upper corners, in 16, 8 or 5 bits each by rank
 //          32-41 pixels_per_column - 1
-//   8      bytes of the box, each dimension's box / element stride rounded down
-//   9      bytes after which the swizzle's pattern repeats; 16 without one
+//   8      bytes of the box, with each box_dim / element_stride rounded down
+//   9      period of the swizzle pattern in bytes; 16 without a swizzle
 //   10-15  0
 #include "tensor_map/descriptor.hpp"
 
@@ -53,7 +53,7 @@ void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes) {
   const int32_t rank = desc.rank;
   const bool tiled = desc.kind == MapKind::tiled;
   uint64_t stride[4] = {};
-  uint64_t last[5] = {};  // extents less one
+  uint64_t last[5] = {};  // extents minus one
   uint64_t element_strides = 0;
   for (int32_t i = 0; i + 1 < rank; ++i) stride[i] = desc.global_stride_bytes[i] / 16;
   for (int32_t i = 0; i < rank; ++i) {
@@ -97,8 +97,6 @@ bool can_encode(const TensorMapDesc& desc) {
 
 namespace {
 
-// The 128 bytes back into fields. Whether bits are left over is found by encoding the result again.
-
 uint64_t field(uint64_t word, int shift, int bits) {
   return word >> shift & ((uint64_t{1} << bits) - 1);
 }
@@ -109,8 +107,7 @@ int32_t signed_field(uint64_t word, int shift, int bits) {
   return (value ^ sign) - sign;
 }
 
-// The first type of dtypes.inc with the code: signs and formats that share one cannot be told
-// apart.
+// Several types of dtypes.inc may share a code; the first one is taken.
 bool type_of(uint64_t code, bool round_tf32, DType* out) {
   for (int32_t type = 0; type < kKnownTypes; ++type)
     if (kTypeCodes[type].code == code && kTypeCodes[type].round_tf32 == round_tf32) {
@@ -185,7 +182,6 @@ Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc) {
   desc->oob_fill = static_cast<OobFill>(field(flags, kFillShift, 1));
   desc->l2_promotion = static_cast<L2Promotion>(field(flags, kPromotionShift, 2));
 
-  // Everything else depends on the rank and the type.
   const auto rank = static_cast<int32_t>(field(flags, kRankShift, 3)) + 1;
   if (rank > 5 || (desc->kind == MapKind::im2col && rank < 3))
     return unknown_bits(1, flags & (uint64_t{7} << kRankShift));
@@ -197,6 +193,7 @@ Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc) {
   decode_tensor(words, desc);
   decode_box(words, desc);
 
+  // Encode the result again to find bits that no field explains.
   TensorMapBytes again;
   encode_accepted(*desc, &again);
   for (int32_t i = 0; i < 16; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The 128 bytes, written and read back; descriptor.cpp has the map of them. encode(), which holds
-// a description against the rules before it writes, is in rules/check.hpp.
+// Encoding and decoding of the 128 bytes; descriptor.cpp documents their format. encode() in
+// rules/check.hpp also checks the rules.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-// Positions of the fields.
+// Bit positions of the fields within their words.
 inline constexpr int kRankShift = 4;
 inline constexpr int kTypeShift = 7;
 inline constexpr int kInterleaveShift = 11;
@@ -22,37 +22,37 @@ inline constexpr int kElementStridesShift = 32;
 inline constexpr int kRowShift = 56;
 inline constexpr int kPixelsShift = 32;
 
-/// Of word 1: what chips of 10.0 and later are told of a tensor of 128 KiB and more; it says
-/// nothing on 9.0, where no driver sets it. See driver_faults.inc.
+/// In word 1: tells chips of 10.0 and later that the tensor spans 128 KiB or more. Drivers do not
+/// set it on 9.0. See driver_faults.inc.
 inline constexpr uint64_t kLargeTensorBit = uint64_t{1} << 21;
 
-/// The descriptor's code of a type; tf32 is f32 with a bit that rounds loads.
+/// The descriptor's code of a type. tf32 is f32 with a bit that makes loads round.
 struct TypeCode {
   uint8_t code;
   bool round_tf32;
 };
 
-/// By CUtensorMapDataType.
+/// Indexed by CUtensorMapDataType.
 inline constexpr int32_t kKnownTypes = 13;
 inline constexpr TypeCode kTypeCodes[kKnownTypes] = {
     {0, false}, {1, false}, {2, false},  {3, false}, {4, false}, {5, false}, {6, false},
     {7, false}, {9, false}, {10, false}, {8, false}, {7, true},  {8, true}};
 
-/// Bits of one corner of an im2col map.
+/// Bits of one corner coordinate of an im2col map.
 constexpr int32_t corner_bits(int32_t rank) {
   return rank <= 3 ? 16 : (rank == 4 ? 8 : 5);
 }
 
-/// Whether the library knows the descriptor's bits. It does of what compute capability 9.0 has; the
-/// packed types and the 128-byte swizzles with wider atoms are left to the driver.
+/// Whether the library knows the descriptor's format. It does for everything on compute capability
+/// 9.0. Only the driver can encode packed types and 128-byte swizzles with wider atoms.
 bool can_encode(const TensorMapDesc& desc);
 
-/// Writes the descriptor of a description that check() has accepted and can_encode() knows.
+/// Encodes a description that check() and can_encode() have accepted.
 void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes);
 
-/// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes; what
-/// could be read is in *desc all the same. Bytes do not tell an im2col-wide map from an im2col map
-/// of the same corners: both come back as im2col.
+/// Decodes a descriptor. If it has bits that encode() would not write, fails and names them; *desc
+/// then still has the fields that could be read. The bytes do not distinguish im2col-wide maps from
+/// im2col maps, so both decode as im2col.
 Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc);
 
 }  // namespace tw

@@ -37,8 +37,8 @@ uint64_t tensor_span_bytes(const TensorMapDesc& desc) {
   return last;
 }
 
-const char* mend_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
-                               TensorMapBytes* bytes) {
+const char* correct_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
+                                  TensorMapBytes* bytes) {
   const char* mended = nullptr;
   for (const DriverFault& fault : kFaults) {
     if (arch < fault.min_arch || arch > fault.max_arch || driver_version > fault.max_driver)

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Known faults of drivers' encoders, by version. The list is driver_faults.inc.
+// Known faults of drivers' tensor-map encoders. driver_faults.inc lists them.
 
 #include "tensor_map/tensor_map.hpp"
 
 namespace tw {
 
-/// Puts right what a faulty driver wrote. Returns the id of the fault that was mended, a literal;
-/// nullptr where there was none.
-const char* mend_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
-                               TensorMapBytes* bytes);
+/// Corrects a descriptor that a faulty driver encoded. Returns the id of the corrected fault (a
+/// literal), or nullptr if there was none.
+const char* correct_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
+                                  TensorMapBytes* bytes);
 
-/// Bytes from the tensor's first to its last, both included.
+/// Bytes from the start of the tensor to its end; UINT64_MAX if that overflows.
 uint64_t tensor_span_bytes(const TensorMapDesc& desc);
 
-/// After a change of extents or strides: the bit by which chips of 10.0 and later tell tensors of
-/// 128 KiB and more, see driver_faults.inc.
+/// Sets or clears kLargeTensorBit after a change of extents or strides.
 void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
 
 }  // namespace tw

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tensor map: what the TMA is told of a tensor, as fields and as the 128 bytes it reads.
+// A tensor map describes a tensor to the TMA: as fields (TensorMapDesc) and as the 128-byte
+// descriptor that the TMA reads (TensorMapBytes).
 //
-// Fields carry cuTensorMapEncodeTiled's and cuTensorMapEncodeIm2col's names and order (innermost
-// dimension first, strides in bytes). Enumerations have cuda.h's numbers. Everything here is plain
-// data.
+// Fields have the names and order of cuTensorMapEncodeTiled's and cuTensorMapEncodeIm2col's
+// arguments: innermost dimension first, strides in bytes. Enumerations have cuda.h's numbers.
 
 #include <cstdint>
 
@@ -37,12 +37,11 @@ struct TensorMapDesc {
   uint64_t global_address = 0;
   uint64_t global_dim[5] = {};
   uint64_t global_stride_bytes[5] = {};  // [i] is the pitch of dimension i + 1; [4] is unused
-  uint32_t box_dim[5] = {};              // tiled maps alone
+  uint32_t box_dim[5] = {};              // only for tiled maps
   uint32_t element_strides[5] = {1, 1, 1, 1, 1};
 
   MapKind kind = MapKind::tiled;
-  // What follows is of im2col maps alone. Corners are innermost first: W, H, D; im2col_wide has
-  // the first alone.
+  // The rest is only for im2col maps. Corners are in the order W, H, D; im2col_wide uses W only.
   int32_t wide_mode = 0;  // CUtensorMapIm2ColWideMode's values: 0 W, 1 W128
   uint32_t channels_per_pixel = 0;
   uint32_t pixels_per_column = 0;
@@ -50,7 +49,7 @@ struct TensorMapDesc {
   int32_t upper_corner[3] = {};
 };
 
-/// The 128 bytes. Aligned for a kernel parameter whatever the toolkit's CUtensorMap says.
+/// The encoded descriptor. 128-byte alignment, for kernel parameters, may exceed CUtensorMap's.
 struct alignas(128) TensorMapBytes {
   uint64_t words[16] = {};
 };

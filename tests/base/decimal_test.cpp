@@ -16,7 +16,7 @@ TEST_CASE("places and digits") {
   CHECK(std::string(Decimal(-2.25, 1).text()) == "-2.2");
   CHECK(std::string(Decimal::shortest(3.0, 10).text()) == "3");
   CHECK(std::string(Decimal::shortest(12.5, 10).text()) == "12.5");
-  CHECK(std::string(Decimal(1e300, 3).text()).substr(0, 3) == "1.0");  // does not fit as it stands
+  CHECK(std::string(Decimal(1e300, 3).text()).substr(0, 3) == "1.0");  // too long in fixed notation
 }
 
 TEST_CASE("the process's locale changes nothing") {

@@ -16,7 +16,7 @@ TEST_CASE("features of compute capabilities") {
   CHECK((features_of(10, 0) & feature::scatter4) != 0);
   CHECK((features_of(12, 0) & feature::scatter4) == 0);
   CHECK((features_of(12, 0) & feature::gather4) != 0);
-  // Instructions of one chip alone do not carry over to later ones.
+  // Arch-specific instructions (sm_90a, sm_100a) do not exist on later chips.
   CHECK((features_of(10, 0) & feature::wgmma) == 0);
   CHECK((features_of(9, 0) & feature::tcgen05) == 0);
 }

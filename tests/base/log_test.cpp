@@ -95,7 +95,7 @@ TEST_CASE("a callback gets nothing above its own level, whichever was there befo
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
-      // A long message: who has found the callback for all levels there takes its time to come.
+      // The message takes long to format: set() may replace the callback for all levels meanwhile.
       while (!stop) process_log().write(LogLevel::debug, "%1000d", 1);
     });
   const auto all = [](void*, int32_t, const char*) {};
@@ -152,7 +152,7 @@ TEST_CASE("a child that is forked while a thread is inside the callback may remo
   while (!inside.reached) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);  // ends a child that waits for its parent's thread
+    alarm(10);  // ends a child that waits for a thread that only its parent has
     process_log().set(nullptr, nullptr, LogLevel::debug);
     _exit(process_log().enabled(LogLevel::error) ? 1 : 0);
   }

@@ -56,20 +56,20 @@ TEST_CASE("the last failure is kept whole") {
 
 TEST_CASE("the caller is told of a failure when that is said, and not before") {
   (void)fail(Code::ERROR_PARSE, {.got = 1}, "the caller's");
-  tell_error();
+  publish_error();
   (void)fail(Code::ERROR_RULE, {.got = 2}, "an answer");
-  CHECK(told_error().code == Code::ERROR_PARSE);
-  CHECK(told_error().fault.got == 1);
-  CHECK(std::strcmp(told_error().message, "the caller's") == 0);
+  CHECK(published_error().code == Code::ERROR_PARSE);
+  CHECK(published_error().fault.got == 1);
+  CHECK(std::strcmp(published_error().message, "the caller's") == 0);
   {
-    const KeptErrors kept;
+    const RestoreErrors kept;
     (void)fail(Code::ERROR_INTERNAL, {}, "a callback's");
-    tell_error();
+    publish_error();
   }
   CHECK(std::strcmp(last_error().message, "an answer") == 0);
-  CHECK(std::strcmp(told_error().message, "the caller's") == 0);
-  tell_error();
-  CHECK(std::strcmp(told_error().message, "an answer") == 0);
+  CHECK(std::strcmp(published_error().message, "the caller's") == 0);
+  publish_error();
+  CHECK(std::strcmp(published_error().message, "an answer") == 0);
 }
 
 TEST_CASE("a clause goes in front, and too long a message keeps its beginning") {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library costs the host: opening a device, the first plan of a family in a fresh context,
-// making tensor maps and plans, and a run with new pointers against a bare cuLaunchKernelEx of the
-// same kernel with the same parameters, which the driver table lets us take down.
+// Host time of the library: opening a device, the first plan of each family in a fresh context,
+// making tensor maps and plans, and runs. A run with new pointers is compared with a bare
+// cuLaunchKernelEx of the same kernel and parameters, which a hook in the driver table records.
 //
-// Linked against the library's objects and not its archive, since it puts a function of its own
-// into the driver table and counts allocations. Exit 77 without a GPU.
+// Linked with the library's objects instead of its archive, because it replaces the driver table
+// and counts allocations. Exits with 77 without a GPU.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Nanoseconds a call, the median of rounds; `after` is outside the clock.
+/// Nanoseconds per call, median over rounds. `after` runs after each round and is not timed.
 double cost(int rounds, int calls, const std::function<void(int)>& call,
             const std::function<void()>& after) {
   std::vector<double> times;
@@ -52,8 +52,6 @@ double cost(int rounds, int calls, const std::function<void(int)>& call,
   }
   return median(times);
 }
-
-// --- The last launch, taken down ---
 
 struct Launch {
   CUlaunchConfig config{};
@@ -67,7 +65,8 @@ const tw::Driver* g_driver = nullptr;
 tw::Driver g_table;
 CUresult (*g_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
 
-CUresult take_down(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) {
+CUresult record_launch(const CUlaunchConfig* config, CUfunction function, void** params,
+                       void** extra) {
   g_launch.config = *config;
   std::copy_n(config->attrs, config->numAttrs, g_launch.attributes);
   g_launch.config.attrs = g_launch.attributes;
@@ -79,7 +78,7 @@ CUresult take_down(const CUlaunchConfig* config, CUfunction function, void** par
   return g_driver->LaunchKernelEx(config, function, params, extra);
 }
 
-/// Whether this machine has a GPU; from here on launches can be taken down.
+/// Replaces the driver table so that launches can be recorded. False without a GPU driver.
 bool install() {
   if (!tw::find_driver(&g_driver).ok()) return false;
   *reinterpret_cast<void**>(&g_param_info) =
@@ -89,8 +88,6 @@ bool install() {
   tw::replace_driver(&g_table);
   return true;
 }
-
-// --- Cases ---
 
 struct Case {
   const char* name;
@@ -105,7 +102,7 @@ struct Bench {
   uint64_t memory = 0;
   std::vector<Case> cases;
 
-  // Half of the memory for what is read, half for what is written; runs move along by 4 KB.
+  // The first half of the memory is read, the second written; run i uses addresses 4 KB further on.
   uint64_t in(int i) const { return memory + static_cast<uint64_t>(i % 64) * 4096; }
   uint64_t out(int i) const { return in(i) + (32u << 20); }
 
@@ -364,7 +361,7 @@ void Bench::runs() {
               "difference, ns", "allocations");
   const auto wait = [this] { REQUIRE(tw_stream_synchronize(stream)); };
   for (Case& one : cases) {
-    g_table.LaunchKernelEx = take_down;
+    g_table.LaunchKernelEx = record_launch;
     one.run(0);
     g_table.LaunchKernelEx = g_driver->LaunchKernelEx;
     void* params[] = {g_launch.parameters};
@@ -373,7 +370,6 @@ void Bench::runs() {
         std::exit(1);
     };
     wait();
-    // The bare launches need the context to be current, as the library sees to by itself.
     std::vector<double> ours, theirs;
     const long before = t_allocations;
     for (int i = 0; i < 100; ++i) one.run(i);
@@ -390,7 +386,7 @@ void Bench::runs() {
 
 }  // namespace
 
-// Allocations of the calling thread, the library's own among them.
+// Counts allocations of the calling thread, the library's included.
 void* operator new(size_t bytes) {
   ++t_allocations;
   if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
@@ -410,6 +406,7 @@ int main() {
   }
   Bench bench;
   bench.open();
+  // Bare launches need a current context, which the library sets by itself.
   CUcontext context = nullptr;
   if (g_driver->DevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
       g_driver->CtxPushCurrent(context) != CUDA_SUCCESS)

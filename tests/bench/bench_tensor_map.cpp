@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host time of a tensor map: check and encode (the driver's own call takes about 170 ns), rebinding
-// (to stay under 200 ns), decoding. No GPU is needed. Prints the median of rounds.
+// Host time of tensor map operations: check and encode (the driver's own call takes about 170 ns),
+// rebind (limit 200 ns) and decode. Needs no GPU. Prints medians.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layout algebra costs on one core: nanoseconds an operation, best of several rounds, and
-// allocations. Figures of the references are those of CuTe with dynamic integers and of cutegen
-// (NVIDIA's run-time layout algebra), g++ 12 -O3 on a 2-core x86-64 machine.
-// Exits 1 where the algebra allocates or an operation misses its limit; --report alone prints.
+// Cost of layout algebra on one core: ns per operation, best of several rounds, and allocations.
+// The printed references are CuTe with dynamic integers and cutegen (NVIDIA's run-time layout
+// algebra), g++ 12 -O3 on a 2-core x86-64 machine.
+// Exits with 1 if an operation allocates or misses its limit; with --report it only prints.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ Layout layout_of(const char* text) {
   return layout;
 }
 
-/// The compiler may not look through this pointer.
+/// Keeps the compiler from optimizing the value away.
 template <class T>
 void keep(const T* value) {
   asm volatile("" : : "g"(value) : "memory");
@@ -62,7 +62,6 @@ void report(const char* name, const Measure& m, double limit, bool may_allocate,
 
 }  // namespace
 
-// Every allocation of the program comes through here.
 void* operator new(size_t size) {
   ++g_allocations;
   if (void* memory = std::malloc(size ? size : 1)) return memory;
@@ -118,7 +117,7 @@ int main(int argc, char** argv) {
          }),
          20, false, "");
 
-  // Through the C API an answer is a new handle: one allocation, the caller's.
+  // The C API returns a new handle, which is one allocation.
   tw_layout *a = nullptr, *b = nullptr, *answer = nullptr;
   if (tw_layout_parse("(6,2):(8,2)", &a) != TW_OK || tw_layout_parse("(4,3):(3,1)", &b) != TW_OK)
     return 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the C API, with right arguments, while its first, second, ... host allocation
-// fails: TW_ERROR_OUT_OF_MEMORY with a message, outputs NULL, nothing lost; and afterwards the same
-// handles do the same call as if nothing had been. contract.py's table says which functions there
-// are.
+// Calls every function of the C API with valid arguments while its first, second, ... host
+// allocation fails. The call must return TW_ERROR_OUT_OF_MEMORY with a message, set output handles
+// to NULL and leak nothing. The same call must then succeed on the same handles. contract.py
+// generates the table of functions.
 #include <chrono>
 #include <thread>
 
@@ -17,15 +17,15 @@ bool nothing_made(void *const *made) {
   return true;
 }
 
-// As many live allocations as before, but for what a device keeps for its own end; a stream's own
-// thread frees its things in its time.
+// Waits until no more than `kept` allocations remain beyond `before`. A device keeps `kept` of them
+// until its own end; a stream's thread frees its own later.
 void settles(int64_t before, int64_t kept) {
   for (int i = 0; i < 500 && g_live > before + kept; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(g_live <= before + kept);
 }
 
-/// Gives back what a call has made while no host memory is left, which that must not need.
+/// Undoes a call while every allocation fails: undoing must not allocate.
 void undo(const contract_call &function, samples *s, void **made) {
   const bool had_failed = g_failed.exchange(false);
   g_fail_at = 1;
@@ -35,7 +35,7 @@ void undo(const contract_call &function, samples *s, void **made) {
   g_failed = had_failed;
 }
 
-/// Calls until no allocation is left to fail; how many were.
+/// Repeats the call until no allocation is left to fail; returns how many failed.
 int every_allocation(samples *s, const contract_call &function) {
   void *made[CONTRACT_OUTPUTS] = {};
   refresh(s);
@@ -55,12 +55,12 @@ int every_allocation(samples *s, const contract_call &function) {
       CHECK(tw_last_error()[0] != '\0' && !poisoned_());
       CHECK(nothing_made(made));
     } else {
-      EQUAL(status, wanted);  // an allocation that it can do without
+      EQUAL(status, wanted);  // an allocation that the call can do without
     }
-    // Outputs that are not handles are cleared, so that undoing a failure finds nothing.
+    // Other outputs than handles are cleared, so that undo finds nothing after a failure.
     undo(function, s, made);
     OK(tw_stream_synchronize(s->stream));
-    // A device keeps its list of streams until the next one is made.
+    // A device keeps its list of streams until it creates the next stream.
     settles(before, strcmp(function.name, "tw_stream_create") == 0 ? 3 : 0);
     if (!g_failed) return k - 1;
   }
@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
   settles(before, 0);
   EQUAL(contract_call_failures(), 0);
   std::printf("%d functions, %d allocations failed\n", functions, failures);
-  // The table is there, and allocations do fail.
+  // The table is complete, and allocations were made to fail.
   CHECK(functions > 150 && failures > functions / 2);
   return harness_end();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k-th host allocation fails, for every k, in every call that may allocate: the call says
-// TW_ERROR_OUT_OF_MEMORY with a message, outputs are NULL, nothing is lost, what existed before
-// works on. And runs allocate nothing at all.
+// For every k, the k-th host allocation fails in each call that may allocate. The call must return
+// TW_ERROR_OUT_OF_MEMORY with a message, set outputs to NULL and leak nothing, and existing objects
+// keep working. Also checks that runs of plans allocate nothing.
 #include <chrono>
 #include <new>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// What the calls below need to exist.
+// The objects that the calls below use.
 struct World {
   tw_device *device = nullptr;
   tw_stream *stream = nullptr;
@@ -89,16 +89,16 @@ void tear_down(World *w) {
   tw_device_destroy(w->device);
 }
 
-// As many live allocations as before; a stream's own thread frees its things in its time.
+// Waits until the number of allocations is as before; a stream's thread frees its own later.
 void settles(int64_t before) {
   for (int i = 0; i < 2000 && g_live != before; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EQUAL(g_live, before);
 }
 
-// Calls `call` with its first, second, ... allocation failing, until none is left to fail; then the
-// call has succeeded. `undo` takes back a success, and says whether the output was one. Where a
-// device keeps something for its own end, `exact` is false, and the end of the test counts it.
+// Repeats `call` with its first, second, ... allocation failing, until it succeeds because none is
+// left to fail. `undo` undoes a success and returns whether there was an output. `exact` is false
+// if a device keeps an allocation until its own end, where the test counts it.
 template <class Call, class Undo>
 void every_allocation(const char *name, Call call, Undo undo, bool exact = true) {
   harness.test = name;
@@ -116,7 +116,7 @@ void every_allocation(const char *name, Call call, Undo undo, bool exact = true)
       return;
     }
     if (status == TW_OK) {
-      // An allocation that the call could do without.
+      // The call can do without this allocation.
       CHECK(undo());
     } else {
       EQUAL(status, TW_ERROR_OUT_OF_MEMORY);
@@ -129,7 +129,7 @@ void every_allocation(const char *name, Call call, Undo undo, bool exact = true)
   CHECK(call_succeeds_at_last);
 }
 
-// Destroys what a call put into `handle`, if it did.
+// Returns an `undo` that destroys what a call stored in `handle`.
 template <class T>
 auto undoing(T **handle, void (*destroy)(T *)) {
   return [=] {
@@ -164,8 +164,7 @@ void device_and_memory(World *w) {
       });
 }
 
-// Calls what gives something back while no host memory is left, which it must not need: it has no
-// way to say so.
+// Makes a releasing call while every allocation fails: it cannot report a failure.
 template <class Call>
 void without_memory(Call call) {
   g_failed = false;
@@ -175,7 +174,7 @@ void without_memory(Call call) {
   CHECK(!g_failed);
 }
 
-// Everything is given back without memory, and all of it; a stream's thread and work in flight too.
+// Everything can be released without memory, including streams with work in flight.
 void endings() {
   harness.test = "endings";
   const int64_t before = g_live;
@@ -194,7 +193,7 @@ void endings() {
     tear_down(&w);
   });
   settles(before);
-  // The device first, which then frees its memory and ends its streams.
+  // The device first: it frees its memory and ends its streams.
   build(&w);
   OK(tw_memset(w.stream, w.memory, 1, 1 << 16));
   without_memory([&] {
@@ -205,7 +204,7 @@ void endings() {
   settles(before);
 }
 
-// A stream that cannot be had leaves nothing behind, though its device lives on.
+// A stream that cannot be created leaves nothing behind while its device lives on.
 void failed_streams() {
   harness.test = "failed_streams";
   World w;
@@ -250,7 +249,7 @@ void layouts(World *w) {
       });
 }
 
-// The box of a failure is as it was, and both layouts are there or neither.
+// A failure leaves the box unchanged; both layouts are created or neither.
 void partition() {
   tw_layout *tensor = nullptr, *smem = nullptr, *boxes = nullptr, *slots = nullptr;
   tw_tuple *tile = nullptr, *coord = nullptr;
@@ -343,7 +342,7 @@ void gemm_choices(World *w) {
   const auto undo = undoing(&plan, tw_plan_destroy);
   const auto listed = [&] {
     const bool made = std::exchange(count, 0) != 0;
-    CHECK(made || first.m_last == -7);  // an array is left as it was
+    CHECK(made || first.m_last == -7);  // the array is unchanged
     first.m_last = -7;
     return made;
   };
@@ -359,7 +358,7 @@ void gemm_choices(World *w) {
   every_allocation(
       "gemm_tuning_create", [&] { return tw_gemm_tuning_create(&tuning); },
       undoing(&tuning, tw_gemm_tuning_destroy));
-  // A set that a failed tuning or loading leaves as it was: empty.
+  // A tuning set that a failed tune or load leaves empty, as it was.
   const auto entries = [&] {
     OK(tw_gemm_tuning_format(tuning, nullptr, 0, &length));
     tw_gemm_tuning_destroy(tuning);
@@ -367,7 +366,7 @@ void gemm_choices(World *w) {
     return length > sizeof "tilewright gemm tuning 1\n";
   };
   OK(tw_gemm_tuning_create(&tuning));
-  // Of one candidate, so that the clock does not decide how many allocations there are.
+  // With a single candidate the clock does not affect the number of allocations.
   tw_gemm_tune_desc once;
   OK(tw_gemm_tune_desc_init(&once, sizeof once));
   once.candidates = once.rounds = 1;
@@ -393,7 +392,7 @@ void gemm_choices(World *w) {
   tw_gemm_tuning_destroy(tuning);
 }
 
-// Calls that promise to allocate nothing, counted on the calling thread.
+// Calls that are documented to allocate nothing; counts the calling thread's allocations.
 void runs_allocate_nothing(World *w) {
   harness.test = "runs_allocate_nothing";
   tw_plan *copy = nullptr, *prefetch = nullptr, *gather = nullptr, *scatter = nullptr;
@@ -449,7 +448,7 @@ void runs_allocate_nothing(World *w) {
 
 int main(int argc, char **argv) {
   harness_start(argc, argv);
-  // The harness itself is seen: an allocation that is told to fail does, and is counted.
+  // The harness works: an allocation told to fail fails and is recorded.
   g_fail_at = 1;
   CHECK(operator new(1, std::nothrow) == nullptr);
   CHECK(g_failed);

@@ -1,31 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C test of what tilewright.h promises of every function, from its own words, so that a
-function that is added tomorrow is tested too:
+"""Generates a C test of what tilewright.h promises about every function, from the header's text, so that new
+functions are covered:
 
-- called with zeros alone it fails, with a message, and outputs that are handles become NULL;
-- with right arguments but one pointer NULL it fails and names that parameter, unless its description
-  speaks of NULL otherwise than as "not NULL";
-- with right arguments but one handle that has been destroyed it fails, names that parameter and
-  says so;
-- with a struct whose size belongs to no version, or that was not initialised, it fails and says so;
-- with right handles and extreme numbers it does not crash, whatever it answers;
-- no answer, here or in another test of this folder, is a status that the header does not speak of,
-  and no call that does not fail, a destroy function's neither, replaces the thread's last failure
-  (--documented);
-- text and images: their length can be asked for alone, no capacity without that question is too
-  little, and one byte less than the length is too;
-- after each of these failures numbers that it gives (@param[out]) are 0, whatever they were, and
-  arrays that it fills ("numbers that x can hold") as they were;
-- on a GPU the caller's current context is the same after it, failed or not;
-- a destroy function takes NULL.
+- With all arguments zero a call fails with a message, and output handles become NULL.
+- With valid arguments except for one NULL pointer it fails and names that parameter, unless the
+  parameter's description mentions NULL other than as "not NULL".
+- With valid arguments except for one destroyed handle it fails, names that parameter and says so.
+- With a struct of an invalid size, or one that was not initialized, it fails and says so.
+- With valid handles and extreme numbers it does not crash, whatever it returns.
+- No call, here or in another test of this folder, returns a status that the header does not list. No
+  call that succeeds, and no destroy function, replaces the thread's last failure (--documented).
+- Texts and images: a call can ask for the length alone. Otherwise a capacity of 0 is too small, and
+  so is one byte less than the length.
+- After each of these failures output numbers (@param[out]) are 0, and output arrays ("numbers that x
+  can hold") are unchanged.
+- On a GPU the caller's current context is the same after the call, failed or not.
+- A destroy function accepts NULL.
 
-contract.py HEADER OUT. contract_samples.h holds the right arguments.
+contract.py HEADER OUT. contract_samples.h holds the valid arguments.
 
 contract.py HEADER OUT --documented writes documented.h, which the harness includes.
 
-contract.py HEADER OUT --calls writes a table of right calls instead, one for each function, for
-tests that make allocations and driver calls fail under them: contract_calls.h says what is in it.
+contract.py HEADER OUT --calls writes a table with a valid call of each function instead, for tests
+that make allocations and driver calls fail: contract_calls.h defines it.
 """
 import pathlib
 import re
@@ -43,7 +41,7 @@ EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
 STRUCTS = re.findall(r"TW_STRUCT\((\w+),",
                      (pathlib.Path(__file__).parents[2] / "capi" / "common" / "structs.inc").read_text())
 
-# Structs that functions fill arrays of.
+# Structs in arrays that functions fill.
 ARRAYS = ("tw_rule_violation", "tw_gemm_candidate")
 
 
@@ -56,19 +54,19 @@ class Parameter:
         words = re.sub(r"[\s*]+", " ", words.group(1)) if words else ""
         self.nullable = bool(re.search(r"(?<!not )\bNULL\b(?! is refused)", words))
         self.base = re.sub(r"\bconst\b|\bstruct\b|[\s*]", "", self.type)
-        # A count that is "set" is so whatever happens.
+        # A count that is described as "is set" is set on failure, too.
         self.said_out = bool(re.search(rf"@param\[out\]\s+{self.name}\b", comment)) and \
             not re.search(rf"\b{self.name} is set\b", comment)
         self.array = bool(re.search(rf"(that|of)[\s*]+{self.name}[\s*]+can[\s*]+hold"
                                     rf"|@param\[out\]\s+{self.name}\s+room for", comment))
 
     def out_number(self):
-        """Whether it gives a number, or the caller's array of them, or a pointer that is no handle."""
+        """Whether it returns a number, an array of numbers, or a pointer that is not a handle."""
         return self.said_out and (self.type in ("int32_t *", "int64_t *", "uint64_t *", "float *",
                                                 "size_t *") or self.out_pointer())
 
     def out_pointer(self):
-        """Whether it gives memory, or something of CUDA's."""
+        """Whether it returns memory or a CUDA handle."""
         return self.type in ("struct CUctx_st **", "struct CUstream_st **", "struct CUevent_st **") or \
             self.type == "void **" and self.name == "memory"
 
@@ -92,7 +90,7 @@ def functions(header):
         yield Function(match.group(1), match.group(2).strip(), match.group(3), match.group(4))
 
 
-# Samples that the host device has none of.
+# Samples that the host device does not have.
 GPU_ONLY = {"tw_module": "s->module", "tw_kernel": "s->kernel", "CUctx_st": "s->cuda_context",
             "CUstream_st": "s->cuda_stream", "CUevent_st": "s->cuda_event"}
 
@@ -103,16 +101,16 @@ SPECIAL = {("tw_stream_begin_capture", "stream"): "s->idle",
            ("tw_graph_update", "captured"): "s->captured"}
 
 
-# Values, for which the header says once what every function may answer.
+# Value types, whose possible statuses the header lists once for all functions.
 OF_LAYOUT = {"tw_layout", "tw_tuple", "tw_tiler", "tw_linear"}
 
-# Handles that die with their device.
+# Handles that become invalid with their device.
 OF_DEVICE = {"tw_device", "tw_stream", "tw_event", "tw_graph", "tw_tensor_map", "tw_module", "tw_kernel",
              "tw_plan"}
 
 
 def right(function, parameter):
-    """A C expression that is right for this parameter, or None where the host device has none."""
+    """A valid C expression for this parameter, or None if the host device has none."""
     name, base = parameter.name, parameter.base
     if (function.name, name) in SPECIAL:
         return SPECIAL[function.name, name]
@@ -154,7 +152,7 @@ def right(function, parameter):
     if parameter.pointer:
         return {"char": "s->text" if "const" in parameter.type else "s->buffer"}.get(
             base, f"s->{base}_array" if "const" in parameter.type else f"s->{base}_out")
-    # A number: what the function or the parameter's name wants, or one.
+    # A number: as the function or the parameter's name requires, else 1.
     numbers = {"capacity": "8", "rank": "1", "count": "1", "mode": "0", "begin": "0", "end": "1",
                "index": "0", "linear": "0", "arch": "TW_ARCH_SM_90", "kind": "TW_DEVICE_HOST",
                "ordinal": "0", "level": "TW_LOG_ERROR", "dst": "s->memory", "src": "s->memory + 64",
@@ -163,13 +161,13 @@ def right(function, parameter):
     return numbers.get(name, "1")
 
 
-# Handles that a destroy function takes.
+# Handles that a destroy function accepts.
 HANDLES = OF_DEVICE | OF_LAYOUT | {"tw_gemm_tuning"}
 
 
 def destroyed_handles(function):
-    """Calls with one handle that has been destroyed. What the host device has no sample of comes
-    after the handles in each function, so that any pointer will do."""
+    """Calls with one destroyed handle. Functions check handles before arguments of which the host device has no
+    sample, so that any pointer will do for these."""
     samples = [right(function, p) or f"({p.type})s" for p in function.parameters]
     outs = [p for p in function.parameters if p.out_handle()]
     lines = []
@@ -177,7 +175,7 @@ def destroyed_handles(function):
         if parameter.base not in HANDLES or parameter.out_handle():
             continue
         gone = "gone"
-        if parameter.type.count("*") > 1:  # an array, of which the first is looked at
+        if parameter.type.count("*") > 1:  # an array, whose first element is checked
             gone = f"(const {parameter.base} *const *)&gone"
         arguments = samples[:i] + [gone] + samples[i + 1:]
         set_before, zero_after = numbers(function)
@@ -195,9 +193,9 @@ def cleaned(parameters):
 
 
 def numbers(function, left_out=None):
-    """Lines that set the numbers which the function gives, and lines that want them 0."""
+    """Lines that set the output numbers, and lines that check that they are 0."""
     given = {p.base: p for p in function.parameters if p.out_number()}
-    # Those of one type have one place.
+    # Outputs of the same type share a variable.
     if left_out is not None and left_out.out_number():
         given.pop(left_out.base)
     places = {f"s->{'void_pointer' if base == 'void' else base}_out[0]": p for base, p in given.items()}
@@ -214,7 +212,7 @@ def body(function):
              "  void *made = NULL;", "  tw_status status = TW_OK;", "  (void)s;", "  (void)made;",
              "  (void)status;"]
     outs = [p for p in function.parameters if p.out_handle()]
-    # All zeros.
+    # All arguments zero.
     zeros = ["NULL" if p.pointer or p.base.endswith("_callback") else "0"
              for p in function.parameters]
     if any(p.pointer and not p.nullable for p in function.parameters):
@@ -232,7 +230,7 @@ def body(function):
             if outs and not parameter.out_handle():
                 lines.append("  CHECK(made == NULL);")
         for parameter, sample in zip(function.parameters, samples):
-            # An init function sets the head; all others read it.
+            # An init function writes the head of the struct; all other functions read it.
             if sample.startswith("&s->") and parameter.base != "void" and \
                     not function.name.endswith("_init"):
                 for field, value in [("struct_size", "0"), ("struct_size", "4"),
@@ -245,12 +243,12 @@ def body(function):
         for i, parameter in enumerate(function.parameters):
             if parameter.pointer or parameter.base.endswith("_callback"):
                 continue
-            # Memory of the caller's cannot be checked: its addresses and sizes stay right.
+            # The library cannot check the caller's memory: addresses and sizes stay valid.
             if function.name.startswith(("tw_mem", "tw_malloc", "tw_free")):
                 continue
             values = EXTREMES.get("tw_" if parameter.base.startswith("tw_") else parameter.base, [])
             for value in values:
-                # A larger capacity than there is would be the caller's lie.
+                # A capacity beyond the array would be the caller's error.
                 if parameter.name in ("capacity", "count", "rank", "size") and "MAX" in value \
                         and "tw_layout_create" not in function.name:
                     continue
@@ -259,7 +257,7 @@ def body(function):
                 set_before, zero_after = numbers(function)
                 lines += ["  refresh(s);", "  made = s;", *set_before,
                           f"  if (answered(status = {call(function, arguments)})) {{{cleaned(outs)} }} else {{"]
-                if zero_after:  # a length that did not fit is told
+                if zero_after:  # a required length is reported, not cleared
                     lines += ["  if (status != TW_ERROR_BUFFER_TOO_SMALL) {", *zero_after, "  }"]
                 lines += [*(["  CHECK(made == NULL);"] if outs else []), "  }"]
     if None not in samples:
@@ -269,7 +267,7 @@ def body(function):
 
 
 def text_question(function, samples):
-    """A function that fills (buffer, capacity, length): the header's convention, with its numbers."""
+    """A function with (buffer, capacity, length): the header's convention, checked with output numbers."""
     names = [p.name for p in function.parameters]
     if names[-3:-1] != ["buffer", "capacity"] or function.parameters[-1].type != "size_t *":
         return []
@@ -292,7 +290,7 @@ def text_question(function, samples):
 
 
 def calls(header):
-    """A function for each call, one that undoes it, and the table of both."""
+    """Generates a function for each call, one that undoes it, and the table of both."""
     lines = ["/* Made by contract.py. */", "#define HARNESS_STORAGE static __thread",
              '#include "tests/capi/common/contract_calls.h"', "", "unsigned contract_call_failures(void) {",
              "  const unsigned failures = harness.failures;", "  harness.failures = 0;",
@@ -333,9 +331,8 @@ def calls(header):
 
 
 def statuses(function):
-    """What it may return: its comment's list, and what the header says of all functions that take
-    such arguments. Of the TW_ERROR_INVALID_ARGUMENT of a NULL pointer and of a destroyed handle the
-    harness knows."""
+    """The statuses that it may return: its comment's list, and those that the header lists for all functions
+    with such arguments. The harness accepts TW_ERROR_INVALID_ARGUMENT for NULL pointers and destroyed handles."""
     may = function.statuses | {"TW_OK", "TW_ERROR_OUT_OF_MEMORY"}
     parameters = function.parameters
     if any(p.base in STRUCTS for p in parameters) and not function.name.endswith("_init"):
@@ -353,14 +350,14 @@ def statuses(function):
 
 
 def documented(header):
-    """A macro for each function that can fail, which asks whether its answer is one that the header
-    speaks of, and for each that can fail or returns nothing, which asks whether the thread's last
-    failure is as it was unless it failed."""
+    """Generates a macro for each function that can fail, which checks that the header lists the returned
+    status, and for each function that can fail or returns void, which checks that only a failure changes the
+    last failure."""
     lines = ["/* Made by contract.py. */"]
     by_name = {function.name: function for function in functions(header)}
     for function in functions(header):
         if function.result == "tw_status":
-            # What answers for planning gives planning's answers.
+            # A support query returns planning's statuses.
             answers = by_name.get(function.name.replace("_supported", "_plan"), function)
             names = " ".join(sorted(statuses(answers)))
             lines += [f"#define {function.name}(...) \\",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the header says once for all descriptions: types, reserved fields, struct_size,
- * the most that an operand spans, destroyed handles. */
+/* Rules that the header states once for all descriptions: types, reserved fields, struct_size, the
+ * largest span of an operand, destroyed handles. */
 #include "tests/capi/common/harness.h"
 
-/* A description of every operation whose elements have a type, each right by itself. */
+/* A valid description of every operation whose elements have a type. */
 typedef struct descs {
   tw_copy_desc copy;
   tw_copies_desc copies;
@@ -52,7 +52,7 @@ static descs right(void) {
   return d;
 }
 
-/* Plans of everything that moves elements, by the number `which`. */
+/* Plans operation number `which` of those that move elements. */
 enum { MOVES = 6 };
 static const char *const move_names[MOVES] = {"copy",   "copies",  "prefetch",
                                               "gather", "scatter", "ragged"};
@@ -101,13 +101,14 @@ static void set_dtypes(descs *d, tw_dtype dtype) {
   d->elementwise.a_dtype = d->elementwise.dst_dtype = dtype;
 }
 
-/* The last failure's message has these words. */
+/* Checks that the last failure's message contains these words. */
 static void says(const char *words) {
   if (!CHECK(strstr(tw_last_error(), words) != NULL))
     printf("    \"%s\" is not in: %s\n", words, tw_last_error());
 }
 
-/* What moves elements knows a type by its size, of the last group too; what computes does not. */
+/* Operations that move elements accept a type by its size, including the last group of types;
+ * operations that compute do not. */
 static void types(void) {
   static const tw_dtype last_group[] = {TW_DTYPE_F32_FTZ, TW_DTYPE_TF32_FTZ, TW_DTYPE_U4X16_ALIGN8B,
                                         TW_DTYPE_U4X16_ALIGN16B, TW_DTYPE_U6X16_ALIGN16B};
@@ -148,7 +149,7 @@ static void types_that_are_not_set(void) {
   }
 }
 
-/* A field that must be 0 is told by its name and its number. */
+/* The error for a reserved field that is not 0 states its name and value. */
 static void reserved_fields(void) {
   descs d = right();
 #define RESERVED(name, field, plan)               \
@@ -162,7 +163,7 @@ static void reserved_fields(void) {
 #undef RESERVED
 }
 
-/* An operand spans 2^60 bytes at most, the last element's own among them. */
+/* An operand spans at most 2^60 bytes, including the last element. */
 static void spans(void) {
   const int64_t most = ((int64_t)1 << 60) - 1;
   for (int64_t over = 0; over < 2; ++over) {
@@ -187,7 +188,7 @@ static void spans(void) {
   }
 }
 
-/* A longer struct is one of up to 4096 bytes, a multiple of its alignment. */
+/* A later version's struct has up to 4096 bytes, a multiple of its alignment. */
 static void struct_sizes(void) {
   static union {
     tw_copy_desc desc;
@@ -208,7 +209,7 @@ static void struct_sizes(void) {
     longer.desc.struct_size = refused[i];
     FAILS(TW_ERROR_STRUCT, "desc", tw_copy_plan(device, &longer.desc, &plan));
   }
-  /* Without the mark of its own init function no struct is read or filled. */
+  /* Without the mark of its own init function a struct is neither read nor filled. */
   memset(&longer, 0, sizeof longer);
   longer.desc.struct_size = sizeof longer.desc;
   FAILS(TW_ERROR_STRUCT, "desc", tw_copy_plan(device, &longer.desc, &plan));
@@ -222,8 +223,8 @@ static void struct_sizes(void) {
   tw_plan_destroy(plan);
 }
 
-/* Whatever was destroyed among the last 1,024 of its kind is known, though the memory of each may
- * be had by others; the ones before are freed, which a leak checker looks at. `use` is any call. */
+/* The last 1,024 destroyed handles of each kind are recognized, even if their memory was reused.
+ * Older ones are freed, as a leak checker verifies. `use` is any call that takes the handle. */
 enum { KEPT = 1024, DESTROYED = 2500 };
 #define LAST_DESTROYED(type, name, make, use)                                    \
   static void last_destroyed_##type(void) {                                      \

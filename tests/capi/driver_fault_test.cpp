@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the C API on a CUDA device whose driver is a fake, while its first, second, ...
-// driver call fails with one of several results, or its first, second, ... host allocation. The
-// call fails with a message or does without, the context that was current is current again, every
-// handle can still be destroyed, and nothing is left in the driver.
+// Calls every function of the C API on a CUDA device with a fake driver, while its first, second,
+// ... driver call fails with one of several results, or its first, second, ... host allocation
+// fails. The call must fail with a message or do without. The previous context must be current
+// again, every handle destroyable, and nothing may be left in the driver.
 #include "tests/capi/common/contract_calls.h"
 #include "tests/capi/common/failing_allocator.hpp"
 #include "tests/runtime/fake_driver.hpp"
@@ -17,7 +17,7 @@ constexpr CUresult kResults[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEM
 
 int g_failures = 0;
 
-/// Samples on the fake GPU, with the caller's own context current all the while.
+/// Samples on the fake GPU, with the caller's own context current.
 void open_on_fake(samples *s) {
   open_samples(s);
   OK(tw_module_load(s->device, s->image, s->image_size, &s->module));
@@ -29,7 +29,7 @@ void open_on_fake(samples *s) {
   fake().stack = {tw::test::fake_other_context()};
 }
 
-/// The k-th driver call of the function fails. Whether there was a k-th.
+/// The k-th driver call of the function fails. Returns false if there was no k-th call.
 bool fails_at(const contract_call &function, int k, CUresult result) {
   const tw::test::FakeDriver driver;
   samples s;
@@ -50,7 +50,7 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
   if (failed && status != TW_OK) {
     CHECK(tw_last_error()[0] != '\0' && !poisoned_());
     for (void *handle : made) CHECK(handle == nullptr);
-    // What was given back after the failure has not put another one in its place.
+    // Releasing objects afterwards must not have replaced the failure.
     tw_error_info info;
     tw_error_info_init(&info, sizeof info);
     OK(tw_last_error_info(&info));
@@ -62,7 +62,7 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
   function.undo(&s, made);
   destroy_samples(&s);
   fake().stack.clear();
-  // An object whose context cannot be entered any more keeps what it has in it.
+  // If an object's context cannot be entered, its contents remain.
   if (at == "CtxPushCurrent") fake().forget_objects();
   if (!CHECK(fake().clean())) {
     printf("    call %d, %s, failed with %d: %s\n", k, at.c_str(), static_cast<int>(result),
@@ -72,7 +72,7 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
   return failed;
 }
 
-/// The k-th host allocation of the function fails. Whether there was a k-th.
+/// The k-th host allocation of the function fails. Returns false if there was no k-th allocation.
 bool lacks_memory(const contract_call &function, int k, tw_status wanted) {
   const tw::test::FakeDriver driver;
   samples s;
@@ -88,7 +88,7 @@ bool lacks_memory(const contract_call &function, int k, tw_status wanted) {
     CHECK(tw_last_error()[0] != '\0' && !poisoned_());
     for (void *handle : made) CHECK(handle == nullptr);
   } else {
-    EQUAL(status, wanted);  // an allocation that it can do without
+    EQUAL(status, wanted);  // an allocation that the call can do without
   }
   CHECK(fake().stack == std::vector<CUcontext>{tw::test::fake_other_context()});
   function.undo(&s, made);
@@ -101,8 +101,8 @@ bool lacks_memory(const contract_call &function, int k, tw_status wanted) {
   return failed;
 }
 
-/// The first plan of a device loads the image of its kernels. A host allocation of that fails; what
-/// was loaded is unloaded with the device. Whether there was a k-th.
+/// A device's first plan loads the image of its kernels. A host allocation of this fails; the
+/// device unloads what was loaded. Returns false if there was no k-th allocation.
 bool loads_without_memory(int k) {
   const tw::test::FakeDriver driver;
   tw_device *device = nullptr;
@@ -124,7 +124,7 @@ bool loads_without_memory(int k) {
   return g_failed;
 }
 
-/// What the function answers when nothing fails.
+/// The function's status if nothing fails.
 tw_status answer(const contract_call &function) {
   const tw::test::FakeDriver driver;
   samples s;
@@ -142,7 +142,7 @@ void count_losses(void *user, tw_log_level level, const char *message) {
     ++*static_cast<int *>(user);
 }
 
-/// The same call on a device that has been lost, which must answer at once and not ask the driver.
+/// The same call on a lost device: it must fail at once without a driver call.
 void lost(const contract_call &function) {
   const tw::test::FakeDriver driver;
   samples s;
@@ -166,7 +166,7 @@ void lost(const contract_call &function) {
   CHECK(fake().clean());
 }
 
-/// The same call on a device that has been destroyed.
+/// The same call on a destroyed device.
 void closed(const contract_call &function) {
   const tw::test::FakeDriver driver;
   samples s;
@@ -183,8 +183,8 @@ void closed(const contract_call &function) {
   CHECK(fake().clean());
 }
 
-/// What the library gets over in silence is no failure of the caller's call: each of these keeps
-/// the thread's last one, which the harness looks at.
+/// Failures that the library handles internally are not the caller's: each of these calls must keep
+/// the thread's last failure, which the harness checks.
 void silence() {
   const tw::test::FakeDriver driver;
   tw_device *device = nullptr;
@@ -209,7 +209,7 @@ void silence() {
   CHECK(poisoned_());
 }
 
-/// From here on a handle that is destroyed leaves as many allocations as there were.
+/// From here on destroying a handle leaves the number of allocations unchanged.
 void fill_destroyed() {
   const tw::test::FakeDriver driver;
   samples s;
@@ -220,7 +220,7 @@ void fill_destroyed() {
   CHECK(fake().clean());
 }
 
-/// Does it twice: the second time leaves as many allocations as there were.
+/// Attempts twice: the second attempt must leave the number of allocations unchanged.
 template <class Attempt>
 bool twice(Attempt attempt) {
   if (!attempt()) return false;
@@ -248,7 +248,7 @@ int main(int argc, char **argv) {
     harness.test = function.name;
     if (function.of_device) lost(function);
     if (function.of_device && !function.device) closed(function);
-    // Without a driver call there is nothing to fail.
+    // Skip functions without driver calls.
     if (!fails_at(function, 1, kResults[0])) continue;
     ++functions;
     for (const CUresult result : kResults)

@@ -75,7 +75,7 @@ static void statuses(void) {
   }
 }
 
-/* Numbers that other languages have compiled in: a change here breaks them all. */
+/* Numbers that bindings of other languages have compiled in: changing one breaks them. */
 static void pinned_numbers(void) {
   EQUAL(TW_ERROR_NO_DRIVER, 1);
   EQUAL(TW_ERROR_INVALID_ARGUMENT, 100);
@@ -101,7 +101,7 @@ static void last_error(void) {
   STRUCT_SIZES_FAIL(info, "info", tw_last_error_info(&info));
   TAIL_CLEARED(tw_error_info, tw_last_error_info(longer));
 
-  /* A success leaves the last failure in place. */
+  /* A success keeps the last failure. */
   EQUAL(tw_log_set(NULL, NULL, 99), TW_ERROR_INVALID_ARGUMENT);
   OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
   OK(tw_last_error_info(&info));
@@ -120,7 +120,7 @@ static void count_lines(void *user, tw_log_level level, const char *message) {
   CHECK(level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG);
   CHECK(message != NULL && message[0] != '\0');
   snprintf(last_line, sizeof last_line, "%s", message);
-  /* None of these may deadlock or change anything, not even what failed last. */
+  /* Calls from a callback must not deadlock or change anything, including the last failure. */
   OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
   (void)tw_version();
   EQUAL(tw_layout_parse("(inside", &layout), TW_ERROR_PARSE);
@@ -140,7 +140,7 @@ static void what_is_told(void) {
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 1;
   desc.shape[0] = desc.src_stride[0] = desc.dst_stride[0] = 1;
-  /* A device at TW_LOG_INFO, and nothing of plans and failures there. */
+  /* TW_LOG_INFO reports the device, but not plans and failures. */
   OK(tw_log_set(count_lines, &lines, TW_LOG_INFO));
   OK(tw_device_create(TW_DEVICE_HOST, 0, &device));
   EQUAL(lines, 1);
@@ -149,7 +149,7 @@ static void what_is_told(void) {
   tw_plan_destroy(plan);
   EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
   EQUAL(lines, 1);
-  /* Those at TW_LOG_DEBUG. The callback is still there, though it tried to remove itself. */
+  /* TW_LOG_DEBUG reports those. The callback could not remove itself. */
   OK(tw_log_set(count_lines, &lines, TW_LOG_DEBUG));
   NEED(tw_copy_plan(device, &desc, &plan));
   EQUAL(lines, 2);
@@ -162,7 +162,7 @@ static void what_is_told(void) {
   CHECK(strstr(tw_last_error(), "outside") != NULL);
   OK(tw_last_error_info(&error));
   EQUAL(error.status, TW_ERROR_PARSE);
-  /* What the callback fails at while a call succeeds is not the caller's failure either. */
+  /* A failure inside the callback, during a call that succeeds, is not the caller's failure. */
   tw_plan_destroy(plan);
   NEED(tw_copy_plan(device, &desc, &plan));
   EQUAL(lines, 4);
@@ -174,7 +174,7 @@ static void what_is_told(void) {
   tw_device_destroy(device);
 }
 
-/* Counts and checks that a callback may neither deadlock nor install another. */
+/* Counts messages, and checks that a callback can neither deadlock nor install another one. */
 static void count_for_device(void *user, tw_log_level level, const char *message) {
   ++*(int *)user;
   CHECK(level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG);
@@ -199,7 +199,7 @@ static void device_log(void) {
   NULL_FAILS("device", tw_device_log_set(NULL, count_for_device, &own, TW_LOG_DEBUG));
   process = 0;
   OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
-  /* The device's callback gets what fails on the device and on its handles, and nothing else. */
+  /* The device's callback gets failures on the device and its handles, and nothing else. */
   EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
   EQUAL(own, 1);
   CHECK(strstr(last_line, "TW_ERROR_NOT_FOUND: ") != NULL);
@@ -210,7 +210,7 @@ static void device_log(void) {
   EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
   EQUAL(process, 2);
   EQUAL(own, 2);
-  /* Its level counts for it, and hides nothing from it that the process's callback would hide. */
+  /* The device's own level applies to it, whatever the process's level is. */
   OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_INFO));
   EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
   EQUAL(own, 2);
@@ -219,13 +219,13 @@ static void device_log(void) {
   OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
   EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
   EQUAL(own, 3);
-  /* Without a callback the messages go to the process's again. */
+  /* Without a callback of its own the device logs to the process's again. */
   OK(tw_log_set(count_for_device, &process, TW_LOG_DEBUG));
   OK(tw_device_log_set(device, NULL, NULL, TW_LOG_DEBUG));
   EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
   EQUAL(own, 3);
   EQUAL(process, 3);
-  /* After the device has gone its callback is not called, while a handle outlives it. */
+  /* A handle may outlive its device, but the device's callback is no longer called. */
   OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
   tw_device_destroy(device);
   own = 0;
@@ -239,7 +239,7 @@ static void device_log(void) {
 }
 
 static void log_callback(void) {
-  /* The last has the digits of the harness's own failure, as an address may have. */
+  /* The last one has the digits of the harness's own failure, as an address might. */
   const tw_log_level bad[] = {0, -1, 5, INT32_MIN, INT32_MAX, 47110};
   int lines = 0;
   tw_device *device = NULL;

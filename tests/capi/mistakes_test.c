@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes that a newcomer may plausibly make. None may pass in silence and none may crash: each
- * is refused before anything happens, with a message that names the argument, the rule and what
- * would work. */
+/* Mistakes that a newcomer may make. None may pass silently or crash. Each must be refused before
+ * anything happens, with a message that names the argument, the rule and a valid alternative. */
 
 #include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 16, kColumns = 16, kBytes = 1 << 16 };
 
-/* Correct descriptions, arguments and plans: each mistake spoils one of them. */
+/* Valid descriptions, arguments and plans; each mistake spoils one of them. */
 static struct {
   setup s;
-  uint64_t memory; /* kBytes of zeros, whose parts the operands are */
+  uint64_t memory; /* kBytes of zeros, divided into the operands */
   tw_plan *plan, *gemm_plan, *gather_plan, *copy_plan, *elementwise_plan;
   tw_tensor_map *map;
   tw_layout *layout;
@@ -34,7 +33,7 @@ static struct {
   tw_tensor tensor;
   tw_device_info device_info;
   tw_plan_info plan_info;
-  unsigned count; /* mistakes made so far */
+  unsigned count; /* number of mistakes so far */
 } m;
 
 static void fresh_copies(void) {
@@ -124,8 +123,8 @@ static void fresh(void) {
   fresh_maps();
 }
 
-/* One mistake: `what` says it in words, the rest is an expression that spoils something and makes
- * the call, which must fail with `status` and a message that has `words`. */
+/* One mistake: `what` describes it. The remaining argument is an expression that spoils something
+ * and makes the call, which must fail with `status` and a message that contains `words`. */
 #define MISTAKE(what, status, words, ...)                             \
   do {                                                                \
     fresh();                                                          \
@@ -375,7 +374,7 @@ int main(int argc, char **argv) {
   OK(tw_gather_plan(m.s.device, &m.rows, &m.gather_plan));
   OK(tw_elementwise_plan(m.s.device, &m.elementwise, &m.elementwise_plan));
   OK(tw_gemm_plan(m.s.device, &m.gemm, &m.gemm_plan));
-  /* What the mistakes are made of works. */
+  /* Without mistakes, the calls succeed. */
   OK(run_copy());
   OK(run_gather());
   OK(run_elementwise());

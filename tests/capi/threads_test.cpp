@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sixteen threads at once, to be run under ThreadSanitizer too. Functions whose @threadsafety is
-// "any thread" are all called on the same handles of one device, each thread with memory and
-// outputs of its own; those that say "external" on handles of the thread's own. Meanwhile devices
-// come and go, failures leave each thread its own message, and the log callback is swapped.
+// Sixteen threads at once; also run under ThreadSanitizer. Functions whose @threadsafety is "any
+// thread" are called on shared handles of one device, with memory and outputs per thread; functions
+// that say "external" are called on the thread's own handles. Meanwhile devices are created and
+// destroyed, each thread must see its own failures, and the log callback is replaced.
 #define HARNESS_STORAGE static thread_local
 
 #include <atomic>
@@ -27,7 +27,7 @@ void wrong(const std::string &what) {
   g_wrong.push_back(what);
 }
 
-/// A failure of this thread's, whose message and numbers must be its own.
+/// Fails on this thread; the message and numbers must be its own.
 void fail_apart(int thread) {
   const std::string text = "(" + std::to_string(thread) + "," + std::to_string(thread * 7);
   tw_layout *layout = nullptr;
@@ -38,7 +38,7 @@ void fail_apart(int thread) {
   if (tw_last_error_info(&info) != TW_OK || info.status != TW_ERROR_PARSE) wrong("info of " + text);
 }
 
-/// All threads have failed before any of them asks what its failure was.
+/// All threads fail before any of them reads its failure.
 void fail_together(int thread) {
   static std::atomic<int> failed = 0;
   const std::string text = "(" + std::to_string(thread + 100);
@@ -48,11 +48,11 @@ void fail_together(int thread) {
   if (!strstr(tw_last_error(), text.c_str())) wrong(text + " gave " + tw_last_error());
 }
 
-/// Every function once: its answer with these arguments is the one of a single thread.
+/// Calls every function once; each must return the same status as on a single thread.
 void call_all(int thread, samples *shared_copy, samples *own,
               const std::vector<tw_status> &wanted) {
   for (int n = 0; n < contract_call_count; ++n) {
-    // Threads begin at different functions, so that different ones meet.
+    // Threads begin at different functions, so that different functions run concurrently.
     const int i = (n + thread * 37) % contract_call_count;
     const contract_call &function = contract_calls[i];
     if (function.gpu_only) continue;
@@ -60,7 +60,7 @@ void call_all(int thread, samples *shared_copy, samples *own,
     void *made[CONTRACT_OUTPUTS] = {};
     refresh(s);
     const tw_status status = function.call(s, made);
-    // Whether a stream is done, and what failed last, is another matter from moment to moment.
+    // Whether a stream is done, and which failure was last, may vary.
     if (status != wanted[static_cast<size_t>(i)] && status != TW_ERROR_NOT_READY)
       wrong(std::string(function.name) + ": " + tw_status_name(status) + ", " + tw_last_error());
     function.undo(s, made);
@@ -85,8 +85,8 @@ void work(int thread, const samples *shared, const std::vector<tw_status> *wante
   if (harness.failures || contract_call_failures()) wrong("a check of a thread's own");
 }
 
-/// One user of the log: it is gone as soon as another callback is installed, of which two kinds
-/// take turns. The library tells of each failure and each plan, so of all threads at once.
+/// A log callback's data, freed as soon as the next callback is installed; two callbacks alternate.
+/// The library logs every failure and every plan, so that all threads log at once.
 struct Listener {
   std::atomic<int64_t> messages = 0;
   bool installed = true;
@@ -123,7 +123,7 @@ void open_and_close(std::atomic<bool> *stop) {
   }
 }
 
-/// What each function answers on a single thread.
+/// The statuses that the functions return on a single thread.
 std::vector<tw_status> answers(samples *s) {
   std::vector<tw_status> out;
   for (int i = 0; i < contract_call_count; ++i) {

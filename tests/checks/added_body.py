@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel body is added by its header, its source and its table entries, and by nothing else. A copy of
-the sources gets a toy body of GEMM, is configured with -Dkernels for its kernels and one other, and builds
-their images. Then each toy kernel must be in the image of its part and in the host's table, and an edit of
-a body's header must compile that body's kernels again and no others. Skipped where there is no nvcc."""
+"""Adding a kernel body must need only its header, its source and its table entries. A copy of the sources gets
+a toy body of GEMM, is configured with -Dkernels for the toy kernels and one other, and builds their images.
+Each toy kernel must then be in the image of its part and in the host's table. An edit of a body's header must
+recompile that body's kernels and no others. Skipped without nvcc."""
 import os
 import pathlib
 import re
@@ -48,21 +48,21 @@ __device__ void gemm_toy(const GemmArgs& args) {
               symbol(const __grid_constant__ tw::GemmArgs args) { tw::gemm_toy<tw::in, tw::out>(args); })
 #include "kernels/gemm/mma/gemm_toy.inc"
 """,
-    "gemm/mma/gemm_toy.inc": LINE + """TW_GEMM_MMA(mma, gemm_toy_0, gemm_bf16_bf16_toy_1x96x1, BF16, BF16, 1, 96, 1, 96, kGemmPlain)
-TW_GEMM_MMA(mma, gemm_toy_1, gemm_f16_f32_toy_1x96x1, F16, F32, 1, 96, 1, 96, kGemmPlain)
+    "gemm/mma/gemm_toy.inc": LINE + """TW_GEMM_MMA(mma, gemm_toy_0, gemm_bf16_bf16_toy_1x96x1, BF16, BF16, 1, 96, 1, 96, kGemmNoMaps)
+TW_GEMM_MMA(mma, gemm_toy_1, gemm_f16_f32_toy_1x96x1, F16, F32, 1, 96, 1, 96, kGemmNoMaps)
 """,
 }
 INCLUDE = '#include "kernels/gemm/mma/gemm_toy.inc"\n'
 # Kernels, and the parts that compile them.
 TOYS = {"gemm_bf16_bf16_toy_1x96x1": "gemm_toy_0", "gemm_f16_f32_toy_1x96x1": "gemm_toy_1"}
 OTHER = {"gemm_realign": "gemm_realign_0"}
-# Prints of each entry of the host's table, which has more than is compiled, its kernel, its image and how
-# many bytes that has.
+# Prints for each entry of the host's table, which also lists kernels that were not compiled, the kernel, its
+# image and the image's size in bytes.
 PROGRAM = """#include "kernels/gemm/gemm_rows.cpp"
 #include <cstdio>
 #include "kernels/image/kernel_images.hpp"
 int main() {
-  for (const tw::KernelRow& row : tw::gemm_rows())
+  for (const tw::KernelEntry& row : tw::gemm_rows())
     if (row.image)
       std::printf("%s %s %d %zu\\n", row.symbol, row.image, row.threads, tw::kernel_image(row.image).size);
 }
@@ -90,7 +90,7 @@ def said(*command, **keywords):
 
 
 def in_images(folder, wanted):
-    """What the images lack, or have besides."""
+    """Kernels that the images lack, or have in addition."""
     for kernel, part in wanted.items():
         for arch in ("sm_90a", "compute_90"):
             image = folder / f"{part}.{arch}.bin"
@@ -110,7 +110,7 @@ def in_table(told, wanted):
 
 
 def compiled_again(ninja, build, header):
-    """The parts that an edit of a header has ninja compile."""
+    """The parts that ninja would recompile after an edit of a header."""
     seen = header.stat()
     header.touch()
     told = common.output(ninja, "-C", build, "-n", "src/kernels/kernel_images.S")
@@ -138,7 +138,7 @@ def check(options):
         made = build / "src" / "kernels"
         yield from in_images(made, TOYS | OTHER)
         (folder / "table.cpp").write_text(PROGRAM)
-        # The table's host bodies are not linked: their addresses are not used.
+        # The host bodies in the table are not linked: their addresses are not used.
         common.output(options.compiler, "-std=c++20", "-no-pie", "-I", tree / "src", "-I", tree / "include", folder / "table.cpp",
                       tree / "src" / "kernels" / "image" / "kernel_images.cpp", made / "kernel_images.S",
                       "-Wl,--unresolved-symbols=ignore-all", "-o", folder / "table")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checked-in bindings are what examples/bindings.py makes of tilewright.h, and lie as a C
-compiler lays the header's structs out."""
+"""The checked-in bindings must be the output of examples/bindings.py for tilewright.h, and their struct layouts
+must be those of a C compiler."""
 import importlib.util
 import subprocess
 
@@ -18,7 +18,7 @@ def load():
 
 
 def misplaced(bindings, header, include):
-    """What a compiler says against the layouts that the bindings computed."""
+    """What a compiler reports about the struct layouts that the bindings computed."""
     done = subprocess.run(["cc", "-std=c99", "-fsyntax-only", "-I", str(include), "-x", "c", "-"],
                           input=bindings.layouts(header), capture_output=True, text=True)
     if done.returncode:
@@ -26,7 +26,7 @@ def misplaced(bindings, header, include):
 
 
 def unread(bindings, header):
-    """Functions and structs that the script has not understood."""
+    """Functions and structs that the script did not parse."""
     text = common.headers.text(bindings.HEADER)
     declared = text.count("\nTW_API ")
     if declared != len(header.functions):
@@ -37,7 +37,7 @@ def unread(bindings, header):
 
 
 def by_value(header):
-    """Structs that are passed or returned themselves: every release would break whoever links."""
+    """Structs passed or returned by value: a struct that grows would break every linked program."""
     structs = {name for name, _ in header.structs}
     for name, result, parameters in header.functions:
         for word, kind in [("its result", result), *((parameter, kind) for parameter, kind in parameters)]:
@@ -46,7 +46,7 @@ def by_value(header):
 
 
 def installed(folder, header):
-    """A folder in which <tilewright/tilewright.h> is this file."""
+    """A folder in which <tilewright/tilewright.h> has this text."""
     (folder / "tilewright").mkdir()
     (folder / "tilewright" / "tilewright.h").write_text(header)
     return folder
@@ -68,7 +68,7 @@ def check(_):
 def planted(folder):
     bindings = load()
     real = common.headers.text(bindings.HEADER)
-    # A field that the header has gained, and that nobody has told the bindings of.
+    # A field that was added to the header but not to the bindings.
     grown = real.replace("} tw_copy_args;", "  uint64_t more;\n} tw_copy_args;")
     assert grown != real
     bindings.HEADER = folder / "grown.h"
@@ -82,7 +82,7 @@ def planted(folder):
                                             "TW_API tw_plan_info tw_stream_ask(tw_stream *stream);"))
     common.expect(by_value(bindings.Header(bindings.HEADER)), "tw_stream_query: args is a tw_copy_args",
                   "tw_stream_ask: its result")
-    # Layouts computed from the header as it is, held against one whose struct is another.
+    # Layouts computed from the real header, checked with a header in which a struct has grown.
     bindings.HEADER.write_text(real)
     common.expect(misplaced(bindings, bindings.Header(bindings.HEADER), installed(folder, grown)),
                   "size_of_tw_copy_args")

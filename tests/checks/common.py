@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks share. A check is a script with two functions: check(options), which yields a
-line for each fault that it finds, and planted(folder), which makes faults of its own in an empty
-folder and asserts that the same code finds them. Both run every time: a check that can no longer
-fail is itself a fault."""
+"""Shared by the checks. A check is a script with two functions: check(options) yields a line for each fault
+that it finds in the tree; planted(folder) makes faults in an empty folder and asserts that the same code finds
+them. Both always run, so that a check that can no longer fail is itself a fault."""
 import argparse
 import pathlib
 import re
@@ -24,7 +23,7 @@ def skip(why):
 
 
 def run(check, planted, *arguments):
-    """arguments: names of the script's positional arguments."""
+    """Runs a check as a program. `arguments` names the script's positional arguments."""
     parser = argparse.ArgumentParser()
     for name in arguments:
         parser.add_argument(name)
@@ -39,7 +38,7 @@ def run(check, planted, *arguments):
 
 
 def expect(faults, *words):
-    """Asserts that the faults are one for each of `words`, which it contains, in this order."""
+    """Asserts that there is one fault for each of `words`, in this order, which contains the word."""
     faults = list(faults)
     assert len(faults) == len(words), f"planted {len(words)} faults, found {faults}"
     for fault, word in zip(faults, words):
@@ -55,7 +54,7 @@ def output(*command, **keywords):
 
 
 def tracked(root=ROOT):
-    """The project's files: git's, or all that are not build output where there is no git."""
+    """The project's files: those that git tracks, or without git all that are not build output."""
     if shutil.which("git") and (root / ".git").exists():
         listed = subprocess.run(["git", "-C", str(root), "-c", "safe.directory=*", "ls-files", "-z"],
                                 capture_output=True, text=True)
@@ -68,7 +67,7 @@ def tracked(root=ROOT):
 
 
 def rows(path, macro):
-    """Argument lists of a table's rows: `MACRO(a, b, c)`, one a line, quotes and comments kept."""
+    """Argument lists of a table's entries: `MACRO(a, b, c)`, one per line, with quotes and comments."""
     found = []
     for line in path.read_text().splitlines():
         match = re.match(rf"{macro}\((.*)\)\s*(//.*)?$", line)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, kernels by name, what
-ptxas says that is an error, the objcopy of a cross build, the option unity, and what is built where only a
-compiler, Meson and Ninja are installed. Configures the library with a toolkit of empty files, so it needs no
-CUDA; the same cases, held against the wrong answers, must fail."""
+"""What the build accepts and refuses: versions of nvcc, folders of prebuilt kernels, kernels by name, ptxas
+messages that are errors, the objcopy of a cross build, the option unity, and what is built with only a
+compiler, Meson and Ninja. The toolkit consists of empty files, so that no CUDA is needed. The same cases with
+wrong expectations must fail."""
 import importlib.util
 import os
 import pathlib
@@ -17,7 +17,7 @@ import common
 
 KERNELS = common.ROOT / "src" / "kernels"
 
-# Lines of ptxas 12.4 to 12.8 about gemm's kernels, and whether they are errors.
+# Messages of ptxas 12.4 to 12.8 about gemm kernels, and whether each is an error.
 SAID = [
     ("ptxas info    : (C7515) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
      "non wgmma instructions defining accumulator registers of a wgmma between start and end of the "
@@ -58,7 +58,7 @@ def script(path, text):
 
 
 def toolkit(folder, version):
-    """A folder with nvcc of a version, as far as configuring looks at it."""
+    """A folder with an nvcc of this version, as far as configuring examines it."""
     (folder / "include").mkdir(parents=True)
     for header in ("cuda.h", "cublasLt.h"):
         (folder / "include" / header).touch()
@@ -79,8 +79,7 @@ def prebuilt(folder, names):
 
 
 def configured(meson, folder, environment, options):
-    """What Meson says: in what it refuses the error, in what it takes the summary, the objcopy, and the
-    images that nvcc is to make, sorted."""
+    """Meson's answer: the error, or the summary, the objcopy, and the sorted images that nvcc would build."""
     with tempfile.TemporaryDirectory(dir=folder) as build:
         done = subprocess.run([*meson, "setup", build, common.ROOT, *options], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, env=environment)
@@ -94,13 +93,13 @@ def configured(meson, folder, environment, options):
 
 
 def with_tools(path):
-    """The environment in which tools are found in a folder first."""
+    """The environment in which a folder comes first in PATH."""
     return {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
 
 
 def cross(folder):
-    """The objcopy of a cross build: the machine file's, else the compiler's; never one that cannot read
-    the compiler's objects. As cases()."""
+    """The objcopy of a cross build: the machine file's, else the compiler's; never one that cannot read the
+    compiler's objects. Yields the same tuples as cases()."""
     stranger = script(folder / "path" / "objcopy", "echo unable to recognise the format; exit 1").parent
     own = script(folder / "own" / "objcopy", "exit 0")
     other = script(folder / "other" / "objcopy", "exit 0")
@@ -153,7 +152,7 @@ def cases(folder):
     ]
 
 
-# Patterns, architectures, and words of what choose.py says of them.
+# Patterns, architectures, and words that choose.py prints for them.
 CHOICES = [
     ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 gather/gather.cu sm_90a sm_100f compute_90\n", "\ngemm_batch_0 gemm/wgmma/gemm_batch.cu sm_90a compute_90\n"]),
     ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 gather/gather.cu sm_100f compute_90\n"]),
@@ -182,8 +181,8 @@ def answers(meson, folder, asked):
 
 
 def least_tools(folder):
-    """The environment of a machine that has only a C and C++ compiler, Meson and Ninja: no other program
-    is in PATH, and the headers that the tests need do not compile."""
+    """The environment of a machine with only a C and C++ compiler, Meson and Ninja: PATH has no other program,
+    and the headers that the tests need do not compile."""
     tools = folder / "least"
     tools.mkdir()
     for name in ("sh", "cc", "c++", "as", "ld", "ar", "objcopy", "readelf", "rm", "ninja", "python3"):
@@ -200,7 +199,7 @@ def least_tools(folder):
 
 
 def without_test_tools(meson, folder):
-    """The library alone is built by default; what is asked for and cannot be built is an error."""
+    """By default only the library is built; requesting what cannot be built is an error."""
     environment = least_tools(folder)
     for options, words in (
             ([], ["taken", "tests               : no: not found: doctest, nlohmann-json, zlib",
@@ -215,7 +214,7 @@ def without_test_tools(meson, folder):
 
 
 def joined(build):
-    """Files that Meson has made of several sources."""
+    """Files that Meson generated from several sources."""
     for made in sorted(build.rglob("*-unity*.c*")):
         if made.read_text().count("#include") > 1:
             yield f"{made.relative_to(build)}: --unity joins sources: override_options: no_unity"
@@ -230,7 +229,7 @@ def unity(meson, folder):
 
 
 def least():
-    """The oldest nvcc, which README tells."""
+    """The oldest supported nvcc, which README and meson_options.txt must state."""
     build = (KERNELS / "meson.build").read_text().split("nvcc_least = '")[1].split("'")[0]
     for path, words in (("README.md", f"| nvcc | {build};"), ("meson_options.txt", f"nvcc ({build} at least)")):
         if words not in (common.ROOT / path).read_text():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The library's own declarations of the CUDA driver are those of the real cuda.h: every prototype of
-src/driver/symbols.inc, every type and constant, and where each field of a struct lies."""
+"""The library's own declarations of the CUDA driver must match the real cuda.h: every prototype of
+src/driver/symbols.inc, every type and constant, and the offset of each struct field."""
 import pathlib
 import re
 import shutil
@@ -12,7 +12,7 @@ import common
 DRIVER = common.ROOT / "src" / "driver"
 ROOTS = ("/usr/local/cuda/include", "/usr/include")
 
-# The library's come first: some names are macros in cuda.h.
+# The library's declarations come first, because some names are macros in cuda.h.
 PROGRAM = """
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +61,7 @@ def headers():
 
 
 def differences(root, include):
-    """A line for each assertion that fails; `root` has the folder driver."""
+    """Yields a line for each assertion that fails; `root` contains the folder driver."""
     done = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", str(root), "-isystem", include, "-x", "c++", "-"],
                           input=PROGRAM, capture_output=True, text=True)
     found = [line.split("error: ")[1] for line in done.stderr.splitlines() if "error: " in line]
@@ -71,7 +71,7 @@ def differences(root, include):
 
 
 def unchecked(types):
-    """Structs whose fields nothing above looks at."""
+    """Structs whose fields are not compared above."""
     for name in re.findall(r"^} (\w+);", types, re.MULTILINE):
         if f"FIELD({name}," not in PROGRAM and f"SIZE({name})" not in PROGRAM:
             yield f"cuda_types.inc: {name} is not compared with cuda.h here"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""compile_commands.json has device code: an entry for every .cu and .cuh file, with which clang 14 reads
-each family's .cu file without an error or a warning."""
+"""compile_commands.json must cover device code: an entry for every .cu and .cuh file, and clang 14 must read
+each family's .cu file with its entry without errors and warnings."""
 import concurrent.futures
 import importlib.util
 import json
@@ -13,7 +13,7 @@ import subprocess
 
 import common
 
-# Others than this may know more of CUDA, or less of the toolkit.
+# Other versions may know more of CUDA, or less of the toolkit.
 VERSION = "14"
 
 
@@ -35,7 +35,7 @@ def read(entry):
 
 
 def unread(entries):
-    """What clang says of them, the first of each."""
+    """The first message of clang for each entry."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for entry, said in zip(entries, pool.map(read, entries)):
             if said:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Folders show who owns what: none of src, capi or tests has more than 30 files side by side, and no folders
-include one another in a circle. A fuzzer's corpus may have any number of inputs."""
+"""Folders reflect ownership: no folder of src, capi or tests may have more than 30 files, and no folders may
+include one another in a cycle. A fuzzer's corpus may have any number of inputs."""
 import collections
 
 import common
@@ -34,7 +34,7 @@ def includes(root, files):
 
 
 def circles(root, files):
-    """Each circle once: the folders that reach one another, with what makes them do so."""
+    """Each cycle of folders once, with the includes that cause it."""
     found = includes(root, files)
     reached = {}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-format, of the one version whose output the tree has. With --fix it rewrites what is otherwise:
+"""The sources must be formatted by clang-format 14, whose output depends on its version. --fix reformats them:
 `ninja -C build format`."""
 import re
 import shutil
@@ -11,7 +11,7 @@ import common
 
 VERSION = "14"
 FOLDERS = ("src/", "capi/", "include/", "tests/", "examples/")
-# Tables (.inc) keep one row a line, whatever its length.
+# Tables (.inc) keep one entry per line, whatever its length.
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 
 
@@ -25,7 +25,7 @@ def find():
 
 
 def faults_of(tool, files, *options):
-    """All files in one call: starting the tool takes five times as long as it works on one."""
+    """Checks all files in one call: starting the tool takes five times as long as formatting one file."""
     done = subprocess.run([tool, "--dry-run", "-Werror", *options, *map(str, files)],
                           capture_output=True, text=True)
     told = {}
@@ -38,14 +38,14 @@ def faults_of(tool, files, *options):
 
 
 def c_style():
-    """The tree's style with the asterisk at the name, as C has it, in one line."""
+    """The tree's style in one line, with the asterisk next to the name as in C."""
     lines = (common.ROOT / ".clang-format").read_text().split("\n")
     style = ", ".join(line for line in lines if line).replace("Alignment: Left", "Alignment: Right")
     return "--style={" + style + "}"
 
 
 def styles():
-    """The files that are formatted, with the options of their style."""
+    """(files, options of their style) for all files to format."""
     headers = common.headers.paths(common.HEADER)
     files = [f for f in common.tracked() if f.suffix in SUFFIXES and f not in headers and
              "capi/snapshots/" not in str(f) and
@@ -59,7 +59,7 @@ def check(_):
 
 
 def rewrite(tool, files, *options):
-    """Those that were not as the tool has them."""
+    """Reformats the files; returns those that changed."""
     before = {file: file.read_bytes() for file in files}
     common.output(tool, "-i", *options, *files)
     return [file for file in files if file.read_bytes() != before[file]]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded kernels against their tables: for each architecture exactly one function for each
-kernel entry whose feature it has, in the entry's part; the instructions that a feature stands for in
-the machine code of its kernels; each translation unit rebuilt by what is its own or shared, not by
-another unit's body or entries; and the archive holding the bytes that were built last. Of a build with
--Dkernels the chosen kernels count, and the host's table has the others too."""
+"""Checks the embedded kernels against their tables. For each architecture there must be exactly one function
+for each kernel entry whose feature it has, in the entry's part, and its machine code must contain the
+instruction of the feature. Each translation unit must be rebuilt when its own or shared sources change, and not
+for another unit's body or entries. The archive must contain the bytes that were built last. With -Dkernels only
+the chosen kernels are built, but the host's table has all."""
 import hashlib
 import importlib.util
 import pathlib
@@ -17,9 +17,8 @@ import common
 
 KERNELS = common.ROOT / "src" / "kernels"
 
-# Machine code of 10.0: an instruction's name, its opcode (the low 12 bits of the first of its two
-# words) and its mode (bits 19 and 20 of the second), as nvdisasm 13 reads them. Mode 0 is the plain
-# tile.
+# Machine code of 10.0: an instruction's name, its opcode (the low 12 bits of its first word) and its mode (bits
+# 19 and 20 of its second word), as nvdisasm 13 decodes them. Mode 0 is the ordinary tile.
 INSTRUCTIONS = {"gather4": ("UTMALDG.2D.GATHER4", 0x5B4, 2),
                 "scatter4": ("UTMASTG.2D.SCATTER4", 0x3B5, 1)}
 
@@ -39,7 +38,7 @@ def arch_features():
 
 
 def wanted(part, features):
-    """The kernels that a part has for an architecture of these features."""
+    """The kernels of a part for an architecture with these features."""
     return sorted(entry.symbol for entry in part.entries if entry.feature in features)
 
 
@@ -64,7 +63,7 @@ def instructions(data, function):
 
 
 def without_instructions(image, part):
-    """Kernels of an image that lack the instruction that their feature stands for."""
+    """Kernels of an image that lack the instruction of their feature."""
     data = image.read_bytes()
     for feature, (name, opcode, mode) in INSTRUCTIONS.items():
         for kernel in wanted(part, {feature}):
@@ -73,7 +72,7 @@ def without_instructions(image, part):
 
 
 def functions(image):
-    """Global functions of a cubin, entries of a PTX text."""
+    """The global functions of a cubin, or the entries of a PTX text."""
     data = image.read_bytes()
     if data[:4] != b"\x7fELF":
         return sorted(re.findall(r"^\s*(?:\.visible\s+)?\.entry\s+(\w+)",
@@ -119,8 +118,8 @@ def contents(folder, parts, archs):
 
 
 def waits_on_constants(folder):
-    """Kernels that wait for a predecessor grid and load memory as constant: it has to be that for the whole grid,
-    which begins before the wait."""
+    """Kernels that wait for a predecessor grid and load memory as constant: such memory must be constant for
+    the whole grid, which begins before the wait."""
     for _, _, image in images(folder):
         text = image.read_bytes()
         if text[:4] == b"\x7fELF":
@@ -132,22 +131,22 @@ def waits_on_constants(folder):
 
 
 def unbuilt(folder, parts):
-    """Parts that have kernel entries and no image."""
+    """Parts with kernel entries but without an image."""
     for name in sorted(set(parts) - {name for name, _, _ in images(folder)}):
         yield f"{name}: not built, and there are kernel entries of it"
 
 
 def dependencies(build, image):
-    """What ninja knows that an image was made from."""
+    """The files from which an image was made, according to ninja."""
     return subprocess.run(["ninja", "-C", str(build), "-t", "deps", str(image.relative_to(build))],
                           capture_output=True, text=True).stdout
 
 
 def foreign(image, part, parts, kernels, listed):
-    """Files of other units that an image is rebuilt for, and its own table if it is not."""
+    """Files of other units for which an image is rebuilt, and its own files for which it is not."""
     def name(path):
         return path.relative_to(kernels).as_posix()
-    # From the folder kernels/ on, be it that of the sources or of the tables of chosen kernels.
+    # Relative to the folder kernels/, of the sources or of the generated tables of chosen kernels.
     paths = {line.strip().rpartition("/kernels/")[2] for line in listed.splitlines() if line.startswith("    ")}
     own = {name(part.source), name(part.table)}
     for path in sorted(own - paths):
@@ -171,7 +170,7 @@ def embedded(fatbins, assembler, archive):
 
 
 def chosen_of(parts, folder):
-    """What a build has of the parts, by name: all, or with -Dkernels those with chosen kernels, and these alone."""
+    """The parts of this build by name: all, or with -Dkernels those with chosen kernels, reduced to these."""
     names = folder / "chosen" / "names.txt"
     if names.exists():
         chosen = set(names.read_text().split())
@@ -200,7 +199,7 @@ def check(options):
 
 
 def planted_units(kernels, texts):
-    """Tables and units that do not fit together are refused."""
+    """Tables and units that do not match are refused."""
     for name, text, word in (
             ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "is of the part f_1, whose entries belong in"),
             ("f/x/f_more.inc", "", "f_more.cu: "),
@@ -246,12 +245,12 @@ def planted(folder):
     (folder / "chosen" / "names.txt").write_text("c\np\n")
     some = chosen_of(units.parts(kernels, families=["f", "g"]), folder)
     assert [(name, wanted(part, {"tma"})) for name, part in some.items()] == [("f_1", ["c"]), ("f_more_0", ["p"])]
-    # A host program's symbol table has the form of a cubin's.
+    # A host object's symbol table has the format of a cubin's.
     (folder / "x.c").write_text("int c(void) { return 1; }\nstatic int s(void) { return 2; }\n"
                                 "int (*use)(void) = s;\nint other(void);\n")
     subprocess.run(["cc", "-c", "x.c", "-o", "f_1.sm_90a.bin"], cwd=folder, check=True)
     assert functions(folder / "f_1.sm_90a.bin") == ["c"]
-    # Two functions of one instruction each, in sections of their own: the second is a plain tile.
+    # Two functions with one instruction each, in sections of their own; the second is an ordinary tile.
     words = {"four": "0x08040075b4, 0x37ee0008108000", "plain": "0x08080075b4, 0x37f40008008000"}
     (folder / "y.s").write_text("".join(
         f".section .text.{name}, \"ax\"\n.quad {code}\n" for name, code in words.items()))

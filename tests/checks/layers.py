@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which: nothing points up, device code stands alone, and of the public
-headers the library itself sees the one for kernel authors alone. And which source implements which
-header: the one of its name beside it."""
+"""Which folders may include which: no includes of upper layers, device code includes only device code, and the
+only public header that the library includes is the one for kernel authors. Also, each source must implement and
+first include the header of its name."""
 import re
 
 import common
 
-# Longest prefix first decides what a file belongs to.
+# The longest matching prefix determines the layer of a file.
 LAYERS = {
     "src/base": {"src/base"},
     "src/layout": {"src/layout", "src/base"},
@@ -27,18 +27,18 @@ LAYERS = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 DEVICE = {".cu", ".cuh"}
-# The public header for kernel authors, and who may include it beside programs and itself.
+# The public header for kernel authors, and the layers that may include it.
 KERNEL_HEADER = re.compile(r"tilewright/device(\.cuh$|/\w+\.cuh$)")
 KERNEL_LAYERS = {"src/kernels", "src/ops"}
 # Sources that need no header of their own name.
 NAMELESS = re.compile("|".join([
-    # Several sources implement the headers of products.
+    # Several sources implement the headers of matrix products.
     r"^src/(ops|kernels)/gemm/",
-    # The build takes these in the place of the source whose header they implement.
+    # The build uses these in place of the source whose header they implement.
     r"^src/runtime/cuda/no_cuda\.cpp$",
     r"^src/kernels/image/no_kernel_images\.cpp$",
-    # Each defines one function, which kernel_table.hpp declares for all families by one list. The host bodies
-    # beside it are named by the family's table alone.
+    # Each defines one function, which kernel_table.hpp declares for all families by one list. Only the family's
+    # table names the host bodies next to it.
     r"^src/kernels/(\w+)/\2_host\.cpp$",
 ]))
 SOURCES = DEVICE | {".c", ".h", ".cpp", ".hpp", ".inc"}
@@ -81,7 +81,7 @@ def faults_of(root, files):
                     yield f"{where}: the header for kernel authors stands alone"
                 continue
             if mine is None:
-                # Installed, it lies beside the C header.
+                # When installed, it lies next to the C header.
                 if name != "tilewright.h":
                     yield f"{where}: a public header sees tilewright.h alone"
                 continue
@@ -97,8 +97,8 @@ def faults_of(root, files):
 
 
 def nameless(root, files):
-    """Sources that do not implement the header of their name, or do not include it first, where it shows
-    that the header needs nothing in front of it."""
+    """Sources that do not implement the header of their name, or do not include it first; including it first
+    verifies that the header is self-contained."""
     for source in files:
         path = source.relative_to(root).as_posix()
         if not path.startswith("src/") or source.suffix != ".cpp" or NAMELESS.search(path):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that uses the library, for checks of what that brings along. */
+/* A program that uses the library, for checks of its dependencies. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 

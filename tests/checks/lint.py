@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the checks that need no build and take seconds, side by side: `ninja -C build lint`, and the hooks
-of .pre-commit-config.yaml, one check each.
+"""Runs the checks that need no build and take seconds, in parallel: `ninja -C build lint`, and the hooks of
+.pre-commit-config.yaml, one check each.
 
-    lint.py [CHECK...]    without names all of them
+    lint.py [CHECK...]    without names: all
 """
 import concurrent.futures
 import os
@@ -12,7 +12,7 @@ import sys
 
 import common
 
-FAST = ("layers", "folders", "tree", "tables", "format", "shell", "bindings")
+FAST = ("layers", "folders", "tree", "tables", "format", "shell", "bindings", "results")
 
 
 def run(name):
@@ -29,7 +29,7 @@ def main():
     failed = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, status, said in pool.map(run, names):
-            # What a machine has no tool for is skipped here: tests/run.sh installs it.
+            # A check without its tool is skipped here; tests/run.sh installs the tools.
             if status not in (0, common.SKIPPED):
                 failed.append(name)
             print(f"{name}: {said.strip()}", flush=True)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What capi/package/archive.py makes of two members. A program gets the members that it needs. State that both members
-define inline exists once. A template of the program's that has the name of one of theirs stays its own. A copy with
-a prefix and one without go into one program. The archive made twice has the same bytes."""
+"""Checks the output of capi/package/archive.py for two members. A program links only the members that it needs.
+Inline state that both members define exists once. A program's own template with the name of an internal one
+stays separate. A copy with a prefix and one without can be linked into one program. Making the archive twice
+gives the same bytes."""
 import pathlib
 import shutil
 import subprocess
@@ -46,13 +47,13 @@ SOURCES = {
 
 
 def said(*command, cwd):
-    """What a command writes where it fails, else nothing."""
+    """The output of a command that fails, else ""."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd)
     return done.stdout + done.stderr if done.returncode else ""
 
 
 def archived(tool, folder, name, *options):
-    """Makes an archive of the two members, or says why not."""
+    """Makes an archive of the two members; returns the error output, if any."""
     return said("python3", "-B", tool, "--out", folder / name, "--symbols", "names.txt", *options, "low.o", "high.o", cwd=folder)
 
 
@@ -71,7 +72,7 @@ def faults_of(tool, folder):
     common.output("g++", "alone.cpp", "one.a", "-o", "alone", cwd=folder)
     if said("./alone", cwd=folder) or "tw_count" in common.output("nm", "alone", cwd=folder):
         yield "a program has a member that it does not need"
-    time.sleep(1.1)  # as long as a date in an archive needs to change
+    time.sleep(1.1)  # a timestamp in an archive would change
     archived(tool, folder, "again.a")
     if (folder / "one.a").read_bytes() != (folder / "again.a").read_bytes():
         yield "the archive made twice is not the same"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the library that must fail when the library is wrong: mutants.py BUILD SANITIZERS [WORDS].
+"""Tests of the library must fail if the library is wrong: mutants.py BUILD SANITIZERS [WORDS].
 
-Each mutant is a source with one fault. It is compiled as the build compiles that source, linked in front
-of the libraries into a copy of a test's program, and that test must then fail. What a sanitizer finds
-is planted where the build has it. The unchanged programs pass in the suite beside this one.
+Each mutant is a source with one fault. It is compiled as in the build, linked in front of the libraries into
+a copy of a test program, and that test must then fail. Faults that only a sanitizer finds are planted if the
+build has it. The unchanged programs pass in the same suite. WORDS selects mutants by their description.
 """
 import json
 import os
@@ -24,8 +24,8 @@ THREADED = "capi/capi_threads_test"
 ALLOCATES = ("static void* volatile kept; kept = ::operator new(1); ::operator delete(kept); "
              "TW_TRY(check_run_handles(plan, stream, Op::copy));")
 
-# What is wrong; the file, a text in it, what replaces it; the test's program and its arguments; the
-# source to be compiled where the file is a header.
+# The fault; the file, a text in it and its replacement; the test program and its arguments; the source to
+# compile if the file is a header.
 PLAIN = [
     ("a longer struct's unknown tail is not looked at", BOUNDARY, "if (bytes[i] != 0)",
      "if (bytes[i] != 0 && head.struct_size == 0)", "runtime/boundary_test"),
@@ -67,7 +67,7 @@ PLAIN = [
     ("vectors are taken where a source lies otherwise", "src/ops/elementwise/elementwise.cpp",
      "% vector_ == misalignment(at);", "% vector_ != vector_;", "ops/ops_test"),
     ("a destination may share some of a source", "src/ops/elementwise/elementwise_shape.cpp",
-     "if (meets == Meets::no) return {};", "return {};", "ops/ops_test"),
+     "if (meets == Intersection::no) return {};", "return {};", "ops/ops_test"),
     ("a source that is the destination is refused", "src/ops/elementwise/elementwise_shape.cpp",
      "same_layout(shape, o)) continue;", "same_layout(shape, o) && o > 1) continue;", "ops/ops_test"),
     ("vectors at the end of a row are one too few", "src/ops/elementwise/elementwise.cpp",
@@ -103,15 +103,15 @@ PLAIN = [
     ("a copy that runs backwards begins at its beginning", "src/ops/copies/copies.cpp",
      "args.dst_offset = shape_.dst_offset;", "args.dst_offset = 0;", "device/copies_device_test"),
     ("a support query passes over the room for tiles", "src/ops/gemm/gemm.cpp",
-     "if (gemm_has_room_for_all(device, served)) return {};", "return {};", "capi/capi_supported_test"),
+     "if (gemm_surely_fits_launch(device, served)) return {};", "return {};", "capi/capi_supported_test"),
     ("a support query passes over what staging copies cannot do", "src/ops/gemm/gemm.cpp",
-     "if (desc.realign) TW_TRY(GemmRealign::check(device, problem));", "", "capi/capi_supported_test"),
+     "if (desc.realign) TW_TRY(GemmStagingCopies::check(device, problem));", "", "capi/capi_supported_test"),
     ("a support query passes over the number of tiles", "src/ops/copies/copies.cpp",
      "return CopiesPlan(nullptr, desc, shape).arrange(device);", "return {};", "capi/capi_supported_test"),
     ("a device that lacks kernels is taken for one that has all", "src/runtime/rehearsal.cpp",
      "&& !device.find_kernel(row).ok()) return false;", "&& !device.find_kernel(row).ok()) break;",
      "runtime/embedded_test"),
-    ("a prefetch's budget is not looked at", "src/ops/prefetch/prefetch.cpp", "TW_TRY(read_dims());\n  return keep_budget();",
+    ("a prefetch's budget is not looked at", "src/ops/prefetch/prefetch.cpp", "TW_TRY(read_dims());\n  return apply_budget();",
      "return read_dims();", "device/prefetch_device_test"),
     ("an activation is applied to the product", "src/kernels/elementwise/element.h",
      "  value = activate(args.activation, value);\n  if (multiplies) value = product(value, y);",
@@ -127,7 +127,7 @@ PLAIN = [
     ("what follows a row inside a window is its padding", "src/ops/copy/copy_window.cpp",
      "piece.padding_free = false;", ";", "device/copy_window_device_test"),
     ("a window's fill may overwrite what is read", "src/ops/copy/copy_window.cpp",
-     "if (meets == Meets::no) return {};", "return {};", "device/copy_window_device_test"),
+     "if (meets == Intersection::no) return {};", "return {};", "device/copy_window_device_test"),
     ("max_sms is a number of SMs with eight blocks each", "src/ops/plan/plan.cpp",
      "if (max_sms != 0) return usable_sms(device, max_sms);",
      "if (max_sms != 0) return uint64_t{usable_sms(device, max_sms)} * 8;", "ops/ops_test"),
@@ -198,7 +198,7 @@ def read(path, before, after):
 
 
 def compiled(build, commands, mutant, folder):
-    """The object of the mutant's source, compiled as in the build."""
+    """The object file of the mutant's source, compiled as in the build."""
     _, path, before, after, _, *source = mutant
     source = source[0] if source else path
     changed = folder / pathlib.Path(path).name
@@ -213,13 +213,13 @@ def compiled(build, commands, mutant, folder):
     words = shlex.split(commands[os.path.realpath(ROOT / source)])
     words[words.index("-o") + 1] = str(folder / "mutant.o")
     words[words.index("-c") + 1] = str(file)
-    # What is unused without the text is no concern here.
+    # The fault may leave something unused: no warnings.
     common.output(*words, f"-iquote{(ROOT / source).parent}", "-w", cwd=build)
     return folder / "mutant.o"
 
 
 def linked(build, program, mutant, folder):
-    """A copy of the test's program with this object in the place of the library's own."""
+    """A copy of the test program with this object in place of the library's own."""
     words = shlex.split(common.output("ninja", "-C", build, "-t", "commands", "-s", program))
     words[words.index("-o") + 1] = str(folder / "program")
     for archive in ("capi/libtilewright.a", "capi/libtw_capi.a", "src/libtw_core.a"):
@@ -232,15 +232,15 @@ def linked(build, program, mutant, folder):
 
 
 def survives(build, commands, mutant):
-    """Whether the test passes with the fault, or what kept it from being run."""
+    """Whether the test passes with the fault, or why it could not run."""
     program, *arguments = mutant[4].split()
     arguments = [word.format(corpus=ROOT / "tests" / "fuzz") for word in arguments]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         changed = linked(build, f"tests/{program}", compiled(build, commands, mutant, folder), folder)
-        # Of programs that are not told by an argument.
+        # For programs whose device is not an argument.
         device = {"TW_TEST_DEVICE": "cuda" if mutant in ON_A_GPU else "host"}
-        # Threads meet where the scheduler lets them: not in every run of a loaded machine.
+        # Threads may miss each other in a run on a busy machine, so that these tests run several times.
         for _ in range(10 if program == THREADED else 1):
             try:
                 done = subprocess.run([changed, *arguments], capture_output=True, text=True,
@@ -259,7 +259,7 @@ def main():
     mutants = {"none": PLAIN, "thread": THREAD}.get(sanitizers, ADDRESS)
     if sanitizers == "none" and os.path.exists("/dev/nvidiactl"):
         mutants = mutants + ON_A_GPU
-    # Those of device code are lists, and no compiler's here.
+    # Entries of device code have argument lists and belong to another compiler.
     commands = {os.path.realpath(build / entry["file"]): entry["command"]
                 for entry in json.loads((build / "compile_commands.json").read_text()) if "command" in entry}
     wanted = sys.argv[3] if sys.argv[3:] else ""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a program linked with the library needs at run time: nothing of CUDA's."""
+"""A program linked with the library must not need anything of CUDA's at run time."""
 import re
 import subprocess
 

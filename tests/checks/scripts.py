@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts tell the truth: tests/run.sh counts a test that was asked for and not run, and a call
-that runs nothing, as failures, and leaves out the thorough tests where nobody asked for all;
-tests/progress.py shows what a command prints, and that a silent one is alive, and has its exit status;
-tests/bench/moves/copies_and_rows.sh fails if a step does. They are run on programs of a line, which do what
-the case says."""
+"""The scripts report the truth. tests/run.sh counts a requested test that did not run, and a run without tests,
+as failures, and runs the thorough tests only with --all or TW_CONFIGS. tests/progress.py shows a command's
+output, shows that a silent command is alive, and passes on its exit status.
+tests/bench/moves/copies_and_rows.sh fails if a step fails. One-line programs that behave as each case needs
+stand in for the tools."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ import tempfile
 import common
 
 TESTS = common.ROOT / "tests"
-# Meson as far as run.sh looks at it: a run of tests leaves the log that it was given.
+# Meson as far as run.sh uses it: running tests leaves the prepared log.
 MESON = """#!/bin/sh
 [ "$1" = setup ] && mkdir -p "$2"
 [ "$1" = test ] && echo "meson $*" && mkdir -p "$3/meson-logs" && cp "$STUB_LOG" "$3/meson-logs/testlog.json"
@@ -32,7 +32,7 @@ def program(path, text="exit 0"):
 
 
 def ran(script, *arguments, tools, **environment):
-    # The run that this check is part of may have been told of configurations.
+    # The environment of this check may select configurations.
     outer = {name: value for name, value in os.environ.items() if name != "TW_CONFIGS"}
     done = subprocess.run([script, *arguments], capture_output=True, text=True,
                           env={**outer, "PATH": f"{tools}:{os.environ['PATH']}", **environment})
@@ -40,7 +40,7 @@ def ran(script, *arguments, tools, **environment):
 
 
 def logged(folder, names, config, *arguments, form="unit - tilewright:{}"):
-    """What run.sh says where Meson has run these tests; without a configuration that of no arguments."""
+    """run.sh's exit status and output if Meson ran these tests; without `config` TW_CONFIGS is not set."""
     build = folder / "build"
     program(folder / "tools" / "ninja")
     program(build / "venv" / "bin" / "meson")
@@ -75,7 +75,7 @@ def run_sh(folder):
 
 
 def progress(folder):
-    """As main() of progress.py, with less patience."""
+    """Runs main() of progress.py with a shorter delay."""
     call = (f"import sys; sys.path.insert(0, {str(folder / 'tests')!r}); import progress; progress.QUIET_SECONDS = 0.5; "
             "sys.argv = ['progress', 'this', 'sh', '-c', sys.argv[1]]; progress.main()")
     for command, status, words in (

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""shellcheck over every shell script; those that people start are executable."""
+"""Every shell script must pass shellcheck; those that users start must be executable."""
 import os
 import shutil
 import subprocess

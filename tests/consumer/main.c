@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An outside program: gathers two rows on the host device, and looks at the result. */
+/* An outside program: gathers two rows on the host device and checks the result. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/tilewright.h>

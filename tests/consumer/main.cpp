@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An outside C++ program. It instantiates templates that the library instantiates too, so that a
-// clash between the two would show.
+// An outside C++ program. It instantiates templates of the library's, so that a clash would show.
 #include <algorithm>
 #include <functional>
 #include <iostream>

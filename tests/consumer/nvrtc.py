@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""capi/tools/nvrtc_kernels.py compiles a part for every target, and says what it lacks or does not know.
-Skipped where NVRTC and ptxas are not installed as packages of this Python."""
+"""capi/tools/nvrtc_kernels.py must compile a part for every target, and must report what is missing or unknown.
+Skipped if NVRTC and ptxas are not installed as packages of this Python."""
 import pathlib
 import subprocess
 import sys

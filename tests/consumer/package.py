@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What pkg-config and CMake are told: where the library lies, for prefixes, libdirs and includedirs
-of several kinds, and which versions of it a project may ask for.
-Usage: package.py MESON..."""
+"""Checks what pkg-config and CMake report: the library's location for several kinds of prefix, libdir and
+includedir, and which requested versions are accepted. Usage: package.py MESON..."""
 import os
 import pathlib
 import shlex
@@ -13,11 +12,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# (libdir, includedir) from the prefix, or from the folder above it where they are outside.
+# (libdir, includedir) relative to the prefix; an absolute path is relative to the folder above it.
 FOLDERS = [("lib", "include"), ("lib/x86_64-linux-gnu", "include/some"), ("lib", "/dev/include"),
            ("/opt/lib64", "include"), ("/opt/lib64", "/dev/include")]
 
-# What find_package() is asked for, of which version: whether it takes it.
+# (the library's version, the version that find_package() requests, whether it is accepted).
 VERSIONS = [("0.1.0", "", True), ("0.1.0", "0.1", True), ("0.1.0", "0.0.5", False),
             ("0.2.1", "0.2", True), ("0.2.1", "0.1", False), ("0.2.1", "0.2.2", False), ("0.2.1", "0", True),
             ("0.1.0", "0.1.0 EXACT", True), ("0.1.0", "0.0.5 EXACT", False),
@@ -59,7 +58,7 @@ def run(*command, **keywords):
 
 
 def ask_cmake(folder, questions):
-    """The lines of a project that asks for (place, version) after (place, version)."""
+    """The output of a project that calls find_package() with each (place, version)."""
     folder.mkdir()
     asked = ";".join(version or " " for _, version in questions)
     places = "".join(f'set(place_{i} "{place}")\n' for i, (place, _) in enumerate(questions))
@@ -70,7 +69,7 @@ def ask_cmake(folder, questions):
 
 
 def check_folders(meson, folder):
-    """Configures as somebody who installs to such folders, and puts there what says where."""
+    """Configures as a user who installs to such folders would, and puts the installed metadata there."""
     for number, (libdir, includedir) in enumerate(FOLDERS):
         here = folder / f"of{number}"
         prefix = here / "prefix"

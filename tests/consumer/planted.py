@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that a consumer must notice, and what it then says. Each is planted in copies: `prefix` is an
-install prefix, `sources` a folder that holds the folders consumer and examples."""
+"""Faults that a consumer must notice, and what it then prints. Each is planted in copies: `prefix` is an
+install prefix, `sources` a folder that contains the folders consumer and examples. The docstrings are printed."""
 import re
 import subprocess
 
@@ -18,14 +18,14 @@ def archive(prefix):
 
 
 def compiled(folder, text):
-    """An object of this C."""
+    """An object file compiled from this C text."""
     (folder / "planted.c").write_text(text)
     subprocess.run(["cc", "-c", "-fPIC", "planted.c", "-o", "planted.o"], cwd=folder, check=True)
     return folder / "planted.o"
 
 
 def fixed_prefix(prefix, _):
-    """pkg-config names the place of installing, from which it was moved"""
+    """pkg-config names the place of installation, from which the prefix was moved"""
     edit(next(prefix.rglob("tilewright.pc")), r"prefix=.*", "prefix=/nowhere")
 
 
@@ -36,7 +36,7 @@ def wrong_rows(_, sources):
 
 
 def foreign_export(prefix, sources):
-    """the shared library exports a function of nobody's"""
+    """the shared library exports a function that is not in symbols.txt"""
     library = next(path for path in prefix.rglob("libtilewright.so*") if not path.is_symlink())
     subprocess.run(["c++", "-shared", "-o", library, "-Wl,--whole-archive", archive(prefix),
                     "-Wl,--no-whole-archive", compiled(sources, "int foreign(void) { return 1; }"),
@@ -44,7 +44,7 @@ def foreign_export(prefix, sources):
 
 
 def foreign_template(prefix, sources):
-    """the archive defines for everybody a template's function that the program instantiates too"""
+    """the archive exports an instance of a template that the program instantiates, too"""
     subprocess.run(["c++", "-std=c++20", "-I", prefix / "include", "-c",
                     sources / "consumer" / "main.cpp", "-o", sources / "main.o"], check=True)
     listed = subprocess.run(["nm", "--format=posix", sources / "main.o"], check=True,
@@ -56,13 +56,13 @@ def foreign_template(prefix, sources):
 
 
 def no_archive(prefix, sources):
-    """the library's symbols are beyond the reach of --exclude-libs"""
+    """--exclude-libs does not apply to the library's symbols"""
     subprocess.run(["ar", "x", archive(prefix)], cwd=sources, check=True)
     archive(prefix).write_text("INPUT(" + " ".join(f'"{o}"' for o in sources.glob("*.o")) + ")\n")
 
 
 def without_prefix(prefix, sources):
-    """the archive has a function that symbols.txt does not know of"""
+    """the archive has a function that is not in symbols.txt"""
     member = compiled(sources, "int tw_unlisted(void) { return 1; }")
     subprocess.run(["ar", "rs", archive(prefix), member], check=True, capture_output=True)
 
@@ -77,7 +77,7 @@ def one_object(prefix, sources):
 
 
 def heavy_layouts(prefix, sources):
-    """the member of the layouts has something of the size of kernels in it"""
+    """the archive member of the layouts is as large as the kernels"""
     subprocess.run(["ar", "x", archive(prefix), "layout.o"], cwd=sources, check=True)
     kernels = compiled(sources, "const char kernels[1500000] = {1};\n")
     subprocess.run(["ld", "-r", "-o", "both.o", "layout.o", kernels], cwd=sources, check=True)
@@ -86,24 +86,24 @@ def heavy_layouts(prefix, sources):
 
 
 def one_namespace(prefix, _):
-    """the C++ classes of every copy have one name"""
+    """the C++ classes of all copies have the same name"""
     for name in ("tilewright", "error"):
         edit(prefix / "include" / "tilewright" / f"{name}.hpp", "inline namespace TILEWRIGHT_NAMESPACE",
              "inline namespace v0")
 
 
 def fixed_place(prefix, _):
-    """the CMake package names the place of installing"""
+    """the CMake package names the place of installation"""
     edit(next(prefix.rglob("tilewrightConfig.cmake")), r"\$\{CMAKE_CURRENT_LIST_DIR\}", "/nowhere")
 
 
 def other_licence(prefix, _):
-    """the licence is of another year"""
+    """the license is of another year"""
     edit(next(prefix.rglob("LICENSE")), "January 2004", "January 2005")
 
 
 def deaf_tool(prefix, _):
-    """tilewright-info takes every option"""
+    """tilewright-info accepts every option"""
     tool = prefix / "bin" / "tilewright-info"
     tool.rename(tool.with_name("real"))
     tool.write_text('#!/bin/sh\ncase $1 in --frob*) exit 0 ;; esac\nexec "${0%/*}/real" "$@"\n')
@@ -125,23 +125,23 @@ def swapped_fields(_, sources):
 
 
 def swapped_operands(_, sources):
-    """the Go package has the source and the destination of a copy the wrong way round"""
+    """the Go package swaps source and destination of a copy"""
     edit(sources / "examples" / "go" / "tilewright" / "plan.go", "args.src, args.dst = ",
          "args.dst, args.src = ")
 
 
 def no_release(_, sources):
-    """the Go package forgets to tell who lent a tensor"""
+    """the Go package does not release an imported tensor"""
     edit(sources / "examples" / "go" / "tilewright" / "release.go", r"\n\trelease\(\)", "\n\t_ = release")
 
 
 def swapped_numbers(_, sources):
-    """the Python file has an error's two numbers the wrong way round"""
+    """the Python module swaps the two numbers of an error"""
     edit(sources / "examples" / "python" / "tilewright.py", "= info.index, info.got, info.limit",
          "= info.index, info.limit, info.got")
 
 
-# kind: what it says, and the fault
+# kind: words that it prints, and the fault
 FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit status 1", wrong_rows)],
           "pkgconfig_shared": [("other names than symbols.txt", foreign_export)],
           "pkgconfig_cpp": [("exit status -", foreign_template)],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of layouts and, with TENSOR_MAPS, tensor maps: it holds every function of these, which
-   EVERY of every.inc names, and none of devices. */
+/* A program of layouts and, with TENSOR_MAPS, tensor maps. It references every function of these
+   (EVERY of every.inc) and none of devices. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/tilewright.h>
@@ -26,7 +26,7 @@ static int layouts(void) {
 }
 
 #ifdef TENSOR_MAPS
-/* A failure below the C API is what another member of the archive tells. */
+/* A failure below the C API, whose message is in another member of the archive. */
 static int tensor_maps(void) {
   tw_tensor_map_desc desc;
   tw_error_info info;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ classes over one of two copies in a program: TWICE names its function. Every copy has
-// inline functions of the same names, of which a linker keeps one if it takes them for the same.
+// The C++ classes over one of two copies in a program; TWICE names its function. Both copies have
+// inline functions of the same names; a linker that considers them equal keeps only one.
 #include <cstdio>
 #include <string>
 #include <tilewright/tilewright.hpp>
@@ -9,7 +9,7 @@
 #define TEXT(name) TEXT_OF(name)
 
 extern "C" int TWICE() {
-  // The message names the place, and no two copies fail at the same one.
+  // The message contains the place of the error, and the two copies fail at different places.
   const std::string text = "(" + std::string(sizeof(TEXT(TWICE)), ' ') + "x";
   try {
     const tilewright::Layout layout(text);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tensor_map/descriptor.hpp"
-#include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/model/reduce_ops.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rules/check.hpp"
 #include "tensor_map/tensor_map.hpp"
 #include "tests/device/common/copy_engine_ptx.hpp"

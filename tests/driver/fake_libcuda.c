@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda.so.1 without a GPU, to load the driver table from. From the environment:
- *   FAKE_VERSION  what cuDriverGetVersion() says (13000)
- *   FAKE_MISSING  a function that it lacks
- *   FAKE_OLDER    a function that it has in an older form alone
- * FAKE_ANCIENT is defined where it is built as a driver from before cuGetProcAddress_v2. */
+/* A libcuda.so.1 without a GPU, from which tests load the driver table. The environment sets:
+ *   FAKE_VERSION  the version that cuDriverGetVersion() reports (13000 if unset)
+ *   FAKE_MISSING  a function that the driver lacks
+ *   FAKE_OLDER    a function that the driver has only in an older version
+ * Built with FAKE_ANCIENT it is a driver that has no cuGetProcAddress_v2. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +43,9 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** address, int version, ui
   *address = NULL;
   *found = 1; /* symbol not found */
   if (named("FAKE_MISSING", name)) return 500;
-  /* Only a prototype that is asked for by its own version is the one that gets called. */
+  /* The caller must request each function by the version of its prototype. */
   if (version < 2000 || version > 12080 || flags != 1) return 1;
-  *found = 2; /* of a newer version than the driver has */
+  *found = 2; /* newer than the driver's version */
   if (named("FAKE_OLDER", name)) return 0;
   if (strcmp(name, "cuDeviceGetCount") == 0) function = (int (*)())no_devices;
   if (strncmp(name, "cuGetError", 10) == 0) function = (int (*)())describe;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading libcuda.so.1: what it lacks costs what needed it. Each driver is loaded in a process of
-// its own, since a process loads it once and keeps it. LD_LIBRARY_PATH leads to the fake one.
+// Loading libcuda.so.1: a missing function disables only what needs it. A process loads the driver
+// once and keeps it, so each case runs in a child process. LD_LIBRARY_PATH leads to the fake
+// driver.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ bool is_ancient() {
   return std::getenv("TW_TEST_ANCIENT_DRIVER") != nullptr;
 }
 
-/// Whether the body holds in a child process with this in its environment.
+/// Runs the body in a child process with this environment variable; returns whether it held.
 bool holds(const char* variable, const char* value, const std::function<bool()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -34,14 +35,14 @@ bool holds(const char* variable, const char* value, const std::function<bool()>&
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The driver loads; the fake one, which counts no devices, and for this library alone.
+/// The fake driver loads (it counts no devices), and its symbols stay local to the library.
 bool loads() {
   int32_t count = -1;
   return count_devices(DeviceKind::cuda, &count).ok() && count == 0 &&
          dlsym(RTLD_DEFAULT, "cuDriverGetVersion") == nullptr;
 }
 
-/// It is too old, and the message has this.
+/// The driver is reported as too old, with a message that contains these words.
 bool too_old(const char* words) {
   int32_t count = -1;
   return count_devices(DeviceKind::cuda, &count).code() == Code::ERROR_DRIVER_TOO_OLD &&

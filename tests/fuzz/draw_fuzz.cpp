@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any pictures of layouts: drawn whole or refused, soon and without a fault. An input is text, of
-// up to four lines: a layout, another one, a tile's shape, a tile's coordinate. Of small tiles the
-// elements that no thread holds are counted.
+// Draws arbitrary layouts: each call must draw or refuse, quickly and without a fault. An input is
+// text of up to four lines: two layouts, a tile's shape and a tile's coordinate. For small tiles
+// the number of elements without a thread is checked.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -46,7 +46,7 @@ struct Input {
   }
 };
 
-/// The picture that `draw` writes; none where it is refused.
+/// The picture that `draw` writes; empty if it is refused.
 template <class Draw>
 std::string_view picture(Draw draw) {
   static std::vector<char> buffer(size_t{1} << 24);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Inputs of the fuzzers as numbers, and as edits of a description: the struct begins as its `_init`
-// leaves it, and each edit puts one number somewhere into it. Whatever fields a later version adds
-// are fuzzed too, and inputs keep their meaning.
+// Interprets a fuzzer's input as numbers, or as edits of a struct: the struct starts as its `_init`
+// leaves it, and each edit writes one number somewhere into it. Fields that later versions add are
+// thus fuzzed too, and existing inputs keep their meaning.
 
 #include <cstdint>
 #include <cstring>
 
 namespace tw::fuzz {
 
-/// Numbers out of the input, zeros behind its end.
+/// Reads numbers from the input; zeros after its end.
 class Bytes {
  public:
   Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
   bool empty() const { return at_ >= size_; }
   uint8_t byte() { return at_ < size_ ? data_[at_++] : 0; }
-  /// Mostly small, now and then near a power of two or anything at all.
+  /// Mostly small, sometimes near a power of two, sometimes arbitrary.
   int64_t number() {
     const uint8_t kind = byte();
     const auto small = static_cast<int8_t>(byte());
@@ -36,7 +36,7 @@ class Bytes {
   size_t at_ = 0;
 };
 
-/// Up to `most` edits of a struct, behind struct_size and struct_mark.
+/// Applies up to `most` edits to a struct, after its struct_size and struct_mark.
 template <class T>
 void edit(Bytes* in, T* value, int most) {
   const int edits = in->byte() % (most + 1);
@@ -44,7 +44,7 @@ void edit(Bytes* in, T* value, int most) {
     constexpr size_t kWords = sizeof(T) / 4, kHead = 2;
     const size_t word = kHead + (in->byte() | in->byte() << 8) % (kWords - kHead);
     const int64_t number = in->number();
-    // Eight bytes where there are so many and the place is one of theirs.
+    // Writes eight bytes at an aligned place, else four.
     const size_t bytes = word % 2 == 0 && word + 1 < kWords ? 8 : 4;
     std::memcpy(reinterpret_cast<char*>(value) + word * 4, &number, bytes);
   }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a fuzzer for a while: fuzz.py FUZZER FOUND CORPUS. Inputs that it finds go to the folder FOUND,
-those that fail to FOUND/failed-...; TW_FUZZ_SECONDS is how long (20), TW_FUZZ_SEED which inputs are
-tried (1, so that a run repeats the one before it; 0: other ones each time)."""
+"""Runs a fuzzer for a limited time: fuzz.py FUZZER FOUND CORPUS. New inputs go to the folder FOUND,
+failing ones to FOUND/failed-... TW_FUZZ_SECONDS is the time in seconds (20). TW_FUZZ_SEED is the
+seed (1, so that runs repeat; 0: a different one each time)."""
 import os
 import pathlib
 import subprocess

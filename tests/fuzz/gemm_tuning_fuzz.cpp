@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a set of measured choices: it is accepted or refused with its line, and what is
-// accepted is written and read back as itself.
+// Parses arbitrary text as tuning entries: it is accepted, or refused with the line at fault.
+// Accepted entries must survive a round trip through text.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -27,7 +27,7 @@ void check(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   check(text);
-  // Behind the header more of it is looked at.
+  // After a valid header the parser reads further.
   check("tilewright gemm tuning 1\ndevice any\n" + text);
   check("tilewright gemm tuning 1\ndevice any\nbf16 bf16 f32 rcr 132 " + text);
   GemmChoice choice;

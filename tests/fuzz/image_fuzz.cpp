@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a module's image, a packed image or a cubin: accepted or refused, without a read
-// past their end.
+// Reads arbitrary bytes as a module image, a packed image or a cubin: accepted or refused, without
+// reading past their end.
 #include <cstdlib>
 #include <vector>
 
@@ -14,7 +14,7 @@ using namespace tw;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  // The bytes in a place of their own, so that a sanitizer sees what reads past them.
+  // A copy of exactly this size, so that sanitizers detect a read past its end.
   const std::vector<uint8_t> bytes(data + 1, data + size);
   std::vector<uint8_t> out(static_cast<size_t>(data[0]) * 64);
   switch (data[0] % 4) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any two layouts under any verb: no fault, and where the operands are small the answers are right.
+// Applies every operation to two arbitrary layouts: no fault, and right answers for small ones.
 #include <cstdint>
 #include <cstdlib>
 
@@ -14,7 +14,7 @@ using namespace tw;
 
 namespace {
 
-/// Numbers out of the input, zeros behind its end.
+/// Reads numbers from the input; zeros after its end.
 class Bytes {
  public:
   Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -22,7 +22,7 @@ class Bytes {
   int64_t number() {
     const uint8_t kind = byte();
     int64_t value = static_cast<int8_t>(byte());
-    if (kind % 8 == 7)  // now and then a large one
+    if (kind % 8 == 7)  // sometimes a large one
       for (int i = 0; i < 6; ++i)
         value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | byte());
     return value;
@@ -54,7 +54,7 @@ bool read_layout(Bytes* in, Layout* out) {
   return builder.finish().ok();
 }
 
-// A(B(c)) coordinate by coordinate, where that is few and inside A.
+// Compares R with A(B(c)) at each coordinate, if there are few and all lie inside A.
 void check_composition(const Layout& a, const Layout& b, const Layout& r) {
   if (!b.is_plain() || a.coordinates || size(b) > 4096) return;
   for (int64_t i = 0; i < size(b); ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text: the parsers accept or refuse it, and what one accepts is written and read back as
-// itself.
+// Parses arbitrary text: accepted or refused; accepted values survive a round trip through text.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -20,7 +19,7 @@ std::string_view format_into(const Value& value, Text* text) {
   return text->view();
 }
 
-// Formatted, parsed and formatted again it is the same text.
+// Formatting, parsing and formatting again gives the same text.
 template <class Value, class Parse>
 void check_round_trip(const Value& value, Parse&& parse_again) {
   Text first, second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any description of any operation: planned or refused with a message, without a fault; a plan says
-// what it is. Descriptions of small numbers are run too, on the host device, over memory that holds
-// whatever they can reach.
+// Plans arbitrary descriptions of every operation: planned, or refused with a message, without a
+// fault, and a plan explains itself. Descriptions with small numbers also run on the host device,
+// over memory that covers everything they can reach.
 #include <cstdlib>
 #include <vector>
 
@@ -28,7 +28,7 @@ struct World {
     require(tw_memory_register(device, reinterpret_cast<uintptr_t>(memory.data()), memory.size()) ==
             TW_OK);
   }
-  /// The middle of one of six megabytes, at any alignment.
+  /// An address near the middle of one of six regions of 1 MB, at any alignment.
   uint64_t place(int k, Bytes* in) const {
     return reinterpret_cast<uintptr_t>(memory.data()) + static_cast<size_t>(k) * kEach + kEach / 2 +
            in->byte() % 32;
@@ -62,7 +62,7 @@ void run(tw_status status) {
   require(tw_stream_synchronize(world().stream) == TW_OK);
 }
 
-/// Whether all of these are small enough that what they reach lies within half a megabyte.
+/// Whether all numbers are small enough to reach at most half a megabyte.
 bool small(const int64_t* numbers, int count, int64_t most) {
   for (int i = 0; i < count; ++i)
     if (numbers[i] < -most || numbers[i] > most) return false;
@@ -118,7 +118,7 @@ void rows(Bytes* in, bool scatter) {
   look_at((scatter ? tw_scatter_plan : tw_gather_plan)(world().device, &desc, &plan), &plan);
   const int64_t numbers[] = {desc.table_rows, desc.columns, desc.count, desc.column};
   const int64_t pitches[] = {desc.table_pitch, desc.packed_pitch};
-  // Only what the first version knew has bounds here; anything newer is planned and not run.
+  // The bounds cover the first version's fields; descriptions that use newer ones do not run.
   tw_rows_desc known;
   require(tw_rows_desc_init(&known, sizeof known) == TW_OK);
   const size_t newer = offsetof(tw_rows_desc, max_sms) + 4;
@@ -351,7 +351,7 @@ void quantize(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
-// Whatever numbers the memory holds.
+// The group sizes are whatever the memory holds.
 void run_grouped(Bytes* in, const tw_grouped_desc& desc, tw_plan* plan) {
   tw_grouped_args args;
   require(tw_grouped_args_init(&args, sizeof args) == TW_OK);

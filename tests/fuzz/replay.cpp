@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzzer's body over files and folders of inputs, for builds without libFuzzer: the corpus
-// is part of the normal tests. With --random COUNT it makes inputs up too, half of them out of
-// those that it was given, cut short or with some numbers in them replaced.
+// Runs a fuzzer's body over files and folders of inputs, so that the corpus is tested in builds
+// without libFuzzer. With --random COUNT it also generates inputs; half of them are given inputs
+// that it truncates or in which it replaces numbers.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -36,7 +36,7 @@ void run_file(const std::filesystem::path& path) {
   run(g_given.back());
 }
 
-/// Cut, or a number of one to eight bytes replaced by one that a length or an offset would not be.
+/// Truncates the input, or replaces one to eight bytes by an unlikely length or offset.
 void edit(std::vector<char>* bytes) {
   const size_t size = bytes->size();
   if (size == 0) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any description of a tensor map, and any 128 bytes: checked, mended, encoded, decoded, explained
-// and drawn without a fault; what is accepted survives encoding and decoding, what is refused says
-// why, and what is proposed in its place is accepted. Boxes of any start, however far it is, lie
-// where the coordinate tensor says or are refused.
+// Checks, repairs, encodes, decodes, explains and draws arbitrary tensor-map descriptions and
+// arbitrary 128 bytes, without a fault. Accepted descriptions survive encoding and decoding,
+// refusals give a reason, proposals are accepted. The boxes of any start, however far away, lie
+// where the coordinate tensor says, or are refused.
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -52,7 +52,7 @@ void use(const tw_tensor_map* map) {
   if (tw_tensor_map_coordinates(map, &layout) == TW_OK) tw_layout_destroy(layout);
 }
 
-// The first box of a tile that begins inside the tensor begins where the coordinate tensor says.
+// For a tile that begins inside the tensor, the first box begins where the coordinate tensor says.
 void check_first_box(const tw_tensor_map* map, const int64_t* start, const int32_t* coord) {
   tw_layout* layout = nullptr;
   if (tw_tensor_map_coordinates(map, &layout) != TW_OK) return;
@@ -99,7 +99,7 @@ void describe(Bytes* in) {
   require((encoded == TW_OK) <= (checked == TW_OK));
   if (encoded == TW_OK) {
     tw_tensor_map_desc back = blank();
-    // What the library writes it can read, and it is the same map.
+    // The library decodes its own maps to the same map.
     if (tw_tensor_map_decode(bytes, &back) == TW_OK &&
         tw_tensor_map_encode(&back, arch, again) == TW_OK)
       require(std::memcmp(bytes, again, sizeof bytes) == 0);
@@ -125,7 +125,7 @@ void decode(Bytes* in) {
   }
 }
 
-// Modes that lie behind one another: more than five need a merge.
+// Contiguous modes: with more than five, some must be merged.
 void make_deep(tw_tile_desc* desc) {
   constexpr int64_t kShape[] = {8, 4, 2, 2, 2, 64};
   desc->rank = 6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker is only worth what it notices: layout lines with one thing changed must differ.
+// Tests the layout checker: it must notice any single change of a recorded layout line.
 #include <functional>
 #include <set>
 #include <string>
@@ -44,7 +44,7 @@ void change_text(std::string* text) {
     }
 }
 
-// Changes what a line says is the answer; false where it leaves the answer open.
+// Changes the recorded answer; returns false if the line leaves the answer open.
 bool alter(Json* line) {
   Json* result = nullptr;
   if ((*line)["expect"] == "value") result = &(*line)["result"];

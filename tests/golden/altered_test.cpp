@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker is only worth what it notices: recorded lines with one thing changed must differ.
+// Tests the checkers: after any single change a recorded line must be reported as different.
 #include <fstream>
 #include <functional>
 #include <string>
@@ -26,7 +26,7 @@ std::vector<Json> lines(const char* name, size_t count) {
 
 using Check = std::string (*)(const Json&);
 
-// Every line on which `alter` does something is right before and differs after; there are some.
+// Every line that `alter` changes passes before and fails after; at least one line must be changed.
 void alter_all(const char* name, Check check, const std::function<bool(Json&)>& alter) {
   int altered = 0;
   for (Json& line : lines(name, 60)) {

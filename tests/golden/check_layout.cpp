@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What "equal" means for each operation of a layout line: functions and profiles, not spellings.
+// Compares the library's answer for a layout line with the recorded one. Each operation defines
+// equality: layouts are compared as functions and by profile, not by spelling.
 #include <functional>
 #include <map>
 #include <sstream>
@@ -12,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Answers larger than this would take minutes to walk; none of the files has one.
+// Larger answers would take minutes to enumerate; none of the files has one.
 constexpr int64_t kMostPoints = int64_t{1} << 26;
 
 std::string spell(const Json& value) {
@@ -40,7 +41,7 @@ int64_t size_of(const tw_layout* layout) {
   return size;
 }
 
-/// Value at a linear coordinate; past the end too.
+/// The value at a linear coordinate, which may lie past the end.
 int64_t value_at(const tw_layout* layout, int64_t linear) {
   int64_t size = 0, value = 0;
   tw_layout_size(layout, &size);
@@ -53,7 +54,7 @@ int64_t value_at(const tw_layout* layout, int64_t linear) {
   return value;
 }
 
-/// FNV-1a over numbers as eight little-endian bytes each.
+/// FNV-1a over numbers, each as eight little-endian bytes.
 class Fnv {
  public:
   void add(int64_t number) {
@@ -91,7 +92,7 @@ std::string same_numbers(const tw_layout* layout, int64_t offset, const Json& wa
   return "";
 }
 
-/// The tuples of a coordinate-valued layout, their origin left out where `from_origin`.
+/// Compares the coordinate tuples of a layout; `from_origin` subtracts its origin.
 std::string same_coords(const tw_layout* layout, bool from_origin, const Json& wanted) {
   const int64_t size = size_of(layout);
   if (size != wanted.at("size"))
@@ -129,7 +130,7 @@ std::string same_function(const Answer& answer, const Json& line) {
                                         : same_numbers(answer.layout.get(), answer.offset, wanted);
 }
 
-// A nested shape to depth `levels`, deeper tuples as their products.
+// A nested shape cut at depth `levels`: deeper tuples become their products.
 Json to_depth(const Json& shape, int levels) {
   if (shape.is_number()) return shape;
   if (levels > 0) {
@@ -186,7 +187,7 @@ std::string exact_layout(const Answer& answer, const Json& line) {
                                         : same_numbers(answer.layout.get(), 0, wanted);
 }
 
-// A part: the offset, and the layout from there. A coordinate's offset is the layout's own origin.
+// Compares the offset and the layout of a slice. A coordinate layout's offset is its origin.
 std::string exact_part(const Answer& answer, const Json& line) {
   const Json& wanted = line.at("result");
   std::string text = text_of(answer.layout.get());
@@ -209,7 +210,7 @@ std::string offset_and_table(const Answer& answer, const Json& line) {
   return same_numbers(answer.layout.get(), answer.offset, wanted);
 }
 
-// Strides of modes of extent 1 are arbitrary.
+// Modes of extent 1 may have any stride.
 std::string same_strides(const Answer& answer, const Json& line) {
   if (std::string text = same_function(answer, line); !text.empty()) return text;
   return exact_text(text_of(answer.layout.get()).substr(0, text_of(answer.layout.get()).find(':')),
@@ -241,7 +242,7 @@ std::string is_left_inverse(const Answer& answer, const Json& line) {
   return "";
 }
 
-// The tuples as texts, and the hash of their numbers.
+// Compares the tuples as text, and a hash of their numbers.
 std::string same_tuples(const Answer& answer, const Json& line) {
   const Json& wanted = line.at("result");
   const int64_t size = size_of(answer.layout.get());
@@ -299,9 +300,9 @@ std::string layout_info(const Answer& answer, const Json& line) {
   return same_numbers(layout, 0, wanted);
 }
 
-/// How an operation of the files is done, and what is equal to its answer.
+/// The operation to run for a line, and the function that compares its answer.
 struct Rule {
-  const char* operation;  ///< its name in layout_ops.cpp; nullptr: the same
+  const char* operation;  ///< its name in layout_ops.cpp; nullptr: the same name
   std::string (*equal)(const Answer&, const Json&);
 };
 
@@ -389,7 +390,7 @@ std::string as_tuple(std::string tiler) {
   return tiler;
 }
 
-// Operations that the files spell in their own way.
+// Runs an operation, translating those that the files spell differently.
 Answer run_line(const std::string& operation, std::vector<std::string> o) {
   if (operation == "unchanged") {
     Answer answer;
@@ -422,7 +423,7 @@ std::string check_layout_line(const Json& line) {
   if (!known) return "expectation " + expect + " is not known";
   const Rule& rule = found->second;
   const Answer answer = run_line(rule.operation ? rule.operation : name, operands_of(line));
-  if (expect == "either") return "";  // the answer is not scored, but there must be one
+  if (expect == "either") return "";  // either outcome is right, but there must be one
   if (answer.status != TW_OK) {
     if (expect == "error" || expect == "error_or_fn") return "";
     return std::string("refused: ") + tw_last_error();

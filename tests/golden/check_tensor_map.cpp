@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// golden_check tensor_map: a line is one cuTensorMapEncode* call and what the driver answered.
+// golden_check tensor_map: each line is one cuTensorMapEncode* call and the driver's answer.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -38,8 +38,8 @@ bool same_array(const T (&a)[N], const T (&b)[N], int count) {
   return true;
 }
 
-// Whether decode() brought back each field that the bytes hold. Types that share a code and the
-// wide kind come back as their representative; the wide mode is not in the bytes.
+// Whether decode() restored every field that the 128 bytes hold. Types that share a code, and the
+// wide kind, decode to their representative; the wide mode is not in the bytes.
 bool same_fields(const tw::TensorMapDesc& a, const tw::TensorMapDesc& b) {
   const bool tiled = a.kind == tw::MapKind::tiled;
   const int corners = a.kind == tw::MapKind::im2col_wide ? 1 : a.rank - 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// golden_check tma: a line is one operation of the copy engine on a 1 MiB arena, by the seed of its
-// contents, and a hash of what the hardware left behind.
+// golden_check tma: each line is one TMA operation on a 1 MiB arena with seeded contents, and a
+// hash of the memory that the hardware left.
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "lines.hpp"
 #include "tensor_map/descriptor.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rules/check.hpp"
 
 namespace golden {
@@ -33,7 +33,7 @@ void fill_random(uint8_t* memory, size_t bytes, uint64_t seed) {
   }
 }
 
-// Small integers are exact in every type and their sums too.
+// Small integers and their sums are exact in every type.
 void fill_integers(uint8_t* memory, size_t bytes, uint64_t seed, int32_t map_type) {
   const int size = tw::dtype_bytes(dtype_of_map_type(map_type));
   for (size_t j = 0; j < bytes / static_cast<size_t>(size); ++j) {
@@ -48,7 +48,7 @@ void fill_integers(uint8_t* memory, size_t bytes, uint64_t seed, int32_t map_typ
     } else if (size == 4) {
       std::memcpy(element, &bits, 4);
     } else {
-      // bf16 is the upper half; f16 moves the exponent's bias (the values are all normal).
+      // bf16 is the upper half of f32. For f16 the exponent bias changes; all values are normal.
       const uint32_t magnitude = bits & 0x7fffffffu;
       const uint32_t f16 =
           (bits >> 16 & 0x8000u) | (magnitude == 0 ? 0 : (magnitude - (112u << 23)) >> 13);
@@ -92,7 +92,7 @@ struct Memory {
   }
 };
 
-// The operation itself, on a description that went through its 128 bytes as the engine's does.
+// Runs the operation on a description that was encoded to 128 bytes and decoded again.
 std::string run(const nlohmann::json& line, const std::string& kind, Memory& memory,
                 Outcome* outcome, tw::TensorMapDesc* out_desc) {
   const bool im2col = kind.rfind("im2col", 0) == 0;

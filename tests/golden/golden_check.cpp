@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// golden_check KIND FILE...: holds the library against files of recorded answers, one JSON object a
-// line, plain or, with zlib, gzip. Prints how many lines were checked and how many differ, and the
-// first that do; exits 1 if any does, or is of a kind that is not known.
+// golden_check KIND FILE...: compares the library with files of recorded answers, one JSON object a
+// line, plain or gzip-compressed if built with zlib. Prints the number of lines and of differences,
+// and the first differences. Exits with 1 on any difference and on an unknown kind.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ std::string check_text(Check check, const std::string& text) {
   }
 }
 
-/// True where the file could be read and no line differs.
+/// Whether the file could be read and no line differs.
 bool check_file(const Kind& kind, const char* path) {
   golden::LineFile lines(path);
   if (!lines.is_open()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layout kind of golden lines: the operation is done through the C API and its answer compared
-// by what "equal" means for it. Returns "" or what differs.
+// Checks a golden line of the layout kind through the C API. Returns "" or what differs.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layout section of the C API by the names and texts that golden files and the header's
+// Calls the layout functions of the C API by the names and texts that golden files and the header's
 // examples use.
 
 #include <tilewright/tilewright.h>
@@ -23,7 +23,7 @@ using Tuple = std::unique_ptr<tw_tuple, Destroy>;
 using Tiler = std::unique_ptr<tw_tiler, Destroy>;
 using Linear = std::unique_ptr<tw_linear, Destroy>;
 
-/// What an operation answers: a layout (with its offset), a text (a tuple, a number), or an error.
+/// The result of an operation: a layout with its offset, a text (a tuple or a number), or an error.
 struct Answer {
   tw_status status = TW_OK;
   Layout layout;
@@ -31,17 +31,16 @@ struct Answer {
   std::string text;
 };
 
-/// Does an operation. Throws std::invalid_argument where there is none of that name, or where an
-/// operand's text cannot be read.
+/// Runs an operation. Throws std::invalid_argument for an unknown name or an invalid operand.
 Answer run(const std::string& operation, const std::vector<std::string>& operands);
 
-/// The operands' handles; throw where the text cannot be read.
+/// Parse an operand; they throw std::invalid_argument if it does not parse.
 Layout layout_of(const std::string& text);
 Tuple tuple_of(const std::string& text);
 
 std::string text_of(const tw_layout* layout);
 std::string text_of(const tw_tuple* tuple);
-/// What the header's examples write: "26 + (2,4):(1,6)", a text, or the name of a status.
+/// The answer as in the header's examples: "26 + (2,4):(1,6)", a text, or a status's name.
 std::string text_of(const Answer& answer);
 
 }  // namespace golden

@@ -57,7 +57,7 @@ std::vector<int64_t> rest_of(const Operands& o) {
   return values;
 }
 
-// An answer that is an array of numbers: `call(values, capacity, written)`.
+// Wraps a call that returns an array of numbers: `call(values, capacity, written)`.
 template <class Call>
 Answer numbers(Call&& call) {
   Answer answer;

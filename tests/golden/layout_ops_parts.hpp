@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tables of operations are written with (layout_ops.cpp, layout_ops_more.cpp).
+// Helpers for the operation tables of layout_ops.cpp and layout_ops_more.cpp.
 
 #include <functional>
 #include <map>
@@ -50,7 +50,7 @@ std::string format(tw_status (*call)(const Handle*, char*, size_t, size_t*), con
   return text;
 }
 
-// An answer that is a layout, a tuple, a number.
+// Wrap calls that return a layout, a tuple, or a number.
 template <class Call>
 Answer a_layout(Call&& call) {
   Answer answer;
@@ -87,7 +87,7 @@ Answer a_number(Call&& call) {
 
 using Run = std::function<Answer(const Operands&)>;
 
-/// Operations beyond the algebra proper: coordinates, partitions, linear layouts.
+/// Operations outside the algebra: coordinates, partitions, linear layouts.
 const std::map<std::string, Run>& further_operations();
 
 }  // namespace golden

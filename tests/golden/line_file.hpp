@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Lines of a file of recorded answers. zlib reads it whether it is compressed or not. A build for
-// another machine may have no zlib (TW_GOLDEN_ZLIB is 0): it reads plain files, which Meson makes.
+// Reads the lines of a file of recorded answers. zlib reads plain and compressed files alike.
+// Without zlib (TW_GOLDEN_ZLIB is 0, in cross builds) it reads the plain files that Meson unpacks.
 #include <cstdio>
 #include <string>
 #if TW_GOLDEN_ZLIB

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tensor-map and copy-engine kinds of golden lines. Each check returns "" or what differs.
+// Checks golden lines of the tensor_map and tma kinds. Each check returns "" or what differs.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace golden {
 
-/// The description that a line's arguments make; the address is left 0. `call` is tiled, im2col or
+/// The description that a line's arguments define, with address 0. `call` is tiled, im2col or
 /// im2col_wide.
 tw::TensorMapDesc read_map(const nlohmann::json& line, const std::string& call);
 
-/// The type of a CUtensorMapDataType number; for a number that names none, a DType that is none.
+/// The type of a CUtensorMapDataType number; an invalid number gives an invalid DType.
 tw::DType dtype_of_map_type(int32_t type);
 
 std::string check_tensor_map_line(const nlohmann::json& line);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unpack.py FOLDER FILE...: writes each KIND/NAME.jsonl.gz as FOLDER/KIND/NAME.jsonl, for a program without zlib."""
+"""unpack.py FOLDER FILE...: unpacks each KIND/NAME.jsonl.gz to FOLDER/KIND/NAME.jsonl."""
 import gzip
 import pathlib
 import shutil

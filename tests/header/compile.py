@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tilewright.h and tilewright_layout.h compile alone, twice, before and after cuda.h, as every C and C++ that their
-users have, with every warning an error. Usage: compile.py COMPILER c|c++ [FOLDER_OF_CUDA_H]"""
+"""tilewright.h and tilewright_layout.h must compile alone, twice, and before and after cuda.h, in
+every C and C++ standard that users have, with all warnings as errors. Usage: compile.py COMPILER
+c|c++ [FOLDER_OF_CUDA_H]"""
 import pathlib
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ STANDARDS = {"c": ["c99", "c11", "c17", "c2x", "gnu99"],
 GCC = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wconversion", "-Wsign-conversion", "-Wshadow",
        "-Wundef", "-Wcast-align", "-Wcast-qual", "-Wredundant-decls", "-Wpadded"]
 GCC_C = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition"]
-# Everything, but what is about other standards, and our own Doxygen commands.
+# All warnings except those about other standards and about the headers' own Doxygen commands.
 CLANG = ["-Weverything", "-Werror", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic",
          "-Wno-unknown-warning-option", "-Wno-unsafe-buffer-usage", "-Wno-pre-c2x-compat",
          "-Wno-declaration-after-statement", "-Wno-poison-system-directories", "-Wno-documentation-unknown-command",
@@ -28,7 +29,7 @@ INCLUDES = {"tw": '"tilewright.h"', "layout": '"tilewright_layout.h"', "cuda": "
 
 
 def source(order):
-    """The test program after these includes."""
+    """The test program with these includes."""
     text = "".join(f"#include {INCLUDES[name]}\n" for name in order)
     if "cuda" in order:
         text += (HERE / "with_cuda.inc").read_text()
@@ -41,8 +42,8 @@ def compiles(compiler, language, standard, order, flags, folder=CAPI):
     return done.returncode == 0, done.stderr
 
 
-# What a header could do to its users: a text of one of them and what replaces it; where that must be
-# seen, as language, standard and includes.
+# Faults that a header could have: a text in it, its replacement, and where the fault must be
+# detected (language, standard, includes).
 ALONE, TWICE, CUDA, LAYOUT = ["tw"], ["tw", "tw"], ["cuda", "tw"], ["layout"]
 INCLUDED = "#include <stdint.h>\n"
 FAULTS = [
@@ -70,7 +71,7 @@ FAULTS = [
 
 
 def planted(compiler, language, flags, with_cuda):
-    """The check can fail: each fault in a copy of the headers is seen by this compiler."""
+    """Tests this check: the compiler must detect each fault in a copy of the headers."""
     texts, count = {path.name: path.read_text() for path in headers.paths(CAPI / "tilewright.h")}, 0
     with tempfile.TemporaryDirectory() as name:
         for fault, before, after, places in FAULTS:
@@ -86,7 +87,7 @@ def planted(compiler, language, flags, with_cuda):
 
 
 def deprecation(compiler, language):
-    """TW_DEPRECATED warns whoever uses a function, and is silent where TW_NO_DEPRECATED is defined."""
+    """TW_DEPRECATED must warn about a use, and must not if TW_NO_DEPRECATED is defined."""
     use = ('#include "tilewright.h"\nTW_API int tw_old(void) TW_DEPRECATED("use tw_new() instead");\n'
            "int use(void);\nint use(void) { return tw_old(); }\n")
     for define, warned in (([], True), (["-DTW_NO_DEPRECATED"], False)):
@@ -105,7 +106,7 @@ def main():
     if "clang" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout:
         flags = CLANG
     else:
-        # Padding would be a hole that other languages' bindings must guess.
+        # Padding is an error: bindings of other languages would have to guess it.
         flags = GCC + (GCC_C if language == "c" else [])
     orders = [["tw"], ["tw", "tw"], ["layout"], ["layout", "tw", "layout"]]
     if cuda:
@@ -117,7 +118,7 @@ def main():
     failures = count = 0
     for standard in STANDARDS[language]:
         for order in orders:
-            # cuda.h itself is no C++98.
+            # cuda.h itself is not valid C++98.
             if "cuda" in order and standard == "c++98":
                 continue
             good, report = compiles(compiler, language, standard, order, flags)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The header for kernel authors, include/tilewright/device.cuh.
+"""Checks include/tilewright/device.cuh, the header for kernel authors.
 
-    device.py host COMPILER   the part that needs no nvcc, as C++17 and C++20, alone and beside the
-                              other public headers
+    device.py host COMPILER   the part that needs no nvcc, as C++17 and C++20, alone and with the other
+                              public headers
     device.py nvcc            everything, as C++17 and C++20, for each target, in two files of one
-                              program; and a kernel for each call of each function, whose PTX has the
-                              instruction that the function's comment names, and which ptxas takes
+                              program; also a kernel for each call of each function: ptxas must accept
+                              its PTX, which must have the instruction that the function's comment names
 
-The calls are made from the header's own text: a function that is added is called as well, and one that
-this script cannot call is a fault."""
+The calls are generated from the header's text, so that new functions are covered. A function that this
+script cannot call is a fault."""
 import itertools
 import pathlib
 import re
@@ -21,13 +21,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include"
 TAGS = ["@ptx", "@needs", "@calledby", "@ordering"]
-OVERLOAD = "/// @overload\n"  # in the place of a comment: the one of the function before is meant
+OVERLOAD = "/// @overload\n"  # stands for the comment of the preceding function
 FUNCTION = re.compile(r"((?:^///.*\n)+)(?:^template <([^>]*)>\n)?^__device__ __forceinline__ ([\w ]+?) (\w+)\(",
                       re.MULTILINE)
-# What a compilation is for: the virtual architecture of its PTX, and what ptxas makes of it.
+# Compilation targets: the virtual architecture of the PTX, and the target of ptxas.
 TARGETS = {"sm_90": ("compute_90", "sm_90"), "sm_90a": ("compute_90a", "sm_90a"),
            "sm_100f": ("compute_100f", "sm_100f")}
-# Values of template parameters that are numbers.
+# Arguments for template parameters that are numbers.
 COORDINATES = ["x", "y", "z", "u", "v", "c", "w", "h", "d", "n"]
 NUMBERS = {"kPending": [0, 3]}
 BITS = {"u32": "b32", "u64": "b64"}
@@ -39,7 +39,7 @@ def skip(why):
 
 
 class Function:
-    """A device function of the header as its text says it."""
+    """A device function, parsed from the header's text."""
 
     def __init__(self, match, text):
         self.comment, template, self.result, self.name = match.groups()
@@ -48,20 +48,20 @@ class Function:
         body = text.index("{", end)
         self.body = text[body:balanced(text, body, "{}")]
         self.template = [p.split() for p in split(template or "")]
-        self.first = True  # of its overloads
+        self.first = True  # the first of its overloads
 
     def tag(self, name):
-        """What stands behind a tag, up to the next one."""
+        """The text after a tag, up to the next tag."""
         words = " ".join(line[3:].strip() for line in self.comment.splitlines())
         found = re.search(rf"{name} (.*?)(?= @\w|$)", words)
         return found.group(1).strip() if found else ""
 
     def instruction(self):
-        """Parts of the instruction's name, and names beside it."""
+        """The parts of the instruction's name, and names next to it."""
         return re.findall(r"`([^`]*)`", self.tag("@ptx"))
 
     def rank(self):
-        """Coordinates of a function of tensor maps; those of gather4 and scatter4 are rows."""
+        """The number of coordinates of a tensor-map function; those of gather4 and scatter4 are rows."""
         names = [p.split()[-1] for p in self.parameters]
         return sum(n in COORDINATES for n in names) or None
 
@@ -71,7 +71,7 @@ class Function:
 
 
 def balanced(text, begin, pair):
-    """Where the bracket at `begin` closes."""
+    """The position of the bracket that closes the one at `begin`."""
     depth = 0
     for at in range(begin, len(text)):
         depth += (text[at] == pair[0]) - (text[at] == pair[1])
@@ -81,7 +81,7 @@ def balanced(text, begin, pair):
 
 
 def split(text):
-    """At commas outside of brackets."""
+    """Splits at commas outside of brackets."""
     parts, depth = [""], 0
     for sign in text:
         depth += (sign in "([{") - (sign in ")]}")
@@ -93,12 +93,12 @@ def split(text):
 
 
 def device_text(folder):
-    """The header's parts, without what stands in comments behind a line's code."""
+    """The concatenated text of the header's parts."""
     return "\n".join(path.read_text() for path in sorted((folder / "tilewright" / "device").glob("*.cuh")))
 
 
 def functions(folder):
-    """All of them; an overload has the comment of the function before it, whose name is its own."""
+    """All functions. An overload must have the name of the function before it and shares its comment."""
     text, found = device_text(folder), []
     for match in FUNCTION.finditer(text):
         function = Function(match, text)
@@ -114,7 +114,7 @@ def enumerators(folder, name):
 
 
 def faults_of_text(folder):
-    """What the text alone shows: functions that FUNCTION does not see, comments that lack a tag."""
+    """Faults visible in the text: functions that FUNCTION does not match, comments that lack a tag."""
     text = device_text(folder)
     found = functions(folder)
     code = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
@@ -144,7 +144,7 @@ def faults_of_text(folder):
 
 
 def values_of(f, folder, kind, name):
-    """What a template parameter is called with."""
+    """The arguments to test for a template parameter."""
     if kind == "int" and name in NUMBERS:
         return [str(n) for n in NUMBERS[name]]
     if kind in ("ReduceOp", "ReduceType"):
@@ -153,7 +153,7 @@ def values_of(f, folder, kind, name):
 
 
 def kernel(f, number, chosen):
-    """A kernel that calls the function with its own parameters."""
+    """A kernel that calls the function and passes its own parameters on."""
     takes, gives = [], []
     for at, parameter in enumerate(f.parameters):
         scalar = re.fullmatch(r"((?:const )?[\w ]+?(?:\*| )) ?(\w+)", parameter)
@@ -168,7 +168,7 @@ def kernel(f, number, chosen):
         takes.append(f"{f.result}* out")
         call = "*out = " + call
     condition = re.search(r"static_assert\((\w+\(k\w+(?:, k\w+)*\)), ", f.body)
-    if condition:  # some of the values do not go together
+    if condition:  # some of the values exclude each other
         names = [p[1] for p in f.template]
         call = (f"[&]<{', '.join(' '.join(p) for p in f.template)}>() {{ if constexpr ({condition.group(1)}) "
                 f"{f.name}<{', '.join(names)}>({', '.join(gives)}); else asm volatile(\"// refused\"); }}"
@@ -177,7 +177,7 @@ def kernel(f, number, chosen):
 
 
 def calls(folder, target):
-    """(function, its template arguments, the kernel's text) of all that the target can call."""
+    """Yields (function, template arguments, the kernel's text) for all that the target can call."""
     for f in functions(folder):
         if target not in f.targets():
             continue
@@ -188,7 +188,7 @@ def calls(folder, target):
 
 
 def wrong_instruction(f, chosen, text):
-    """What an entry's PTX lacks of what the function's comment and template arguments say."""
+    """What an entry's PTX lacks of the instruction that the comment and template arguments demand."""
     if "// refused" in text:
         return None
     *parts, last = f.instruction()
@@ -208,7 +208,7 @@ def wrong_instruction(f, chosen, text):
 
 
 def entries(ptx):
-    """Each kernel's text by its number."""
+    """Each kernel's PTX by its number."""
     bodies = re.split(r"\.visible \.entry call_(\d+)\(", ptx)
     return {int(number): body for number, body in zip(bodies[1::2], bodies[2::2])}
 
@@ -219,7 +219,7 @@ def run(*command, cwd=None):
 
 
 def faults_of_calls(nvcc, folder, target, work):
-    """Calls everything that the target has."""
+    """Compiles a call of everything that the target has."""
     try:
         made = list(calls(folder, target))
         text = "".join(kernel(f, number, chosen) for number, (f, chosen) in enumerate(made))
@@ -246,7 +246,7 @@ def faults_of_calls(nvcc, folder, target, work):
 
 
 def faults_of_programs(nvcc, folder, work):
-    """The header alone, in two files of one program."""
+    """Compiles the header alone, in two files of one program."""
     for number in (1, 2):
         (work / f"part_{number}.cu").write_text(
             "#include <tilewright/device.cuh>\n#include <tilewright/device.cuh>\n"
@@ -271,7 +271,7 @@ def faults_of_programs(nvcc, folder, work):
 
 
 def faulty(folder, name, *changes):
-    """A copy of the header with a fault in it."""
+    """A copy of the headers with these changes."""
     copy = folder / name
     shutil.copytree(HEADERS, copy)
     for file, before, after in changes:
@@ -300,7 +300,7 @@ def planted_texts(folder):
 
 
 def planted_calls(nvcc, folder):
-    """Faults that the machine's own tools show."""
+    """Faults that nvcc or ptxas shows."""
     for name, change, word in [
             ("other", ("fence.cuh", '"fence.proxy.async.global;"', '"fence.proxy.async;"'), "fence_async_global[]: its PTX has no"),
             ("misspelt", ("store.cuh", '"cp.async.bulk.commit_group;"', '"cp.async.bulk.commit_groups;"'), "commit"),
@@ -356,7 +356,7 @@ def check_host(compiler):
             shutil.copy(header, public)
         source = pathlib.Path(name) / "host.cpp"
         for standard, beside in itertools.product(("c++17", "c++20"), ("", "#include <tilewright/tilewright.hpp>\n")):
-            if beside and standard == "c++17":  # the classes are C++20
+            if beside and standard == "c++17":  # the classes need C++20
                 continue
             for order in ((beside, "#include <tilewright/device.cuh>\n"), ("#include <tilewright/device.cuh>\n", beside)):
                 source.write_text("".join(order) + HOST + ("using namespace tilewright;\n" if beside else ""))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ classes: who owns what when objects move and die, and that failures throw. What the calls
-// compute is the C API's own tests' affair. Cases named "device ..." run on the device under test.
+// The C++ classes: ownership when objects are moved and destroyed, and exceptions on failure.
+// Results of the calls are tested with the C API. Cases named "device ..." run on the device under
+// test.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -27,7 +28,7 @@ static_assert(kMoveOnly<Device> && kMoveOnly<Memory> && kMoveOnly<Stream> && kMo
 static_assert(kMoveOnly<Layout> && kMoveOnly<TensorMap> && kMoveOnly<Module>);
 static_assert(kMoveOnly<Kernel> && kMoveOnly<Plan>);
 
-/// The device under test, or nothing and the case said "skipped".
+/// The device under test; empty, with a message that the case is skipped, if there is none.
 std::optional<Device> open_device() {
   if (std::string(tw::test::test_device()) == "host") return Device::host();
   try {
@@ -38,7 +39,7 @@ std::optional<Device> open_device() {
   }
 }
 
-/// The status that a call throws; TW_OK if it throws nothing.
+/// The status that a call throws; TW_OK if it does not throw.
 template <typename Call>
 tw_status thrown(Call call) {
   try {
@@ -73,7 +74,7 @@ TEST_CASE("device memory moves, and is freed once") {
   CHECK(third.address() == address);
   CHECK(third.bytes() == 1000);
   Memory& same = third;
-  third = std::move(same);  // onto itself
+  third = std::move(same);  // self-assignment
   CHECK(third.address() == address);
 
   std::vector<uint8_t> bytes(1000);
@@ -108,7 +109,7 @@ TEST_CASE("memory is registered until its object ends") {
   CHECK(thrown([&] { RegisteredMemory(device, 0, 8); }) == TW_ERROR_INVALID_ARGUMENT);
   RegisteredMemory last(device, address, 64);
   { Device gone(std::move(device)); }
-  last.reset();  // of a device that is gone: nobody to ask
+  last.reset();  // its device is gone: nothing to free
 }
 
 TEST_CASE("device objects outlive their device") {
@@ -136,12 +137,12 @@ TEST_CASE("a device that is assigned to closes the one it was") {
   CHECK(thrown([&] { of_first.synchronize(); }) == TW_ERROR_DEVICE_CLOSED);
   of_second.synchronize();
   Device& same = first;
-  first = std::move(same);  // onto itself
+  first = std::move(same);  // self-assignment
   of_second.synchronize();
-  memory.reset();  // of a device that is gone: nothing to free, nobody to ask
+  memory.reset();  // its device is gone: nothing to free
 }
 
-/// Holds up a thread within the library: the first failure that it is told of waits to be let go.
+/// Blocks a thread inside the library: the log callback waits at the first failure until released.
 struct Held {
   std::mutex mutex;
   std::condition_variable changed;
@@ -160,7 +161,7 @@ TEST_CASE("a device is closed when its destructor returns, while another thread 
   std::optional<Device> device(Device::host());
   const Stream stream(*device);
   Memory memory(*device, 64);
-  check(tw_free(device->get(), memory.address()));  // so that the next one fails, and says so
+  check(tw_free(device->get(), memory.address()));  // so that the next free fails and logs
   Held held;
   check(tw_log_set(Held::told, &held, TW_LOG_DEBUG));
   std::thread freeing([&] { memory.reset(); });
@@ -302,7 +303,7 @@ TEST_CASE("tensor maps name every broken rule") {
   CHECK(thrown([&] { TensorMap(device, desc); }) == TW_ERROR_RULE);
 }
 
-/// A tuning's text as if it were of another chip.
+/// A tuning's text with another chip's name.
 std::string of_chip(std::string text, const std::string& chip) {
   const size_t name = text.find("\ndevice ") + 8;
   return text.replace(name, text.find('\n', name) - name, chip);
@@ -329,7 +330,7 @@ TEST_CASE("a tuned gemm takes what was the fastest") {
   const auto growing = [&](const tw_gemm_tuning* set, char* buffer, size_t capacity,
                            size_t* length) {
     const tw_status status = tw_gemm_tuning_format(set, buffer, capacity, length);
-    // As another thread's load() between two of the calls that fetch a text.
+    // Simulates another thread's load() between two calls that fetch the text.
     if (chips < 3) copy.load(of_chip(tuning.text(), "chip " + std::to_string(chips++)));
     return status;
   };

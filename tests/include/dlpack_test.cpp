@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack by the C++ classes: what is read, and how long what an exported tensor needs stays alive.
+// DLPack through the C++ classes: imports, and the lifetime of what an exported tensor refers to.
 #include <limits>
 #include <memory>
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace tilewright;
 
-/// DLPack's own structs, as its specification has them.
+/// DLPack's own structs, as its specification defines them.
 struct DLTensor {
   void* data;
   int32_t device_type, device_id, ndim;
@@ -90,13 +90,13 @@ TEST_CASE("row-major strides that no number holds are refused") {
   CHECK(packed({1, most}).stride[0] == most);
   CHECK(packed({big / 2 - 1, big}).stride[0] == big);
 
-  // An extent of 0 counts as 1, as in tensors that come from elsewhere.
+  // An extent of 0 counts as 1 in the strides, as in imported tensors.
   const tw_tensor empty = packed({2, 0, 3});
   int64_t shape[] = {2, 0, 3};
   Managed managed{{nullptr, 1, 0, 3, 2, 32, 1, shape, nullptr, 0}, nullptr, nullptr};
   const tw_tensor seen = from_dlpack(&managed, TW_DLPACK_TENSOR);
   for (int i = 0; i < 3; ++i) CHECK(empty.stride[i] == seen.stride[i]);
-  // With strides of the caller's own nothing is multiplied.
+  // If the caller passes strides, no product of extents can overflow.
   const std::vector<int64_t> wide{big, big};
   CHECK(tensor(device, 0, TW_DTYPE_F32, wide, std::vector<int64_t>{0, 0}).shape[0] == big);
 }
@@ -113,7 +113,7 @@ TEST_CASE("the owner lives until the consumer calls the deleter, on any thread")
     CHECK(managed.get() == nullptr);
     CHECK(watch.use_count() == 2);
   }
-  CHECK(watch.use_count() == 1);  // nobody consumed it: freed by its own deleter
+  CHECK(watch.use_count() == 1);  // not consumed: freed by its own deleter
   auto* consumed = static_cast<ManagedVersioned*>(
       to_dlpack(out, TW_DLPACK_VERSIONED, std::move(owner)).release());
   CHECK(consumed->major == 1);

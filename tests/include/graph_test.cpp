@@ -73,7 +73,7 @@ TEST_CASE("device captures end with their scope") {
     Capture moved(std::move(capture));
     CHECK(thrown([&] { stream.synchronize(); }) == TW_ERROR_CAPTURE);
     CHECK(thrown([&] { Capture second(stream); }) == TW_ERROR_CAPTURE);
-    CHECK(thrown([&] { stream.synchronize(); }) == TW_ERROR_CAPTURE);  // it goes on
+    CHECK(thrown([&] { stream.synchronize(); }) == TW_ERROR_CAPTURE);  // the capture continues
   }
   stream.synchronize();
   Capture capture(stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of precompiled kernels by the C++ functions. A build without any has an empty list.
+// The table of precompiled kernels through the C++ functions; it may be empty.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -52,7 +52,7 @@ TEST_CASE("every target's first kernel has an image, and machine code its resour
 TEST_CASE("unknown kernels are refused by name") {
   CHECK(status_of({"no_such_kernel", "sm_90a"}, true) == TW_ERROR_NOT_FOUND);
   CHECK(status_of({"no_such_kernel", "sm_90a"}, false) == TW_ERROR_NOT_FOUND);
-  // Nor does a name become a known one by being cut.
+  // A name must not become a known one by truncation at a NUL.
   const std::vector<tw_kernel_entry> all = precompiled_kernels();
   const std::string zero(1, '\0');
   for (size_t i = 0; i < std::min<size_t>(all.size(), 1); ++i)

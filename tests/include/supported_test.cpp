@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Support queries by the C++ functions: each of its own operation, on the host device.
+// The support queries through the C++ functions, one per operation, on the host device.
 #include <string>
 #include <tilewright/supported.hpp>
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace tilewright;
 
-/// 1 and 0 for what is answered, or the status that is thrown.
+/// 1 or 0 for the answer, or the status that is thrown.
 template <class Query, class Desc>
 int answer(Query query, const Device& device, const Desc& desc) {
   try {
@@ -22,7 +22,8 @@ int answer(Query query, const Device& device, const Desc& desc) {
 TEST_CASE("a description is served, not served, or wrong") {
   const Device device = Device::host();
   tw_gemm_desc gemm = gemm_desc();
-  CHECK(answer(gemm_supported, device, gemm) == TW_ERROR_INVALID_ARGUMENT);  // sizes are not set
+  // the sizes are not set
+  CHECK(answer(gemm_supported, device, gemm) == TW_ERROR_INVALID_ARGUMENT);
   gemm.m = gemm.n = gemm.k = 64;
   CHECK(answer(gemm_supported, device, gemm) == 1);
   gemm.a_dtype = TW_DTYPE_U8;
@@ -34,7 +35,7 @@ TEST_CASE("a description is served, not served, or wrong") {
   rows.table_rows = rows.columns = rows.count = 16;
   CHECK(answer(gather_supported, device, rows) == 1);
   CHECK(answer(scatter_supported, device, rows) == 1);
-  rows.group = 4;  // which a gather alone has
+  rows.group = 4;  // only a gather has groups
   CHECK(answer(gather_supported, device, rows) == 1);
   CHECK(answer(scatter_supported, device, rows) == TW_ERROR_INVALID_ARGUMENT);
   rows.dtype = TW_DTYPE_I32;
@@ -79,7 +80,7 @@ TEST_CASE("operations of one range of elements") {
   CHECK(answer(quantize_supported, device, quantize) == 0);
   copy.src_shape[0] = 4;
   copy.fill = TW_OOB_FILL_NAN;
-  ragged.fill = TW_OOB_FILL_NAN;  // of bytes, which have none
+  ragged.fill = TW_OOB_FILL_NAN;  // bytes have no NaN
   elementwise.dst_dtype = TW_DTYPE_I32;
   copies.count = prefetch.shape[0] = -1;
   CHECK(answer(copy_supported, device, copy) == 0);

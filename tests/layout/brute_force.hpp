@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Layouts evaluated from their definition, and decided about point by point, with none of the
-// library's code but the type's fields: what the algebra is held against.
+// A reference for the layout algebra: evaluates layouts from their definition, point by point. Of
+// the library it uses only the fields of Layout.
 
 #include <cstdint>
 #include <random>
@@ -20,7 +20,7 @@ struct Flat {
     for (int64_t e : extent) product *= e;
     return product;
   }
-  /// Value at a linear coordinate; beyond the end the last mode counts on.
+  /// The value at a linear coordinate. Beyond the end the last mode continues.
   int64_t at(int64_t linear) const {
     int64_t sum = 0;
     for (size_t i = 0; i < extent.size(); ++i) {
@@ -55,13 +55,13 @@ inline Flat flat(const Layout& layout, Node node) {
   return out;
 }
 
-/// Is a function, given as a table over modes of these extents, one of a layout whose modes refine
-/// them? Each mode must factor into multiples, and the modes must add up.
+/// Whether a function, given as a table over modes of these extents, is a layout whose modes refine
+/// them: each mode must split into leaves with one stride each, and the modes must add up.
 inline bool is_layout(const std::vector<int64_t>& extent, const std::vector<int64_t>& table) {
   std::vector<int64_t> sum(table.size(), 0);
   int64_t weight = 1;
   for (int64_t whole : extent) {
-    // The factors of this mode, from the values along it.
+    // Splits this mode into leaves, judged by the values along it.
     std::vector<int64_t> along(static_cast<size_t>(whole), 0);
     int64_t step = 1, s = whole;
     while (s > 1) {
@@ -80,8 +80,8 @@ inline bool is_layout(const std::vector<int64_t>& extent, const std::vector<int6
   return sum == table;
 }
 
-/// Random layouts. Nested ones too, strides of several kinds: compact in some order, padded,
-/// multiples of one another, anything.
+/// Draws random layouts, flat and nested. The strides are compact in some order, padded, multiples
+/// of one another, or arbitrary.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
@@ -94,7 +94,7 @@ class Random {
     return kExtents[below(14)];
   }
 
-  /// At most `most` coordinates.
+  /// A layout with at most `most` coordinates.
   Layout layout(int64_t most, bool negative = false) {
     const int leaves = 1 + static_cast<int>(below(4));
     int64_t e[4], d[4];
@@ -109,7 +109,7 @@ class Random {
       if (below(4) == 0) d[i] = -d[i];
     Layout out;
     LayoutBuilder builder(&out);
-    // A profile: flat, a scalar, or two leaves together.
+    // Its profile: flat, a scalar, or two leaves nested as a pair.
     const int pair = leaves > 1 && below(2) ? static_cast<int>(below(leaves - 1)) : -1;
     for (int i = 0; i < leaves; ++i) {
       const bool inside = pair >= 0 && (i == pair || i == pair + 1);

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Handles that come out: a pointer to a pointer of a handle that is not const.
+// An output handle: a pointer to a pointer to a non-const handle.
 template <class T>
 inline constexpr bool is_handle_out =
     std::is_pointer_v<T>&& std::is_pointer_v<std::remove_pointer_t<T>> &&
@@ -34,7 +34,7 @@ struct Slot {
   }
 };
 
-/// All arguments NULL or 0, then all but the handles that come out.
+/// Calls the function with all arguments NULL or 0, then with only the output handles set.
 template <class... Args>
 void check(const char* name, tw_status (*function)(Args...)) {
   CAPTURE(name);

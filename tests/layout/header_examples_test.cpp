@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every "Example:" line of the header is true, and every verb has one.
+// Evaluates every "Example:" line of the layout header, and requires one for every operation.
 #include <fstream>
 #include <regex>
 #include <set>
@@ -18,7 +18,7 @@ struct Example {
   std::string answer;
 };
 
-// The layout section's comments, each as one line.
+// The comments of the layout header, each as one line.
 std::string comments_of(const std::string& path) {
   std::ifstream file(path);
   REQUIRE(file.good());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Layouts in tests are written and compared as text.
+// Tests write layouts as text and compare the texts.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tw::test {
 
-/// The layout of a text that must be right.
+/// Parses a layout; the text must be valid.
 inline Layout L(std::string_view text) {
   Layout layout;
   const Status status = parse(text, &layout);
@@ -35,7 +35,7 @@ std::string str(const Value& value) {
   return std::string(text.view());
 }
 
-/// The text of what a verb answers, or the name of its error.
+/// The text of the layout that an operation returns, or the name of its error.
 template <class Verb>
 std::string answer(Verb&& verb) {
   Layout out;
@@ -43,7 +43,7 @@ std::string answer(Verb&& verb) {
   return status.ok() ? str(out) : code_name(static_cast<int32_t>(status.code()));
 }
 
-/// The message of the last failure holds this part.
+/// Whether the message of the last failure contains this text.
 inline bool said(std::string_view part) {
   return std::string_view(last_error().message).find(part) != std::string_view::npos;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most tests include, compiled once for each program of several sources: it takes longer than
-// what a source does with it. Sources include what they use all the same; -Db_pch=false shows it.
+// Headers that most tests include, precompiled once per test program because parsing them dominates
+// the build time. Sources still include what they use; -Db_pch=false verifies it.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the field's tutorials print for layouts, as literal expectations, through the C API.
+// Layout results that published tutorials print, as literal expectations, through the C API.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ std::string linear_text(const tw_linear* linear) {
   return text;
 }
 
-/// A blocked layout of row indices: of one dimension, or of two with the first sliced away.
+/// A blocked layout of row indices; of two dimensions the first is sliced away.
 golden::Linear blocked(std::vector<int64_t> shape, std::vector<int64_t> per_thread,
                        std::vector<int64_t> per_warp, std::vector<int64_t> warps,
                        std::vector<int32_t> order) {
@@ -63,7 +63,7 @@ TEST_CASE("a thread-value layout of an 8x8 tile, as a table") {
   CHECK(at(0, 1) == 8);
   CHECK(at(0, 2) == 2);
   CHECK(at(0, 4) == 32);
-  // (thread, value) of each element, rows of the tile one after the other.
+  // The (thread, value) of each element, row by row.
   static const char* const kTable[8] = {
       "T0V0 T0V1 T2V0 T2V1 T0V4 T0V5 T2V4 T2V5", "T1V0 T1V1 T3V0 T3V1 T1V4 T1V5 T3V4 T3V5",
       "T0V2 T0V3 T2V2 T2V3 T0V6 T0V7 T2V6 T2V7", "T1V2 T1V3 T3V2 T3V3 T1V6 T1V7 T3V6 T3V7",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The struct_size rule, exceptions and texts at the boundary of the C API.
+// The C API boundary: the struct_size rule, translation of exceptions, and text outputs.
 #include "capi/common/boundary.hpp"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 #include "doctest_main.hpp"
 #include "host_fixture.hpp"
 
-// A struct as it could be after one more version: `extra` was added behind `b`.
+// A struct of the next version: it appends `extra` to `b`.
 struct Grown {
   uint32_t struct_size;
   uint32_t struct_mark;
   int64_t b;
   int64_t extra;
 };
-// The same, from the version after that.
+// The same struct one more version later.
 struct Future {
   Grown known;
   int64_t unknown;
@@ -48,7 +48,7 @@ TEST_CASE("a description may be shorter, equal or longer") {
 
   in.known.struct_size = sizeof(Future);
   REQUIRE(read_struct_bytes(&in, "desc", kType, &out).ok());
-  in.unknown = int64_t{1} << 56;  // its last byte
+  in.unknown = int64_t{1} << 56;  // the last byte of the unknown field
   CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
 }
 
@@ -140,13 +140,13 @@ TEST_CASE("texts are cut and terminated, and say what they need") {
         Code::ERROR_BUFFER_TOO_SMALL);
   CHECK(std::string(buffer) == "1234567");
   CHECK(length == 9);
-  CHECK(write_text("12345678", nullptr, 0, &length).ok());  // asks for the length alone
+  CHECK(write_text("12345678", nullptr, 0, &length).ok());  // only asks for the length
   CHECK(length == 9);
   CHECK(write_text("x", nullptr, 0, nullptr).code() == Code::ERROR_BUFFER_TOO_SMALL);
   CHECK(write_text("x", nullptr, 8, &length).code() == Code::ERROR_INVALID_ARGUMENT);
 }
 
-// Two kernels: one that is at work until it is let go, and one that loses the device.
+// Two kernels: one runs until the test lets it go, the other loses the device.
 struct Held {
   std::atomic<bool>* begun;
   std::atomic<bool>* let_go;
@@ -160,18 +160,18 @@ void held_kernel(HostEngine&, const void* arguments) {
   *a.done = true;
 }
 void faulting_kernel(HostEngine& engine, const void*) {
-  engine.load_bulk(0, 0, 8);  // no multiple of 16 bytes
+  engine.load_bulk(0, 0, 8);  // not a multiple of 16 bytes
 }
 
-// Whoever has waited may free the host memory of a copy, in vain or not.
+// After a wait, even a failed one, the caller may free the host memory of a copy.
 TEST_CASE("waiting waits for what a lost device has begun") {
   for (const bool by_event : {false, true}) {
     const auto device = test::open_host();
     tw_stream stream{test::make_stream(*device)};
     tw_event event{test::make_event(*device)};
     const auto other = test::make_stream(*device);
-    const KernelRow rows[] = {test::host_row("held", held_kernel),
-                              test::host_row("faulting", faulting_kernel)};
+    const KernelEntry rows[] = {test::host_row("held", held_kernel),
+                                test::host_row("faulting", faulting_kernel)};
     const auto held = test::make_kernel(*device, rows[0]);
     const auto faulting = test::make_kernel(*device, rows[1]);
     std::atomic<bool> begun = false;
@@ -188,7 +188,7 @@ TEST_CASE("waiting waits for what a lost device has begun") {
         by_event ? tw_event_synchronize(&event) : tw_stream_synchronize(&stream);
     CHECK(done);
     CHECK(status == TW_ERROR_DEVICE_LOST);
-    while (!done) std::this_thread::yield();  // its arguments live in this frame
+    while (!done) std::this_thread::yield();  // the kernel's arguments live in this stack frame
   }
 }
 

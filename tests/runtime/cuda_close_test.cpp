@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a CUDA device on a fake driver: who is inside, who waits, and what comes after it.
+// Closing a CUDA device, on a fake driver: close() waits for threads that are inside the driver,
+// and later calls fail without reaching it.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -40,7 +41,7 @@ TEST_CASE("objects that outlive their device give nothing back twice") {
 }
 
 TEST_CASE("a device is closed when nobody is inside the driver for it any more") {
-  // The stream is in use, or about to be destroyed, while another thread closes the device.
+  // While a thread uses the stream or is about to destroy it, another thread closes the device.
   for (const char* call : {"MemsetD8Async", "StreamDestroy"}) {
     const FakeDriver driver;
     const auto device = open_fake();
@@ -73,7 +74,7 @@ TEST_CASE("a device is closed when nobody is inside the driver for it any more")
   }
 }
 
-/// Waits for the stream, or for its event, while another thread closes the device.
+/// Waits for the stream or its event while another thread closes the device.
 Status wait_for(bool event, Stream& stream, Event& recorded) {
   return event ? recorded.synchronize() : stream.synchronize();
 }
@@ -101,7 +102,7 @@ TEST_CASE("work is waited for while another thread, closing the device, waits fo
     closer.join();
     fake().on_call = nullptr;
     CHECK(fake().clean());
-    // From then on there is nothing to wait for.
+    // After that a wait returns at once and makes no driver call.
     const int calls = fake().calls;
     CHECK(wait_for(by_event, *stream, *event).code() == Code::ERROR_DEVICE_CLOSED);
     CHECK(fake().calls == calls);
@@ -119,8 +120,8 @@ TEST_CASE("work is waited for although closing the device has begun and not come
     REQUIRE(stream->record(*event).ok());
     std::thread closer, waiter;
     std::atomic<bool> done{false}, late{false}, returned{false};
-    // The thread inside MemsetD8Async keeps close() from its work; it lets nobody else into the
-    // fake driver's counters while it uses them itself.
+    // The thread inside MemsetD8Async delays close(). It also owns the fake driver's counters, so
+    // that no other thread may enter the fake driver meanwhile.
     fake().on_call = [&](const std::string& name) {
       if (name == "StreamSynchronize" || name == "EventSynchronize") done = true;
       if (name != "MemsetD8Async") return;
@@ -131,7 +132,7 @@ TEST_CASE("work is waited for although closing the device has begun and not come
         late = !done;
         returned = true;
       });
-      // A lock that prefers writers lets the waiter in behind close() alone.
+      // The waiter must get in before close(): a lock that prefers writers would hold it back.
       for (int i = 0; i < 200 && !returned; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA device's own logic on a fake driver: contexts, limits, lost devices, and what remains
-// when any one driver call fails.
+// The CUDA device's own logic on a fake driver: contexts, limits, lost devices, and cleanup after a
+// failure of each single driver call.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ TEST_CASE("what the device says of itself") {
   const auto device = open_fake();
   CHECK(device->info().name == "fake GPU");
   CHECK(device->info().compute_major == 9);
-  CHECK(device->info().sm_count == 66);  // the context's, not the chip's 132
+  CHECK(device->info().sm_count == 66);  // the context's SMs, not the chip's 132
   CHECK(device->info().max_dynamic_smem_bytes == 232448);
   CHECK((device->info().features & feature::wgmma) != 0);
   CHECK((device->info().features & feature::host) == 0);
@@ -50,7 +50,7 @@ TEST_CASE("where the driver is told to compile PTX, no kernel that has none is o
   unsetenv("CUDA_FORCE_PTX_JIT");
   CHECK(forced->info().kernel_features == (feature::tma | feature::mma));
   CHECK((free->info().kernel_features & feature::wgmma) != 0);
-  // The chip is the same: PTX of the caller's own may use all of it.
+  // The chip is unchanged: the caller's own PTX may use all its features.
   CHECK(forced->info().features == free->info().features);
   forced->close();
   free->close();
@@ -77,7 +77,7 @@ TEST_CASE("devices that cannot be opened") {
   CHECK(fake().clean());
 }
 
-/// One of everything. Returns at the first failure, as a program would.
+/// Creates and uses one object of each kind. Returns at the first failure, as a program would.
 Status use_everything(bool own_context) {
   std::shared_ptr<Device> device;
   if (own_context)
@@ -178,12 +178,31 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
         CHECK(fake().libraries.empty());
         CHECK(fake().misuse.empty());
         CHECK(fake().mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
-        // A context that cannot be entered keeps what is in it; every other failure leaves nothing.
+        // If the context cannot be entered, its objects stay. Otherwise nothing is left.
         const std::string& failed = fake().log[static_cast<size_t>(k) - 1];
         if (failed == "CtxPushCurrent") fake().forget_objects();
         CHECK(fake().clean());
       }
     }
+}
+
+TEST_CASE("memory whose context cannot be entered can be freed again") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  uint64_t address = 0;
+  void* pinned = nullptr;
+  REQUIRE(device->allocate(64, &address).ok());
+  REQUIRE(device->allocate_host(64, &pinned).ok());
+  fake().fail_with = CUDA_ERROR_INVALID_VALUE;
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release(address).ok());
+  fake().fail_at = fake().calls + 1;
+  CHECK_FALSE(device->release_host(pinned).ok());
+  fake().fail_at = 0;
+  CHECK(device->release(address).ok());
+  CHECK(device->release_host(pinned).ok());
+  device->close();
+  CHECK(fake().clean());
 }
 
 TEST_CASE("the context that was current stays so") {
@@ -291,7 +310,7 @@ TEST_CASE("launches carry their attributes, kernels their raised limits") {
   CHECK(stream->launch_params(*kernel, config, params).code() == Code::ERROR_INVALID_ARGUMENT);
   REQUIRE(stream->launch_params(*kernel, {}, params).ok());
   CHECK(fake().attributes.empty());
-  // Two parameters where a family's kernel has one.
+  // The driver reports two parameters; a precompiled kernel has one.
   CHECK(stream->launch(*kernel, {}, &info, sizeof info).code() == Code::ERROR_INTERNAL);
 }
 
@@ -300,15 +319,15 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
   constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   const auto device = open_fake();
   int first = 0, others = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!row.image || (others > 0 && !row.shared_first)) continue;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if (!row.image || (others > 0 && !row.prefers_shared_carveout)) continue;
     INFO(std::string(row.symbol));
     fake().function_attributes.clear();
     std::unique_ptr<Kernel> kernel;
     REQUIRE(device->prepare(row, 0, &kernel).ok());
-    ++(row.shared_first ? first : others);
-    CHECK(fake().function_attributes.count(kCarveout) == (row.shared_first ? 1u : 0u));
-    if (!row.shared_first) continue;
+    ++(row.prefers_shared_carveout ? first : others);
+    CHECK(fake().function_attributes.count(kCarveout) == (row.prefers_shared_carveout ? 1u : 0u));
+    if (!row.prefers_shared_carveout) continue;
     CHECK(std::string(row.symbol) == "gemm_realign");
     CHECK(fake().function_attributes[kCarveout] == 100);
     fake().refused_attribute = kCarveout;
@@ -339,7 +358,7 @@ TEST_CASE("images that the driver refuses are explained") {
   CHECK(device->load_module(image.data(), image.size(), &module).code() ==
         Code::ERROR_DRIVER_TOO_OLD);
   CHECK(message_has("580"));
-  KernelRow row{};
+  KernelEntry row{};
   row.symbol = "kernel_without_image";
   row.image = "copy_7";
   row.family = Family::copy;
@@ -376,7 +395,7 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   desc.box_dim[0] = 1000;
   fake().log.clear();
   CHECK(device->encode(desc, &bytes).code() == Code::ERROR_RULE);
-  CHECK(fake().log.empty());  // refused before the driver saw it
+  CHECK(fake().log.empty());  // refused before any driver call
 }
 
 TEST_CASE("a child that is forked while the driver is being initialised does not wait for that") {
@@ -386,7 +405,7 @@ TEST_CASE("a child that is forked while the driver is being initialised does not
     if (name != "Init" || child >= 0) return;
     child = fork();
     if (child != 0) return;
-    alarm(10);  // a child that waits is ended
+    alarm(10);  // ends a child that waits
     int32_t count = 0;
     _exit(count_devices(DeviceKind::cuda, &count).code() == Code::ERROR_FORKED ? 0 : 1);
   };

@@ -176,16 +176,17 @@ TEST_CASE("an update that the driver refuses is explained and undone") {
   REQUIRE(graph->instantiate().ok());
   REQUIRE(graph->update(*same).ok());
   same.reset();
-  CHECK(fake().graphs.size() == 2);  // the one that it runs now is shared, the first is gone
+  CHECK(fake().graphs.size() == 2);  // the first is gone; the one in use is shared
   fake().log.clear();
   CHECK(graph->update(*more).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(message_has("the number of operations or their order differs"));
   CHECK(last_error().fault.driver_result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-  CHECK(calls_of("GraphExecUpdate") == 2);  // the second puts back what the first may have changed
+  // the second call restores what the first may have changed
+  CHECK(calls_of("GraphExecUpdate") == 2);
   CHECK(graph->launch(*stream).ok());
   CHECK(graph->update(*graph).ok());
-  // Another failure of the driver's is told as it is, and undone too.
-  fake().fail_at = fake().calls + 2;  // behind CtxPushCurrent
+  // Any other driver failure is reported as it is, and undone too.
+  fake().fail_at = fake().calls + 2;  // the call after CtxPushCurrent
   fake().fail_with = CUDA_ERROR_OUT_OF_MEMORY;
   fake().log.clear();
   CHECK(graph->update(*graph).code() == Code::ERROR_OUT_OF_MEMORY);
@@ -201,7 +202,7 @@ TEST_CASE("every reason of the driver's has words") {
   std::set<std::string> messages;
   for (int reason = 2; reason <= 8; ++reason) {
     fake().refused_update = reason;
-    // The undoing fails as well, and then its failure is the one that is told.
+    // If the restore fails as well, its failure is reported instead.
     CHECK(graph->update(*graph).code() == Code::ERROR_DRIVER);
     fake().on_call = [](const std::string& name) {
       if (name == "GraphExecUpdate" && calls_of("GraphExecUpdate") % 2 == 1)
@@ -213,7 +214,7 @@ TEST_CASE("every reason of the driver's has words") {
     messages.insert(last_error().message);
     fake().on_call = nullptr;
   }
-  CHECK(messages.size() == 6);  // two reasons are about functions
+  CHECK(messages.size() == 6);  // two reasons are both about functions
 }
 
 TEST_CASE("states in which nothing is captured or ended") {
@@ -230,9 +231,9 @@ TEST_CASE("states in which nothing is captured or ended") {
   CHECK(stream->captured(&captured).ok());
   CHECK(captured);
   CHECK(stream->synchronize().code() == Code::ERROR_CAPTURE);
-  // A broken capture is over when it has been ended, with a graph or without.
+  // Ending a broken capture ends it, whether or not the caller wants the graph.
   for (const bool wanted : {true, false}) {
-    fake().fail_at = fake().calls + 3;  // behind CtxPushCurrent and StreamIsCapturing
+    fake().fail_at = fake().calls + 3;  // the call after CtxPushCurrent and StreamIsCapturing
     fake().fail_with = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     CHECK(stream->end_capture(wanted ? &graph : nullptr).code() ==
           (wanted ? Code::ERROR_CAPTURE : Code::OK));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels are chosen on which chip, from builds that embed more and less, and what drivers
-// say of them that are older than the toolkit. The embedded images are this build's own, cut to
-// fewer targets or kernels; the fake driver takes out of them what a real one would.
+// Which embedded code each chip uses, in builds with fewer targets or kernels, and which errors
+// drivers older than the toolkit give. The embedded images are this build's own, reduced to the
+// chosen targets. The fake driver selects code from them as a real one would.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -37,7 +37,7 @@ using Targets = std::set<std::string>;
 
 const Targets* g_targets = nullptr;  // nullptr: the build as it is
 
-/// Makes it a build for these targets, for a scope.
+/// For its scope, the build embeds only these targets.
 class Build {
  public:
   explicit Build(Targets targets) : targets_(std::move(targets)) { g_targets = &targets_; }
@@ -53,27 +53,27 @@ constexpr Family kFamilies[] = {
 #undef TW_FAMILY
 };
 
-std::string g_chosen;  // beginning of the names that the build has; "": all
+std::string g_chosen;  // prefix of the kernel names in the build; "": all
 
-/// Makes it a build with -Dkernels=BEGIN*, for a scope.
+/// For its scope, the build is one with -Dkernels=BEGIN*.
 class Chosen {
  public:
   explicit Chosen(const char* begin) { g_chosen = begin; }
   ~Chosen() { g_chosen.clear(); }
 };
 
-/// Whether the build has a kernel in the image of this name.
+/// Whether the build has any kernel in this image.
 bool has_kernel(const char* image) {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (row.image && std::strcmp(row.image, image) == 0 && !kernel_left_out(row)) return true;
   return false;
 }
 
 }  // namespace
 
-extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row);
-extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row) {
+extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row);
+extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row) {
   return std::string(row.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
          __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(row);
 }
@@ -81,7 +81,7 @@ extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow&
 extern "C" KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
 extern "C" KernelImage __wrap__ZN2tw12kernel_imageEPKc(const char* name) {
   const KernelImage whole = __real__ZN2tw12kernel_imageEPKc(name);
-  // A part without a kernel is not embedded.
+  // A part with no selected kernel is not embedded.
   if (!has_kernel(name)) return {nullptr, 0};
   if (!g_targets || whole.size == 0) return whole;
   static std::map<std::pair<const void*, Targets>, std::vector<uint8_t>> cut;
@@ -103,7 +103,7 @@ const Targets kPtxAlone = {"compute_90"};
 
 struct Chip {
   int major, minor;
-  FeatureMask full, without100, without90;  // what kernels of such a build may use
+  FeatureMask full, without100, without90;  // what kernels of each build may use
 };
 constexpr Chip kChips[] = {{9, 0, k90, k90, kPtx},    {10, 0, k100, kPtx, k100},
                            {10, 3, k100, kPtx, k100}, {11, 0, kPtx, kPtx, kPtx},
@@ -116,15 +116,15 @@ FeatureMask expected(const Chip& chip, const Targets& build) {
                                 : kPtx;
 }
 
-/// Whether this build has every kernel: with -Dkernels it has some.
+/// Whether the build has every kernel; with -Dkernels it has only some.
 bool every_kernel() {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (kernel_left_out(row)) return false;
   return true;
 }
 
-/// Whether this build has all that its default has: with -Dgpu_archs there may be less to cut.
+/// Whether the build embeds the default targets; with -Dgpu_archs it may have fewer to reduce.
 bool whole_build() {
   const KernelImage image = kernel_image("gather_0");
   for (const Target& target : targets()) {
@@ -143,7 +143,7 @@ std::shared_ptr<Device> open_chip(int major, int minor) {
   return device;
 }
 
-/// Calls `visit` with an opened device of each chip in each build.
+/// Calls `visit` with an open device for each chip and build.
 template <class Visit>
 void on_each(Visit visit) {
   if (!whole_build()) return skip("the build does not embed every target");
@@ -175,8 +175,8 @@ bool uses(const Plan& plan, const char* kernel) {
   return plan.info().kernel == std::string(kernel);
 }
 
-/// Every form of a product: 2 types of A and B, with each of its outputs and accumulators, each
-/// order, few and many rows, and what takes a full row.
+/// Matrix products that cover every combination of operand types, output types and accumulators,
+/// every order, several m, and problems that need an epilogue kernel.
 std::vector<GemmDesc> products() {
   std::vector<GemmDesc> out;
   for (const int form : {0, 1, 2, 3, 4})
@@ -200,7 +200,7 @@ std::vector<GemmDesc> products() {
   return out;
 }
 
-/// What a query says is what planning says, and takes nothing of the driver. Whether both succeed.
+/// A query must answer like planning, without a driver call. Returns whether both succeed.
 template <class P, class... Arguments>
 bool same_answer(const std::shared_ptr<Device>& device, Family family,
                  const Arguments&... arguments) {
@@ -216,7 +216,7 @@ bool same_answer(const std::shared_ptr<Device>& device, Family family,
   return planned.ok();
 }
 
-/// Of a description of each operation, and of some that no device takes. How many can be planned.
+/// same_answer() for valid and invalid descriptions; returns how many can be planned.
 int same_answers(const std::shared_ptr<Device>& device) {
   int good = 0;
   for (const int64_t columns : {0, 3, 1024, 1 << 29})
@@ -286,7 +286,7 @@ TEST_CASE("where nothing runs a query says why, as planning does, and loads noth
     const FakeDriver driver;
     const auto device = open_chip(12, 0);
     CHECK_FALSE(has_all_kernels(*device, Family::copy));
-    CHECK(same_answers(device) > 0);  // what is empty
+    CHECK(same_answers(device) > 0);  // plans of empty operands
   }
   const Build scope(kFull);
   const FakeDriver old(12090);
@@ -320,7 +320,7 @@ TEST_CASE("gathers and scatters take the next method where four rows' kernel is 
         CHECK(uses(*gather, "gather_four_gather4") == (four && (has & feature::gather4)));
         CHECK(uses(*scatter, "scatter_four_scatter4") == (four && (has & feature::scatter4)));
       }
-    // Which of the two it lacks: the chip, or the build's code for it.
+    // The text tells what is missing: the chip's feature, or code for it in this build.
     std::unique_ptr<Plan> plan;
     REQUIRE(RowsPlan::create(device, Op::gather, some_rows(1024), &plan).ok());
     const std::string text = plan->explain();
@@ -344,7 +344,7 @@ TEST_CASE("every product has a kernel on every chip, whatever its build leaves o
       if (!status.ok()) continue;
       ++plans;
       for (const GemmRange& range : static_cast<GemmPlan&>(*plan).ranges())
-        with_maps += range.candidate.choice.through_maps();
+        with_maps += range.candidate.choice.uses_maps();
     }
     CHECK(plans == static_cast<int>(products().size()));
     CHECK((with_maps > 0) == ((expected(chip, build) & feature::wgmma) != 0));
@@ -373,7 +373,7 @@ TEST_CASE("a kernel that the build leaves out says which target would bring it, 
     const FakeDriver driver;
     const auto device = open_chip(major, minor);
     const Family family = symbol[0] == 'g' && symbol[1] == 'a' ? Family::gather : Family::gemm;
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       const bool wanted = family == Family::gather ? row.symbol == std::string(symbol)
                                                    : row.feature == feature::wgmma;
       if (!wanted) continue;
@@ -420,7 +420,7 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
   GemmDesc product;
   product.m = product.n = product.k = 512;
   const int32_t all = precompiled_count();
-  // The part of this one is embedded without it, or not at all.
+  // The image of this kernel is embedded without the kernel, or not at all.
   const std::string absent = "gemm_bf16_bf16_rr_128x256_1x1_coop";
   for (const char* chosen : {"gemm_bf16_bf16_rr_64x128_1x1_coop", "prefetch_"}) {
     const Chosen scope(chosen);
@@ -455,8 +455,8 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
   struct {
     int32_t driver;
     int compute;
-    bool ptx_alone;
-    int32_t needs;  // 0: it runs
+    bool ptx_only;
+    int32_t needs;  // driver version that it needs; 0: it runs
   } const cases[] = {{major - 910, 9, false, major},  {major - 910, 12, false, toolkit},
                      {major - 910, 9, true, toolkit}, {toolkit - 10, 12, false, toolkit},
                      {toolkit, 9, false, 0},          {toolkit, 12, false, 0},
@@ -465,8 +465,8 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
                      {major + 1000, 12, false, 0}};
   for (const auto& c : cases) {
     const FakeDriver driver(c.driver);
-    if (c.ptx_alone) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
-    INFO("driver ", c.driver, ", compute capability ", c.compute, ", PTX alone ", c.ptx_alone);
+    if (c.ptx_only) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+    INFO("driver ", c.driver, ", compute capability ", c.compute, ", PTX alone ", c.ptx_only);
     const auto device = open_chip(c.compute, 0);
     PrefetchDesc range;
     range.rows = 1;
@@ -492,7 +492,7 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
     check(PrefetchPlan::create(device, range, &plan));
     check(RowsPlan::create(device, Op::gather, some_rows(1024), &plan));
     check(GemmPlan::create(device, product, &plan));
-    // Refused before the driver is asked.
+    // An early refusal does not load the library into the driver.
     const auto asked = std::count(fake().log.begin(), fake().log.end(), "LibraryLoadData");
     CHECK((asked == 0) == (c.needs != 0));
     std::unique_ptr<Module> module;

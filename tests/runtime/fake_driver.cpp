@@ -19,8 +19,7 @@ Handle fresh() {
   return reinterpret_cast<Handle>(g_next += 0x10);
 }
 
-/// What every call does first. `capture_unsafe`: a capture of another thread, in global mode, would
-/// break on it.
+/// Runs first in every call. `capture_unsafe`: forbidden during a capture in global mode.
 CUresult step(const char* name, bool needs_context, bool capture_unsafe = false) {
   FakeState& s = g_state;
   if (s.on_call) s.on_call(name);
@@ -35,8 +34,8 @@ void expect(const Set& set, const Key& key, const char* name) {
   if (set.count(key) == 0) g_state.misuse.push_back(std::string(name) + " of an unknown handle");
 }
 
-/// Bytes of the argument struct of a precompiled kernel, read out of its cubin; 0 for any other
-/// name. What aligns it in the constant bank is not counted.
+/// Bytes of the argument struct of a precompiled kernel, as its cubin states them; 0 for any other
+/// name. Padding in front of it in the constant bank is not counted.
 size_t argument_bytes_of(const char* name) {
   static std::map<std::string, size_t> known;
   const auto found = known.find(name);
@@ -71,7 +70,7 @@ void expect_event(CUevent event, const char* name) {
   if (event != fake_callers_event()) expect(g_state.events, event, name);
 }
 
-/// Work for a stream, which its capture records.
+/// Adds work to a stream; a capture records it.
 CUresult work(CUstream stream, const char* name) {
   expect_stream(stream, name);
   TW_STEP(name, true);
@@ -227,7 +226,7 @@ void fill_graphs(Driver* t) {
     *out = nullptr;
     const auto capture = g_state.captures.find(stream);
     if (capture == g_state.captures.end()) return CUDA_ERROR_ILLEGAL_STATE;
-    // A capture that fails is over, too.
+    // A capture that fails ends, too.
     const std::vector<std::string> calls = capture->second;
     g_state.captures.erase(capture);
     TW_STEP("StreamEndCapture", true);
@@ -415,7 +414,7 @@ Driver g_inner;  // the functions above
 Driver* g_table = nullptr;
 thread_local int t_depth = 0;
 
-/// One of them, with the depth counted around it.
+/// Wraps a function of the table and counts the nesting depth around it.
 template <auto member>
 struct Counted;
 template <class R, class... Args, R (*Driver::*member)(Args...)>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A CUDA driver made of counters: every function of symbols.inc, enough of a GPU to open a device,
-// and the means to fail any call. It checks what a real driver leaves undefined: that objects are
-// used while their context is current, and given back once. Of a fatbin it takes what a real one
-// would take for its chip (fake_images.hpp), and has the kernels of that alone.
+// A fake CUDA driver: it implements every function of symbols.inc, counts the calls and can fail
+// any of them. It checks what a real driver leaves undefined: that objects are used with their
+// context current and released exactly once. It loads code from a fatbin as a real driver would for
+// its chip (fake_images.hpp) and then has only the kernels of that code.
 
 #include <cstdint>
 #include <functional>
@@ -17,46 +17,46 @@
 namespace tw::test {
 
 struct FakeState {
-  // What it does.
+  // Settings, made by the test.
   int devices = 1;
   int compute_major = 9;
   int compute_minor = 0;
-  int shared_memory = 232448;  // of a block
-  int version = 13000;         // as cuDriverGetVersion says
-  int fail_at = 0;             // the number of the call that fails, from 1; 0: none
+  int shared_memory = 232448;  // bytes per block
+  int version = 13000;         // reported by cuDriverGetVersion
+  int fail_at = 0;             // number of the call that fails, from 1; 0: none
   CUresult fail_with = CUDA_ERROR_INVALID_VALUE;
-  CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
+  CUresult stream_result = CUDA_SUCCESS;  // returned by synchronize and query
   CUresult load_result = CUDA_SUCCESS;
-  int refused_attribute = -1;         // that no function takes; -1: it takes all
-  bool capturing = false;             // every stream says that it is captured
-  bool event_without_timing = false;  // of those that are timed
+  int refused_attribute = -1;         // no function accepts it; -1: all are accepted
+  bool capturing = false;             // every stream reports that it is being captured
+  bool event_without_timing = false;  // elapsed-time queries find an event without timing
   int refused_update = 0;             // a CUgraphExecUpdateResult that every update gets
-  std::function<void(const std::string&)> on_call;  // told of every call before it does anything
+  std::function<void(const std::string&)> on_call;  // runs before every call
 
-  // What happened.
+  // Observations.
   int calls = 0;
   std::vector<std::string> log;  // names of the calls
-  std::vector<CUcontext> stack;  // of the one thread that tests use
-  int primary = 0;               // retains of the primary context
+  std::vector<CUcontext> stack;  // of the single thread that tests use
+  int primary = 0;               // reference count of the primary context
   std::set<CUstream> streams;
   std::set<CUevent> events;
   std::map<CUdeviceptr, size_t> memory;
   std::set<void*> host_memory;
-  // Of captured streams, graphs and those instantiated: the names of the calls.
+  // The recorded calls of captures, graphs and executable graphs.
   std::map<CUstream, std::vector<std::string>> captures;
   std::map<CUgraph, std::vector<std::string>> graphs;
   std::map<CUgraphExec, std::vector<std::string>> execs;
   std::set<CUlibrary> libraries;
-  // Of libraries that hold kernels of the table: which.
+  // The kernels in each library that holds precompiled kernels.
   std::map<CUlibrary, const std::set<std::string>*> kernels_of;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::vector<std::string> strict_calls;  // forbidden under a global capture, made in that mode
-  std::vector<std::string> misuse;        // objects that are not there, no current context
+  std::vector<std::string> strict_calls;  // made although a global-mode capture forbids them
+  std::vector<std::string> misuse;        // unknown objects, no current context
   CUlaunchConfig launch{};
   std::pair<CUcontext, CUcontext> peers;  // of the last copy between devices: to, from
   std::vector<CUlaunchAttribute> attributes;
   std::map<int, int> function_attributes;
-  // Kernels of the library's own take their family's argument struct, all others {8, 128} bytes.
+  // Precompiled kernels take their family's argument struct, all other kernels {8, 128} bytes.
   std::map<CUkernel, size_t> argument_bytes;
 
   bool clean() const {
@@ -65,7 +65,7 @@ struct FakeState {
            libraries.empty() && mode == CU_STREAM_CAPTURE_MODE_GLOBAL && misuse.empty();
   }
 
-  /// What a context has in it that cannot be entered any more.
+  /// Drops the objects of a context that can no longer be entered.
   void forget_objects() {
     streams.clear();
     events.clear();
@@ -77,17 +77,17 @@ struct FakeState {
   }
 };
 
-/// The state of the fake driver that is installed.
+/// The state of the installed fake driver.
 FakeState& fake();
 
-/// Its table, for tests of what a driver lacks.
+/// The fake driver's table, for tests that remove functions from it.
 Driver* fake_table();
 
-/// Whether the calling thread is inside the fake driver, whose own allocations must not be made to
-/// fail: no exception may come out of a driver.
+/// Whether the calling thread is inside the fake driver. Its own allocations must not be made to
+/// fail, because no exception may leave a driver.
 bool inside_fake_driver();
 
-/// Installs a fresh fake driver for a scope, of a version as cuDriverGetVersion numbers it.
+/// Installs a fresh fake driver for a scope. `version` is numbered as by cuDriverGetVersion.
 class FakeDriver {
  public:
   explicit FakeDriver(int version = 13000);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the fake driver takes out of a fatbin, by the letters that fatbinary writes into an entry
-// and by the names in its code: not by the library's own tables, whose faults it is there to find.
+// How the fake driver selects code from a fatbin: by the flags that fatbinary writes into each
+// entry and the names in its code. It does not use the library's own tables, because the tests look
+// for faults there.
 
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +27,7 @@ T at(const uint8_t* data, size_t offset) {
 
 inline constexpr size_t kHeader = 16;
 inline constexpr uint32_t kMagic = 0xba55ed50;
-inline constexpr uint64_t kOneChip = 0x100000, kFamily = 0x200000;  // the letters a and f
+inline constexpr uint64_t kOneChip = 0x100000, kFamily = 0x200000;  // the suffixes a and f
 
 struct Entry {
   const uint8_t* begin;
@@ -54,16 +55,16 @@ inline bool runs_on(const Entry& entry, uint32_t chip) {
   return entry.sm() / 10 == chip / 10 && entry.sm() <= chip;
 }
 
-/// The version of CUDA whose drivers were the first to know this code.
+/// The first CUDA version whose drivers know this code.
 inline int known_since(const Entry& entry) {
   const uint16_t minor = at<uint16_t>(entry.begin, 24), major = at<uint16_t>(entry.begin, 26);
-  if (!entry.ptx()) return minor >= 8 ? 13000 : 12000;  // of the ELF file's ABI
+  if (!entry.ptx()) return minor >= 8 ? 13000 : 12000;  // from the version of the ELF file's ABI
   constexpr int kOf8[] = {0, 1, 2, 3, 4, 5, 7, 8, 9};
   if (major == 8 && minor < 9) return 12000 + 10 * kOf8[minor];
   return major >= 9 ? 13000 + 10 * minor : 0;
 }
 
-/// Names behind a mark, each ended by `stop`.
+/// The names that follow a mark; each ends at `stop`.
 inline std::set<std::string> names_behind(const std::string& text, const std::string& mark,
                                           char stop) {
   std::set<std::string> out;
@@ -91,21 +92,21 @@ inline const std::set<std::string>* kernels_in(const Entry& entry) {
 
 }  // namespace fake_image
 
-/// The code that a driver of this state's version loads for its chip, or why it loads none.
-/// Anything but a fatbin is taken as it is. `kernels` are the names in it, if it is packed as those
-/// of the library are; nullptr otherwise. They live for ever.
+/// Selects the code that a driver of this state's version loads for its chip, or returns why there
+/// is none. Anything but a fatbin is accepted unchanged. `kernels` receives the kernel names if the
+/// fatbin is packed as the library's are, else nullptr; the names live until the process ends.
 inline CUresult take_code(const void* image, const FakeState& state,
                           const std::set<std::string>** kernels) {
   using namespace fake_image;
   const auto* fatbin = static_cast<const uint8_t*>(image);
   if (at<uint32_t>(fatbin, 0) != kMagic) return CUDA_SUCCESS;
   const char* forced = std::getenv("CUDA_FORCE_PTX_JIT");
-  const bool ptx_alone = forced && std::strcmp(forced, "1") == 0;
+  const bool ptx_only = forced && std::strcmp(forced, "1") == 0;
   const auto chip = static_cast<uint32_t>(state.compute_major * 10 + state.compute_minor);
   const std::vector<Entry> entries = entries_of(fatbin);
   const Entry* taken = nullptr;
   for (const Entry& entry : entries)
-    if (runs_on(entry, chip) && (entry.ptx() || !ptx_alone) && (!taken || taken->ptx()))
+    if (runs_on(entry, chip) && (entry.ptx() || !ptx_only) && (!taken || taken->ptx()))
       taken = &entry;
   if (!taken) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (known_since(*taken) > state.version)
@@ -114,7 +115,7 @@ inline CUresult take_code(const void* image, const FakeState& state,
   return CUDA_SUCCESS;
 }
 
-/// A copy of a fatbin with the entries for some targets alone: "sm_90a", "compute_90".
+/// A copy of a fatbin with only the entries for these targets, such as "sm_90a", "compute_90".
 inline std::vector<uint8_t> with_targets(const void* fatbin, size_t size,
                                          const std::set<std::string>& targets) {
   using namespace fake_image;

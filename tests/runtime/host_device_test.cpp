@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host device: allocations, closing, losing, forking, and what it refuses.
+// The host device: allocation, closing, loss, forking, and what it refuses.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ TEST_CASE("a closed device refuses by name, and its objects can still be destroy
   auto stream = make_stream(*device);
   auto event = make_event(*device);
   uint64_t address = 0;
-  REQUIRE(device->allocate(1 << 20, &address).ok());  // freed by close(): leak checkers watch
+  REQUIRE(device->allocate(1 << 20, &address).ok());  // freed by close(), as leak checkers verify
   REQUIRE(stream->fill(address, 1, 1 << 20).ok());
   device->close();
   device->close();
@@ -138,10 +138,10 @@ TEST_CASE("the host device refuses what only a GPU can do") {
   CHECK(device->wrap_stream(reinterpret_cast<CUstream_st*>(16), &stream).code() ==
         Code::ERROR_WRONG_DEVICE);
   CHECK(device->load_module("x", 1, &module).code() == Code::ERROR_WRONG_DEVICE);
-  const KernelRow device_row = host_row("no_body", nullptr);
+  const KernelEntry device_row = host_row("no_body", nullptr);
   CHECK(device->prepare(device_row, 0, &kernel).code() == Code::ERROR_UNSUPPORTED);
   CHECK(message_has("no_body"));
-  const KernelRow row = host_row("row", [](HostEngine&, const void*) {});
+  const KernelEntry row = host_row("row", [](HostEngine&, const void*) {});
   CHECK(device->prepare(row, HostEngine::kSharedBytes + 1, &kernel).code() ==
         Code::ERROR_UNSUPPORTED);
 }
@@ -160,7 +160,7 @@ void bulk_copy(HostEngine& engine, const void* arguments) {
 TEST_CASE("launches count what they move") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const KernelRow row = host_row("bulk_copy", bulk_copy);
+  const KernelEntry row = host_row("bulk_copy", bulk_copy);
   const auto kernel = make_kernel(*device, row);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
@@ -180,12 +180,13 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   const auto stream = make_stream(*device);
   const auto other = make_stream(*device);
   const auto event = make_event(*device);
-  const KernelRow row = host_row("bulk_copy_by_8", bulk_copy);
+  const KernelEntry row = host_row("bulk_copy_by_8", bulk_copy);
   const auto kernel = make_kernel(*device, row);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
   REQUIRE(stream->fill(address, 0, 512).ok());
-  const Bulk arguments{address, address + 256, 8};  // a bulk copy moves multiples of 16 bytes
+  // not a multiple of 16 bytes, so that the bulk copy faults
+  const Bulk arguments{address, address + 256, 8};
   REQUIRE(stream->launch(*kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
   REQUIRE(stream->fill(address, 1, 512).ok());
   REQUIRE(stream->record(*event).ok());
@@ -197,7 +198,7 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   CHECK(event->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(other->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(device->alive().code() == Code::ERROR_DEVICE_LOST);
-  // Another device is not concerned.
+  // Other devices are unaffected.
   CHECK(open_host()->alive().ok());
 }
 

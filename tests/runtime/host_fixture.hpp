@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host device, and kernels of our own to run on it.
+// Opens a host device and defines kernels for tests to run on it.
 
 #include <memory>
 #include <string>
@@ -31,8 +31,8 @@ inline std::unique_ptr<Event> make_event(Device& device) {
   return event;
 }
 
-inline KernelRow host_row(const char* symbol, HostBody body) {
-  KernelRow row{};
+inline KernelEntry host_row(const char* symbol, HostBody body) {
+  KernelEntry row{};
   row.family = Family::copy;
   row.feature = feature::host;
   row.symbol = symbol;
@@ -41,7 +41,7 @@ inline KernelRow host_row(const char* symbol, HostBody body) {
   return row;
 }
 
-inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelRow& row) {
+inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelEntry& row) {
   std::unique_ptr<Kernel> kernel;
   REQUIRE(device.prepare(row, 0, &kernel).ok());
   return kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of the host device: what a recording keeps, and how its launches are ordered.
+// Graphs of the host device: what a recording keeps alive, and how launches are ordered.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ struct Gate {
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelRow kGateRow = host_row("gate", wait_at_gate);
+const KernelEntry kGateRow = host_row("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -29,12 +29,12 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelRow kAppendRow = host_row("append", append);
+const KernelEntry kAppendRow = host_row("append", append);
 
 void faulting_kernel(HostEngine& engine, const void*) {
-  engine.load_bulk(0, 0, 8);  // no multiple of 16 bytes
+  engine.load_bulk(0, 0, 8);  // not a multiple of 16 bytes
 }
-const KernelRow kFaultRow = host_row("fault", faulting_kernel);
+const KernelEntry kFaultRow = host_row("fault", faulting_kernel);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
@@ -150,7 +150,7 @@ TEST_CASE("a forked child destroys what was captured and launched") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(10);  // a child that waits is ended
+    alarm(10);  // ends a child that waits
     graph.reset();
     stream.reset();
     other.reset();

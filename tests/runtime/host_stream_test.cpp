@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order of work on host streams, events between them, and launches.
+// Host streams: order of work, events between streams, and launches.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,14 +16,14 @@
 namespace tw::test {
 namespace {
 
-/// Blocks a stream until the test opens it, so that tests decide the order of events.
+/// Blocks a stream until the test opens it, so that tests control the order of events.
 struct Gate {
   std::atomic<bool>* open;
 };
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelRow kGateRow = host_row("gate", wait_at_gate);
+const KernelEntry kGateRow = host_row("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -33,7 +33,7 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelRow kAppendRow = host_row("append", append);
+const KernelEntry kAppendRow = host_row("append", append);
 
 struct Blocked {
   sigset_t* signals;
@@ -41,7 +41,7 @@ struct Blocked {
 void read_blocked(HostEngine&, const void* arguments) {
   pthread_sigmask(SIG_SETMASK, nullptr, static_cast<const Blocked*>(arguments)->signals);
 }
-const KernelRow kBlockedRow = host_row("blocked", read_blocked);
+const KernelEntry kBlockedRow = host_row("blocked", read_blocked);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
@@ -108,7 +108,7 @@ TEST_CASE("a stream waits for an event of another one") {
   REQUIRE(first->record(*event).ok());
   REQUIRE(second->wait(*event).ok());
   launch(*second, *kernel, Append{&list, 2});
-  // A later record elsewhere does not release the wait that came before it.
+  // A later record of the event elsewhere does not release the wait enqueued before it.
   const auto third = make_stream(*device);
   REQUIRE(third->record(*event).ok());
   REQUIRE(third->synchronize().ok());
@@ -142,7 +142,7 @@ TEST_CASE("elapsed time needs two reached records and orders them") {
   launch(*stream, *gate, Gate{&open});
   REQUIRE(stream->record(*end).ok());
   CHECK(end->elapsed_since(*start, &milliseconds).code() == Code::ERROR_NOT_READY);
-  REQUIRE(start->synchronize().ok());  // on a busy machine the worker may be late
+  REQUIRE(start->synchronize().ok());  // the worker may be late on a busy machine
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   open = true;
   REQUIRE(end->synchronize().ok());
@@ -150,7 +150,7 @@ TEST_CASE("elapsed time needs two reached records and orders them") {
   CHECK(milliseconds >= 4.0f);
 }
 
-/// A stream whose worker has been told to end, so that enqueueing fails.
+/// A stream whose worker has ended, so that enqueueing fails.
 host::HostStream make_ended_stream(const std::shared_ptr<Device>& device) {
   auto worker = std::make_shared<host::Worker>(static_cast<host::HostDevice&>(*device));
   worker->finish();
@@ -182,7 +182,7 @@ TEST_CASE("a record counts although a later one has failed meanwhile") {
   const auto gate = make_kernel(*device, kGateRow);
   REQUIRE(first->record(*event).ok());
   REQUIRE(first->synchronize().ok());
-  // The second record waits for a slot of a full ring.
+  // The second record waits for a slot in the full queue.
   std::atomic<bool> open{false};
   uint64_t address = 0;
   REQUIRE(device->allocate(1, &address).ok());
@@ -216,7 +216,7 @@ TEST_CASE("a forked child waits for no lock that a thread of its parent held") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(10);  // a child that waits is ended
+    alarm(10);  // ends a child that waits
     const bool refused = event->synchronize().code() == Code::ERROR_FORKED &&
                          stream->synchronize().code() == Code::ERROR_FORKED;
     _exit(refused ? 0 : 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker of module images: it accepts what is whole and names what is not.
+// The checker of module images accepts well-formed images and names what is wrong in others.
 #include "runtime/cuda/image.hpp"
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace tw::test {
 namespace {
 
 Status check(const Image& image, ImageSummary* summary) {
-  // A heap block of exactly this size: a read past it is seen by the sanitizers.
+  // A heap block of exactly this size, so that sanitizers detect a read past it.
   const std::unique_ptr<unsigned char[]> exact(new unsigned char[image.size()]);
   if (!image.empty()) std::memcpy(exact.get(), image.data(), image.size());
   return check_image(exact.get(), image.size(), summary);
@@ -73,10 +73,11 @@ TEST_CASE("damage is named") {
   image[4] = 1;
   check_refused(image, "64-bit");
   image = make_cubin();
-  put<uint64_t>(&image, 80 + 32, 1000);  // the first section's size
+  put<uint64_t>(&image, 80 + 32, 1000);  // size of the first section
   check_refused(image, "section 0");
   image = make_cubin();
-  put<uint64_t>(&image, 80 + 24, ~uint64_t{0});  // its offset: offset + size would wrap
+  // offset of the first section: offset + size would wrap
+  put<uint64_t>(&image, 80 + 24, ~uint64_t{0});
   check_refused(image, "section 0");
   image = make_cubin();
   put<uint64_t>(&image, 40, ~uint64_t{0} - 10);
@@ -95,7 +96,7 @@ TEST_CASE("damage is named") {
   put<uint64_t>(&image, 8, 0);
   check_refused(image, "empty");
   image = make_fatbin();
-  put<uint32_t>(&image, 16 + 4, 8);  // an entry's header shorter than its fields
+  put<uint32_t>(&image, 16 + 4, 8);  // an entry's header is shorter than its fields
   check_refused(image, "entry at byte 16");
   image = make_fatbin();
   put<uint64_t>(&image, 16 + 8, ~uint64_t{0} - 70);
@@ -104,7 +105,7 @@ TEST_CASE("damage is named") {
   put<uint32_t>(&image, 16 + 16, 1u << 30);
   check_refused(image, "packs");
   image = make_fatbin();
-  image[16 + 64] = 0;  // the inner cubin's magic
+  image[16 + 64] = 0;  // magic of the embedded cubin
   check_refused(image, "does not begin as an ELF file");
   image = Image(24);
   put<uint32_t>(&image, 0, 0x466243b1);
@@ -118,7 +119,7 @@ TEST_CASE("random damage never reads out of bounds") {
     Image image = round % 2 ? make_cubin() : make_fatbin();
     for (int i = 0; i < 3; ++i)
       image[random() % image.size()] = static_cast<unsigned char>(random());
-    (void)check(image, &summary);  // the sanitizers judge
+    (void)check(image, &summary);  // only sanitizers judge the result
     CHECK(std::strlen(summary.contents) < sizeof summary.contents);
   }
 }

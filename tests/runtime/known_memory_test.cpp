@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a host device knows: what lies inside it, and what messages say of what does not.
+// The memory that a host device knows: lookups, and messages about unknown memory.
 #include "runtime/host/known_memory.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool holds(const KnownMemory& memory, uint64_t address, uint64_t bytes) {
 TEST_CASE("an operand lies inside one block, to its last byte") {
   KnownMemory memory;
   memory.add_block(4096, 64);
-  memory.add_block(4160, 64);  // the next one begins where it ends
+  memory.add_block(4160, 64);  // adjacent: begins where the first ends
   CHECK(holds(memory, 4096, 64));
   CHECK(holds(memory, 4159, 1));
   CHECK(!holds(memory, 4096, 65));
@@ -77,11 +77,11 @@ TEST_CASE("what was freed or unregistered is told") {
   CHECK(!memory.remove_range(8192));
   CHECK(!holds(memory, 8192, 8));
   CHECK(message_has("tw_memory_unregister ended a range of 32 bytes there, from 0x2000"));
-  memory.add_block(4096, 16);  // other memory of the same address
+  memory.add_block(4096, 16);  // other memory at the same address
   CHECK(holds(memory, 4096, 16));
   CHECK(!holds(memory, 4128, 8));
   CHECK(message_has("tw_free ended"));
-  for (uint64_t i = 0; i < 300; ++i) {  // as many as make it forget the first
+  for (uint64_t i = 0; i < 300; ++i) {  // enough removals to make it forget the first
     memory.add_range(1 << 20, 8);
     CHECK(memory.remove_range(1 << 20));
   }
@@ -114,7 +114,7 @@ TEST_CASE("taken blocks are no longer known") {
   CHECK(!holds(memory, 4096, 1));
 }
 
-// Ranges that overlap in any way, against a list that is gone through.
+// Ranges that overlap in any way, against a linear search of a list.
 TEST_CASE("of overlapping ranges one must hold the operand") {
   std::mt19937_64 random(7);
   const auto draw = [&](uint64_t from, uint64_t to) {
@@ -130,7 +130,7 @@ TEST_CASE("of overlapping ranges one must hold the operand") {
     for (int step = 0; step < 100; ++step) {
       if (ranges.empty() || draw(0, 2) != 0) {
         const Range range{draw(1, 200), draw(0, 40)};
-        // Of one address the bytes are the most of all, which the list does not follow.
+        // For ranges with equal addresses the record keeps the largest; the list does not.
         if (std::any_of(ranges.begin(), ranges.end(),
                         [&](const Range& other) { return other.begin == range.begin; }))
           continue;

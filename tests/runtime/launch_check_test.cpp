@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of a launch and the unpacking of its parameters: host code alone.
+// Host-side checks of a launch: its limits and its parameter layout.
 #include "runtime/cuda/launch_check.hpp"
 
 #include <cstring>
@@ -40,13 +40,13 @@ TEST_CASE("each limit is named with its numbers") {
   check_names({.block = {32, 32, 1}}, "block", 1024, 512);
   check_names({.cluster = {0, 1, 1}}, "cluster", 0, 16);
   check_names({.grid = {32, 32, 1}, .cluster = {16, 2, 1}}, "cluster", 32, 16);
-  // A product that would wrap to something small in 32 bits.
+  // The product would wrap to a small number in 32 bits.
   check_names({.cluster = {65536, 65536, 1}}, "cluster", 65536, 16);
   check_names({.grid = {9, 1, 1}, .cluster = {2, 1, 1}}, "cluster", 9, 2);
   check_names({.dynamic_smem_bytes = 232001}, "dynamic_smem_bytes", 232001, 232000);
 }
 
-/// A kernel of (u8, 128-byte map, i64), as nvcc lays it out.
+/// A kernel with the parameters (u8, 128-byte map, i64), as nvcc lays them out.
 class ThreeParameters final : public Kernel {
  public:
   using Kernel::Kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening the CUDA device where it cannot be opened.
+// Opening a CUDA device on a machine without a GPU or in a build without CUDA.
 #include "host_fixture.hpp"
 
 namespace tw::test {

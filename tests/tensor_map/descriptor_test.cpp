@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 128 bytes: hand-computed words, the way back, and rebinding.
+// The 128 bytes of a tensor map: hand-computed words, decoding, and rebinding.
 #include <cstring>
 #include <random>
 #include <string>
@@ -42,7 +42,7 @@ TEST_CASE("a matrix's words, computed by hand") {
 TEST_CASE("element strides, high stride bits and the bytes rounded down") {
   TensorMapDesc desc = test::tensor4();
   desc.element_strides[1] = 3;
-  desc.element_strides[3] = 8;  // longer than its box: it counts 0
+  desc.element_strides[3] = 8;  // longer than its box: the field is 0
   desc.global_stride_bytes[2] = (uint64_t{1} << 40) - 16;
   const TensorMapBytes bytes = encoded(desc);
   CHECK((bytes.words[6] >> 32 & 0x7fff) == (2u << 3 | 7u << 9));
@@ -78,7 +78,7 @@ TEST_CASE("every single bit that encode() does not write is found by decode()") 
     TensorMapDesc desc;
     const Status status = decode(bytes, &desc);
     if (status.ok()) {
-      bytes.words[1] &= ~(uint64_t{1} << 21);  // known, and no field
+      bytes.words[1] &= ~(uint64_t{1} << 21);  // a known bit that belongs to no field
       TensorMapBytes again;
       encode_accepted(desc, &again);
       CHECK(std::memcmp(&again, &bytes, sizeof again) == 0);
@@ -86,8 +86,8 @@ TEST_CASE("every single bit that encode() does not write is found by decode()") 
     }
     ++unknown;
     CHECK(status.code() == Code::ERROR_UNSUPPORTED);
-    // Words 8 and 9 follow from other fields, and word 1 says what the others mean: a field that
-    // changed alone is noticed there.
+    // The error names the word that changed, unless the change shows elsewhere: words 8 and 9
+    // follow from other fields, and word 1 determines how the other words are read.
     const int32_t word = last_error().fault.index;
     CHECK((word == bit / 64 || bit / 64 == 1 || word == 8 || word == 9));
   }
@@ -151,7 +151,7 @@ TEST_CASE("a faulty driver's bit 85 is cleared for small tensors, on the chips t
   const auto mends = [&](const TensorMapDesc& desc, int32_t arch, int32_t driver) {
     TensorMapBytes bytes = encoded(desc);
     bytes.words[1] |= bit;
-    const char* id = mend_driver_faults(desc, arch, driver, &bytes);
+    const char* id = correct_driver_faults(desc, arch, driver, &bytes);
     CHECK((id != nullptr) == ((bytes.words[1] & bit) == 0));
     return id != nullptr;
   };
@@ -161,7 +161,7 @@ TEST_CASE("a faulty driver's bit 85 is cleared for small tensors, on the chips t
   CHECK(!mends(small, 90, 13010));
   CHECK(!mends(large, 100, 13010));
   TensorMapBytes right = encoded(small);
-  CHECK(mend_driver_faults(small, 100, 13010, &right) == nullptr);
+  CHECK(correct_driver_faults(small, 100, 13010, &right) == nullptr);
 }
 
 TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
@@ -185,8 +185,8 @@ TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
   for (const auto& [from, to] : {std::pair{128u, 8u}, {8u, 256u}, {256u, 1u}, {1u, 72u}}) {
     matrix.box_dim[1] = from;
     TensorMapBytes boxed = encoded(matrix);
-    rebind_box_lines(&boxed, to,
-                     matrix.box_dim[0] * static_cast<uint32_t>(dtype_bytes(matrix.dtype)));
+    rebind_box_rows(&boxed, to,
+                    matrix.box_dim[0] * static_cast<uint32_t>(dtype_bytes(matrix.dtype)));
     matrix.box_dim[1] = to;
     const TensorMapBytes other = encoded(matrix);
     CHECK(std::memcmp(&boxed, &other, sizeof boxed) == 0);
@@ -206,7 +206,7 @@ TEST_CASE("a box of other lines gives the bytes of an encoding from scratch") {
   TensorMapBytes patched = encoded(desc);
   for (const uint32_t lines : {1u, 8u, 104u, 256u}) {
     desc.box_dim[1] = lines;
-    rebind_box_lines(&patched, lines, 128);
+    rebind_box_rows(&patched, lines, 128);
     const TensorMapBytes anew = encoded(desc);
     CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Descriptions that tests start from: right for every chip.
+// Valid descriptions for tests to start from, accepted on every chip.
 
 #include "tensor_map/tensor_map.hpp"
 
 namespace tw::test {
 
-/// A packed row-major (rows, columns) matrix in boxes of box_rows x box_columns.
+/// A packed row-major (rows, columns) matrix with boxes of box_rows x box_columns.
 inline TensorMapDesc matrix(uint64_t rows, uint64_t columns, uint32_t box_rows,
                             uint32_t box_columns, Swizzle swizzle = Swizzle::none,
                             DType dtype = DType::BF16) {
@@ -22,7 +22,7 @@ inline TensorMapDesc matrix(uint64_t rows, uint64_t columns, uint32_t box_rows,
   return desc;
 }
 
-/// Four dimensions with room for any rule to be broken alone.
+/// A four-dimensional tensor in which any single rule can be broken alone.
 inline TensorMapDesc tensor4() {
   TensorMapDesc desc = matrix(32, 64, 8, 32, Swizzle::b64);
   desc.rank = 4;

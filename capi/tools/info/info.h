@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
-/* Says what the last call of the library said, and returns 1. */
+/* Prints the message of the library's last failure after `what`, and returns 1. */
 int complain(const char* what);
 
-/* The precompiled kernels: sizes by family and target, or each with its resources. */
+/* Print the precompiled kernels: their sizes by family and target, or each with its resources. */
 int print_families(int json);
 int print_kernels(int json);
 
-/* Writes the images of the kernels whose name is `name`, one file for each target, into the current
- * folder, and says which. `target` may be NULL: all of them. */
+/* Writes the images of the kernel `name`, one file for each target, into the current folder and
+ * prints the file names. `target` NULL means all targets. */
 int dump_kernel(const char* name, const char* target);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is embedded. */
+/* Lists and dumps the precompiled kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +34,7 @@ static const char* family_name(tw_op op) {
   }
 }
 
-/* Sums over the kernels of a family for a target. Kernels that follow one another in an image share
- * its bytes. */
+/* Totals of a family for a target. Several kernels share one image, whose bytes count once. */
 typedef struct {
   tw_op op;
   const char* target;
@@ -55,9 +54,9 @@ static sum* find_sum(sum* sums, int* count, const tw_kernel_entry* entry) {
   return &sums[(*count)++];
 }
 
-/* Whether this image has not been counted yet; two of one family, target and both sizes are taken
- * for one. */
-static int is_new(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
+/* Whether this image has not been counted yet. Images with equal family, target and sizes are taken
+ * to be the same, because the library does not identify images. */
+static int is_first_of_image(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
   for (int i = 0; i < *count; ++i)
     if (seen[i].op == entry->op && seen[i].packed_bytes == entry->packed_bytes &&
         seen[i].image_bytes == entry->image_bytes && strcmp(seen[i].target, entry->target) == 0)
@@ -80,7 +79,7 @@ static int sum_up(sum* sums, int* sum_count) {
     if (!one) continue;
     ++one->kernels;
     if (entry.driver_version > one->driver) one->driver = entry.driver_version;
-    if (!is_new(seen, &seen_count, &entry)) continue;
+    if (!is_first_of_image(seen, &seen_count, &entry)) continue;
     ++one->images;
     one->packed += entry.packed_bytes;
     one->unpacked += entry.image_bytes;
@@ -88,7 +87,7 @@ static int sum_up(sum* sums, int* sum_count) {
   return 0;
 }
 
-/* What a driver must be for: that of the kernels, and what opening a GPU takes anyway. */
+/* Oldest driver that can open a GPU. Kernels may need a newer one. */
 enum { LEAST_DRIVER = 12040 };
 
 static int driver_of(const sum* one) {
@@ -144,7 +143,7 @@ int print_kernels(int json) {
     memset(&info, 0, sizeof info);
     tw_kernel_info_init(&info, sizeof info);
     if (tw_kernels_list(i, &e, NULL) != TW_OK) return complain("the list of kernels");
-    /* PTX has none of these before a driver compiles it: zeros. */
+    /* PTX has no resources before the driver compiles it: print zeros. */
     const tw_status status = tw_kernels_info(e.name, e.target, &info);
     if (status != TW_OK && status != TW_ERROR_UNSUPPORTED) return complain(e.name);
     if (json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tilewright-info: what this build of the library has, and what this machine has for it. */
+/* tilewright-info: prints the library's kernels and the devices of this machine. */
 #include <string.h>
 
 #include "info.h"
@@ -35,7 +35,7 @@ static void print_features(uint32_t mask, const char* before, const char* betwee
     }
 }
 
-/* A text with what JSON wants escaped. */
+/* Prints a text as a JSON string. */
 static void print_quoted(const char* text) {
   putchar('"');
   for (; *text; ++text) {
@@ -48,8 +48,8 @@ static void print_quoted(const char* text) {
   putchar('"');
 }
 
-/* "run", or why a device that opens does not run the library's kernels: its driver is older than
- * they need, say. */
+/* "run", or the reason why a device that opens cannot run the library's kernels, for example an old
+ * driver. */
 static const char* kernels_do(tw_device* device) {
   tw_prefetch_desc desc;
   tw_plan* plan = NULL;
@@ -87,7 +87,7 @@ static void print_device(const tw_device_info* info, const char* kernels, int js
   printf("; kernels: %s\n", kernels);
 }
 
-/* A GPU that cannot be used, or (-1) why there is none. */
+/* Prints a GPU that cannot be used; with ordinal -1, the reason why there is no GPU. */
 static void print_unusable(int32_t ordinal, const char* why, int json, const char** separator) {
   if (json) {
     printf("%s{\"kind\": \"cuda\", ", *separator);
@@ -103,7 +103,7 @@ static void print_unusable(int32_t ordinal, const char* why, int json, const cha
   }
 }
 
-/* All devices of a kind. One that does not open is named with the reason. */
+/* Prints all devices of a kind; for a device that cannot be opened, the reason. */
 static int print_devices(tw_device_kind kind, int json, const char** separator) {
   int32_t count = 0;
   if (tw_device_count(kind, &count) != TW_OK) {
@@ -140,11 +140,11 @@ static int print_all(int json) {
   return 0;
 }
 
-/* What the command line asks for. */
+/* The options of the command line. */
 typedef struct {
   int json, kernels, help, version;
-  const char* dump;   /* a kernel's name, or NULL */
-  const char* target; /* of its images, or NULL: all of them */
+  const char* dump;   /* name of the kernel to dump, or NULL */
+  const char* target; /* target of its image; NULL: all targets */
 } request;
 
 static int misused(const char* what, const char* argument) {
@@ -152,7 +152,7 @@ static int misused(const char* what, const char* argument) {
   return 2;
 }
 
-/* 0, or 2 after a line about the argument that it does not take. */
+/* Returns 0, or 2 after a message about an unknown argument. */
 static int parse(int argc, char** argv, request* out) {
   for (int i = 1; i < argc; ++i) {
     const char* word = argv[i];

@@ -18,7 +18,7 @@ static int exhausted(const char* path) {
   return TUNE_FAILED;
 }
 
-/* All bytes of a stream behind one another, with a zero. */
+/* Reads a stream to its end, and zero-terminates the bytes. */
 static char* read_all(FILE* file, const char* path, size_t* length) {
   size_t capacity = 1 << 16;
   char* text = malloc(capacity);
@@ -66,7 +66,7 @@ int file_exists(const char* path) {
   return stat(path, &info) == 0;
 }
 
-/* Whether it is a device, a pipe and the like, which nothing can take the place of. */
+/* Whether the path is a device, a pipe or the like, which cannot be replaced by rename(). */
 static int is_special(const char* path) {
   struct stat info;
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
@@ -79,14 +79,14 @@ static int check_special(const char* path) {
   return good && !S_ISDIR(info.st_mode) ? TUNE_DONE : failed(path);
 }
 
-/* The folder of a path, to be freed. */
+/* The folder of a path; the caller frees it. */
 static char* folder_of(const char* path) {
   const char* const slash = strrchr(path, '/');
   if (!slash) return strdup(".");
   return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* The file behind a link, or the path itself; to be freed. */
+/* The file that a link points to, or the path itself; the caller frees it. */
 static char* target_of(const char* path) {
   char* const target = realpath(path, NULL);
   return target ? target : strdup(path);
@@ -112,7 +112,7 @@ static int write_stream(FILE* file, const char* text) {
   return fputs(text, file) < 0 || fflush(file) != 0;
 }
 
-/* The permissions that the file has, or that a new one gets. */
+/* The permissions of the file, or those of a new file. */
 static mode_t mode_of(const char* path) {
   struct stat info;
   const mode_t mask = umask(0);
@@ -120,8 +120,8 @@ static mode_t mode_of(const char* path) {
   return stat(path, &info) == 0 ? info.st_mode & 07777 : 0666 & ~mask;
 }
 
-/* Writes a file beside the target and gives it the target's name: whoever reads sees the old file
- * or the new one, also where this program or the machine stops on the way. */
+/* Writes a temporary file beside the target and renames it: readers see the old or the new file,
+ * even if this program or the machine stops halfway. */
 static int replace(const char* target, const char* text) {
   const size_t size = strlen(target) + 8;
   char* const made = malloc(size);

@@ -13,7 +13,7 @@ void job_name(const tune_job* job, char* text, size_t size) {
 
 /* Whether a product takes an epilogue kernel or a batched kernel. Tuning entries tell these from
  * basic kernels, and nothing else of the options below. */
-static int takes_more(const tw_gemm_desc* d) {
+static int needs_epilogue_or_batch(const tw_gemm_desc* d) {
   return d->bias || d->activation || d->gate || d->d_scale || d->batch_count > 1 ||
          (d->flags &
           (TW_GEMM_AMAX | TW_GEMM_BATCH_POINTERS | TW_GEMM_DEVICE_M | TW_GEMM_DEVICE_SCALARS)) != 0;
@@ -23,18 +23,18 @@ static int32_t sms_of(const tw_gemm_desc* d, int32_t sms) {
   return d->max_sms == 0 || d->max_sms > (uint32_t)sms ? sms : (int32_t)d->max_sms;
 }
 
-/* Whether tuning entries of both would be for the same product and step of m. */
+/* Whether the tuning entries of two jobs would be for the same product and step of m. */
 static int same_entry(const tune_job* one, const tune_job* other, int32_t sms) {
   const tw_gemm_desc *const a = &one->desc, *const b = &other->desc;
   return a->n == b->n && a->k == b->k && step_end(a->m) == step_end(b->m) &&
          a->a_dtype == b->a_dtype && a->d_dtype == b->d_dtype &&
          a->accumulator_dtype == b->accumulator_dtype && a->a_order == b->a_order &&
          a->b_order == b->b_order && a->d_order == b->d_order && a->batch_count == b->batch_count &&
-         takes_more(a) == takes_more(b) && sms_of(a, sms) == sms_of(b, sms) &&
-         ((a->flags ^ b->flags) & TW_GEMM_PROGRAMMATIC) == 0;
+         needs_epilogue_or_batch(a) == needs_epilogue_or_batch(b) &&
+         sms_of(a, sms) == sms_of(b, sms) && ((a->flags ^ b->flags) & TW_GEMM_PROGRAMMATIC) == 0;
 }
 
-/* Jobs that are left out, told in one line as long as they are of the same two shapes. */
+/* Jobs that are left out. One message tells those of the same two shapes. */
 typedef struct {
   const tune_shape *shape, *kept; /* NULL: none so far */
   int32_t count;
@@ -68,8 +68,7 @@ static void leave_out(left_out* left, const tune_job* job, const tune_job* kept)
            (long long)job->desc.m);
 }
 
-/* Puts the job where it belongs: in the place of one of fewer rows of the same step, behind the
- * others, or nowhere. */
+/* Adds a job, or replaces one of the same step that has fewer rows, or leaves the job out. */
 static void place(tune_jobs* jobs, tune_job job, int32_t sms, left_out* left) {
   for (int32_t i = 0; i < jobs->count; ++i) {
     tune_job* const other = &jobs->items[i];

@@ -105,7 +105,7 @@ static int read_count(const char* name, const char* text, int64_t least, int64_t
   return TUNE_DONE;
 }
 
-/* A number of bytes, which K, M or G may follow. */
+/* Reads a number of bytes, optionally with K, M or G. */
 static int read_size(const char* text, int64_t* bytes) {
   static const char units[] = "KMG";
   const int64_t most = INT64_C(1) << 40;
@@ -138,7 +138,7 @@ static int add_shape(tune_options* options, const char* text, int number) {
   return status;
 }
 
-/* An option that has a value. */
+/* Reads an option that has a value. */
 static int read_value(const char* name, const char* value, tune_options* options) {
   if (strcmp(name, "--shapes") == 0) return shapes_add_file(&options->shapes, value);
   if (strcmp(name, "--out") == 0) return options->out = value, TUNE_DONE;
@@ -157,7 +157,7 @@ static int has_value(const char* word) {
   return 0;
 }
 
-/* `shapes` counts those of the command line. */
+/* Reads an option without a value, or a shape; `shapes` counts the shapes of the command line. */
 static int read_word(const char* word, tune_options* options, int* shapes) {
   if (strcmp(word, "--merge") == 0) return options->merge = 1, TUNE_DONE;
   if (strcmp(word, "--dry-run") == 0) return options->dry_run = 1, TUNE_DONE;

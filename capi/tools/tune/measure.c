@@ -4,7 +4,7 @@
 
 #include "tune.h"
 
-/* A set with the entries of another. */
+/* Makes a copy of a set of tuning entries. */
 static tw_status copy_set(const tw_gemm_tuning* from, tw_gemm_tuning** to) {
   size_t length = 0;
   char* text = NULL;
@@ -29,8 +29,8 @@ tw_status measure_chosen(tw_device* device, const tune_job* job, const tw_gemm_t
   return status;
 }
 
-/* Times the first `candidates` kernels for a job and adds the fastest to the set. The first of them
- * is the one that a plan takes by this set. */
+/* Times the first `candidates` kernels for a job and adds the fastest to the set. The first kernel
+ * is the one that a plan chooses with this set. */
 static tw_status race(const tune_session* session, const tune_job* job, const tw_gemm_args* args,
                       int32_t candidates, tw_gemm_tuning* set, tw_gemm_candidate* best) {
   tw_gemm_tune_desc how = session->how;
@@ -40,8 +40,8 @@ static tw_status race(const tune_session* session, const tune_job* job, const tw
                          : tw_gemm_tune(set, session->stream, &job->desc, args, &how, best);
 }
 
-/* The least of a dozen measured times is too good on average. So the winner and the kernel before
- * it are timed again in turn, twice each: a chip that gets slower meanwhile favours neither. */
+/* The smallest of a dozen measured times is too small on average. So the winner and the previous
+ * choice are timed again, alternating and twice each: a chip that slows down favors neither. */
 static tw_status compare(const tune_session* session, const tune_job* job, const tw_gemm_args* args,
                          tw_gemm_tuning* before_set, tw_gemm_tuning* tuned_set,
                          tune_result* result) {
@@ -66,13 +66,14 @@ static int refuse(const tune_job* job, tw_status status) {
   char name[640];
   job_name(job, name, sizeof name);
   tune_complain(name, "%s: %s", tw_status_name(status), tune_reason(status));
-  /* After one of these the device does nothing more. */
+  /* After one of these failures the device is unusable. */
   return status == TW_ERROR_DEVICE_LOST || status == TW_ERROR_DRIVER || status == TW_ERROR_SHUTDOWN
              ? TUNE_FAILED
              : TUNE_INCOMPLETE;
 }
 
-/* Plans prefer an entry for more rows of the same step, which the file to merge with has. */
+/* Refuses a job if the file to merge with has an entry for more rows of the same step, which plans
+ * would prefer. */
 static int refuse_shadowed(const tune_job* job) {
   char name[640];
   job_name(job, name, sizeof name);
@@ -83,8 +84,8 @@ static int refuse_shadowed(const tune_job* job) {
   return TUNE_INCOMPLETE;
 }
 
-/* Adds the kernel that a plan takes so far to `before_set`, and the fastest to `tuned_set`. `kept`
- * becomes the set to continue with. */
+/* Adds the kernel that a plan chooses so far to `before_set` and the fastest one to `tuned_set`.
+ * `kept` becomes the set to continue with. */
 static int measure(tune_session* session, const tune_job* job, const tw_gemm_args* args,
                    tw_gemm_tuning* before_set, tw_gemm_tuning* tuned_set, tune_result* result,
                    tw_gemm_tuning** kept) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operands of one job lie behind one another in one block. */
+/* The operands of one job are consecutive in one block of memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,27 +11,27 @@ static uint64_t product(uint64_t a, uint64_t b) {
   return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/* At least `bytes`, in multiples of `unit`, a power of two. */
+/* Rounds `bytes` up to a multiple of `unit`, a power of two. */
 static uint64_t whole(uint64_t bytes, uint64_t unit) {
   return bytes > UINT64_MAX - unit ? UINT64_MAX : (bytes + unit - 1) / unit * unit;
 }
 
-/* A matrix of a batch. */
+/* One operand of a batch: a matrix for each product. */
 typedef struct {
-  uint64_t at;     /* in the block, of the first product's */
-  uint64_t apart;  /* bytes from one product's to the next one's */
-  uint64_t array;  /* with TW_GEMM_BATCH_POINTERS: of the addresses of all */
-  uint64_t copied; /* bytes that a staging copy of all needs at most */
+  uint64_t at;     /* offset in the block of the first product's matrix */
+  uint64_t apart;  /* bytes from one product's matrix to the next */
+  uint64_t array;  /* with TW_GEMM_BATCH_POINTERS: offset of the array of addresses */
+  uint64_t copied; /* largest number of bytes of a staging copy of all matrices */
 } matrix;
 
-/* Where a job's operands lie in the block. */
+/* Offsets of a job's operands in the block. */
 typedef struct {
   matrix a, b, d;
   uint64_t bias, d_scale, amax, workspace, workspace_bytes;
-  uint64_t end; /* UINT64_MAX: more than 64 bits can count */
+  uint64_t end; /* UINT64_MAX: the size exceeds 64 bits */
 } arrangement;
 
-/* Where the next `bytes` of the block begin. */
+/* Reserves the next `bytes` of the block and returns their offset. */
 static uint64_t take(arrangement* to, uint64_t bytes) {
   const uint64_t at = to->end, needed = whole(bytes, ALIGNMENT);
   to->end = needed > UINT64_MAX - at ? UINT64_MAX : at + needed;
@@ -47,7 +47,7 @@ static matrix place(arrangement* to, const tw_gemm_desc* desc, int64_t rows, int
   const uint64_t pitch = leading > 0 ? (uint64_t)leading : packed;
   matrix m;
   m.apart = product(product(lines, pitch), size);
-  /* Descriptions promise aligned addresses, of each matrix that has an address of its own. */
+  /* Descriptions promise alignment for every matrix that has an address of its own. */
   if (by_address) m.apart = whole(m.apart, ALIGNMENT);
   m.copied = whole(product(product(whole(packed * size, LINE), lines), batch), ALIGNMENT);
   m.at = take(to, product(m.apart, batch));
@@ -55,14 +55,13 @@ static matrix place(arrangement* to, const tw_gemm_desc* desc, int64_t rows, int
   return m;
 }
 
-/* Elements of a vector that has one for each row or column, or one for all. */
+/* Number of elements of a vector with one for each row or column, or one for the whole matrix. */
 static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
   return (uint64_t)(per == TW_PER_ROW ? rows : per == TW_PER_COLUMN ? columns : per != TW_PER_NONE);
 }
 
-/* What candidates may add up parts of k in, as tw_gemm_tune() says. Those of the host device do
- * not. */
-static tw_status partial_bytes(tw_device* device, uint64_t* bytes) {
+/* Workspace bytes for split-K candidates, as tw_gemm_tune() states them; 0 on the host device. */
+static tw_status split_k_workspace_bytes(tw_device* device, uint64_t* bytes) {
   tw_device_info info;
   tw_status status = tw_device_info_init(&info, sizeof info);
   if (status == TW_OK) status = tw_device_get_info(device, &info);
@@ -86,11 +85,11 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   const tw_gemm_desc* const d = &job->desc;
   const int64_t columns = d->gate ? d->n / 2 : d->n;
   const tw_dtype bias = d->bias_dtype ? d->bias_dtype : d->d_dtype;
-  uint64_t candidates; /* bytes of a workspace that any of them can do with */
+  uint64_t candidates; /* bytes of a workspace that suffices for every candidate */
   tw_status status;
   memset(to, 0, sizeof *to);
   status = workspace_of(device, d, &to->workspace_bytes);
-  if (status == TW_OK) status = partial_bytes(device, &candidates);
+  if (status == TW_OK) status = split_k_workspace_bytes(device, &candidates);
   if (status != TW_OK) return status;
   to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
   to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->a_dtype);
@@ -98,7 +97,7 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   to->bias = take(to, elements(d->bias, d->m, d->n) * (uint64_t)tw_dtype_size(bias));
   to->d_scale = take(to, elements(d->d_scale, d->m, columns) * sizeof(float));
   to->amax = take(to, sizeof(float));
-  /* A candidate may need a staging copy where the plan's own kernel needs none. */
+  /* A candidate may need a staging copy even if the plan's own kernel needs none. */
   if (d->flags & TW_GEMM_STAGING_COPY) {
     const uint64_t copies =
         to->a.copied > UINT64_MAX - to->b.copied ? UINT64_MAX : to->a.copied + to->b.copied;
@@ -116,8 +115,8 @@ tw_status memory_needed(tw_device* device, const tune_job* job, uint64_t* bytes)
   return status;
 }
 
-/* Linux promises a process more memory than there is, and kills it when it uses that. So on the
- * host device no more is taken than Linux calls available; UINT64_MAX if it does not say. */
+/* Linux overcommits memory, and kills a process that uses more than there is. So the host device
+ * uses at most the memory that Linux reports as available; UINT64_MAX if it reports nothing. */
 static uint64_t host_available(void) {
   FILE* const file = fopen("/proc/meminfo", "r");
   unsigned long long kilobytes = 0;
@@ -148,9 +147,9 @@ uint64_t memory_free(const tune_memory* memory, uint64_t wanted) {
   return fits * MEBIBYTE;
 }
 
-/* Random numbers of either sign: 0.5 to 1 as bf16, 1.75 to 1.88 as f16, and two of them 0.5 to 1 as
- * f32. A chip that multiplies zeros or equal numbers needs less power than with real operands, and
- * may run at a higher clock. */
+/* Random bits that are numbers of either sign: 0.5 to 1 as bf16, 1.75 to 1.88 as f16, and in pairs
+ * 0.5 to 1 as f32. With zeros or equal numbers a chip would need less power than with real operands
+ * and might run at a higher clock. */
 static void make_pattern(uint16_t* pattern) {
   uint32_t state = 2463534242u;
   for (int i = 0; i < PATTERN / 2; ++i) {
@@ -185,7 +184,7 @@ static tw_status write_array(const tune_memory* memory, const matrix* m, int64_t
   return status;
 }
 
-/* The address of a matrix, or of the array of the addresses of all. */
+/* The address of a matrix; with TW_GEMM_BATCH_POINTERS that of the array of addresses. */
 static tw_status address(const tune_memory* memory, const tw_gemm_desc* desc, const matrix* m,
                          uint64_t* at) {
   const int by_address = (desc->flags & TW_GEMM_BATCH_POINTERS) != 0;
@@ -211,7 +210,7 @@ static tw_status prepare(const tune_memory* memory, const tune_job* job, const a
   return status;
 }
 
-/* Waits first: a measurement that failed may have left work that uses the memory. */
+/* Waits before it frees memory: a failed measurement may have left work that uses it. */
 static void give_back(const tune_memory* memory, uint64_t* at) {
   tw_stream_synchronize(memory->stream);
   tw_free(memory->device, *at);
@@ -221,7 +220,7 @@ static void give_back(const tune_memory* memory, uint64_t* at) {
 static int does_not_fit(const tune_memory* memory, const tune_job* job, uint64_t bytes) {
   char name[640], needed[64];
   job_name(job, name, sizeof name);
-  if (memory->is_host && bytes <= host_available()) { /* but not to this process */
+  if (memory->is_host && bytes <= host_available()) { /* available, but not to this process */
     tune_complain(name, "%s", tune_reason(TW_ERROR_OUT_OF_MEMORY));
     return TUNE_INCOMPLETE;
   }

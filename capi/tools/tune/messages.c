@@ -14,7 +14,7 @@ void tune_say(const char* format, ...) {
   va_start(arguments, format);
   vfprintf(messages(), format, arguments);
   va_end(arguments);
-  /* Whoever waits for a long list sees each line when it is there, through a pipe too. */
+  /* Show each line of a long run at once, also through a pipe. */
   fflush(messages());
 }
 

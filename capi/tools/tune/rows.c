@@ -24,13 +24,13 @@ static void add(tune_rows* rows, int64_t m) {
   if (!is_full(rows)) rows->m[rows->count++] = m;
 }
 
-/* The fewest m whose entries serve every number of rows from `first` to `last`. */
+/* Adds the smallest set of m whose entries serve every number of rows from `first` to `last`. */
 static void add_all(tune_rows* rows, int64_t first, int64_t last) {
   for (int64_t m = last; m >= first && !is_full(rows); m = step_served_from(m) - 1) add(rows, m);
 }
 
-/* An entry serves no rows above its step of m. So the last m of a range is always measured, also
- * where FIRST and STEP do not lead to it. */
+/* An entry serves no rows above its step of m. So the last m of a range is always measured, even if
+ * FIRST and STEP do not reach it. */
 static void add_range(tune_rows* rows, int64_t first, int64_t last, int64_t step) {
   for (int64_t m = first; m < last && !is_full(rows); m += step > 0 ? step : m) add(rows, m);
   add(rows, last);
@@ -45,7 +45,7 @@ static int refuse(char* why, size_t size, const char* item) {
   return -1;
 }
 
-/* One item of a list; returns what follows it, or NULL. */
+/* Reads one item of a list. Returns the rest of the text, or NULL on failure. */
 static const char* read_item(const char* text, tune_rows* rows) {
   int64_t first, last, step = 0;
   const char* at = number_read(text, TUNE_MAX_EXTENT, &first);

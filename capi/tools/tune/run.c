@@ -11,11 +11,11 @@ void tune_interrupt(void) {
   interrupted = 1;
 }
 
-/* What the jobs came to. */
+/* Totals of all jobs. */
 typedef struct {
-  int32_t tuned, changed, skipped; /* or listed, by a dry run */
-  double before, after;            /* microseconds of all that were tuned */
-  int lost;                        /* the device, so that the rest was not tried */
+  int32_t tuned, changed, skipped; /* a dry run counts listed jobs as tuned */
+  double before, after;            /* microseconds of all tuned jobs */
+  int lost;                        /* the device was lost, and the other jobs were not tried */
 } tally;
 
 static int failed(const char* what, tw_status status) {
@@ -42,7 +42,7 @@ static int open_device(const tune_options* options, tune_session* session, tw_de
   return status == TW_OK ? TUNE_DONE : failed(name, status);
 }
 
-/* The entries of the file that is added to, if there is one. */
+/* Loads the entries of the file to merge with, if there is one. */
 static int load(const tune_options* options, tw_gemm_tuning* set) {
   char* text;
   tw_status status = TW_OK;
@@ -63,10 +63,10 @@ static int set_up(const tune_options* options, tune_session* session) {
   return load(options, session->set);
 }
 
-/* Leaves out what this device cannot compute. A description that can work nowhere is a mistake in
- * the list, of which the user should hear before hours of measuring. */
+/* Leaves out products that this device cannot compute. An invalid description is a mistake in the
+ * list, which the user should hear of before hours of measuring. */
 static int check(const tune_session* session, tune_jobs* jobs, tally* sum) {
-  const tune_shape* told = NULL; /* once is enough for all m of a shape */
+  const tune_shape* told = NULL; /* one message is enough for all m of a shape */
   int32_t kept = 0;
   int mistakes = 0;
   for (int32_t i = 0; i < jobs->count; ++i) {
@@ -107,7 +107,7 @@ static const char* job_columns(const tune_jobs* jobs, int32_t i, int width, char
   return text;
 }
 
-/* The list of --dry-run, on the standard output. */
+/* Prints the list of --dry-run to the standard output. */
 static int list(const tune_session* session, const tune_jobs* jobs, tally* sum) {
   const int width = options_width(jobs);
   printf("%9s %8s %8s %8s  %-*s %16s %8s  %s\n", "", "m", "n", "k", width, "options", "bytes", "us",
@@ -155,7 +155,7 @@ static void print_row(const tune_jobs* jobs, int32_t i, int width, const tune_re
            same ? " as before" : ", was ", same ? "" : result->before.text);
 }
 
-/* All jobs, one by one. */
+/* Measures all jobs, one by one. */
 static void measure(tune_session* session, const tune_jobs* jobs, tally* sum) {
   const int width = options_width(jobs);
   tune_say("%9s %8s %8s %8s  %-*s %10s %10s %6s  %s\n", "", "m", "n", "k", width, "options",
@@ -174,7 +174,7 @@ static void measure(tune_session* session, const tune_jobs* jobs, tally* sum) {
   }
 }
 
-/* Writes what was tuned, whatever happened to the rest. If nothing was, the file stays as it is. */
+/* Writes the tuned entries, even if other jobs failed. Without any, the file is not changed. */
 static int save(const tune_options* options, const tune_session* session, const tally* sum) {
   size_t length = 0;
   char* text = NULL;
@@ -188,7 +188,7 @@ static int save(const tune_options* options, const tune_session* session, const 
   if (formatted == TW_OK && !(text = malloc(length))) formatted = TW_ERROR_OUT_OF_MEMORY;
   if (formatted == TW_OK) formatted = tw_gemm_tuning_format(session->set, text, length, NULL);
   status = formatted == TW_OK ? file_write(options->out, text) : failed("a tuning", formatted);
-  /* Hours of measuring must not be lost to a full disk. */
+  /* Print the entries if the file cannot be written, so that hours of measuring are not lost. */
   if (status && text && options->out) {
     tune_say("what was to be written there follows on the standard output\n");
     file_write(NULL, text);
@@ -215,7 +215,7 @@ static int outcome(const tune_jobs* jobs, const tally* sum) {
 static int work(const tune_options* options, tune_session* session, const tw_device_info* info,
                 tune_jobs* jobs) {
   tally sum;
-  /* After four times its size was read, no operand is left in the L2 cache. */
+  /* Reading four times the size of the L2 cache evicts all operands. */
   const uint64_t flush =
       options->flush_bytes < 0 ? 4 * info->l2_bytes : (uint64_t)options->flush_bytes;
   int status;

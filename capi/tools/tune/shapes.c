@@ -5,7 +5,7 @@
 
 #include "tune.h"
 
-/* A value of a field, by name. */
+/* A named value of a field. */
 typedef struct {
   const char* name;
   int32_t value;
@@ -31,8 +31,8 @@ typedef enum {
   FIELD_ORDERS,
   FIELD_LONG,  /* an int64_t of the description */
   FIELD_SHORT, /* a uint32_t */
-  FIELD_WORD,  /* an int32_t that has names */
-  FIELD_FLAG   /* a bit of the description's flags, set where the field's name stands */
+  FIELD_WORD,  /* an int32_t with named values */
+  FIELD_FLAG   /* a bit of the description's flags, set if the line has the field's name */
 } field_kind;
 
 typedef struct {
@@ -51,7 +51,7 @@ typedef struct {
 #define FLAG(name, flag) \
   { name, FIELD_FLAG, 0, 0, NULL, flag }
 
-enum { FIELD_M, FIELD_N, FIELD_K }; /* the first of the table */
+enum { FIELD_M, FIELD_N, FIELD_K }; /* indices of the first entries of the table */
 
 static const field fields[] = {
     {"m", FIELD_ROWS, 0, 0, NULL, 0},
@@ -111,7 +111,7 @@ static int refuse_word(const char* where, const field* f, const char* value) {
   return TUNE_MISUSED;
 }
 
-/* The value of a name of `length` characters, or 0. */
+/* The value of a name that has `length` characters, or 0 if there is no such name. */
 static int32_t value_of(const word* words, const char* name, size_t length) {
   for (; words->name; ++words)
     if (strlen(words->name) == length && memcmp(words->name, name, length) == 0)
@@ -199,7 +199,8 @@ static int set(tune_shape* shape, const field* f, const char* value) {
   return TUNE_FAILED;
 }
 
-/* One field of a line, "n=4096" or "programmatic". `seen` has a bit for each field before it. */
+/* Reads one field of a line, "n=4096" or "programmatic". `seen` has a bit for each earlier field.
+ */
 static int read_field(tune_shape* shape, char* text, uint32_t* seen) {
   char* const equals = strchr(text, '=');
   const field* f = fields;
@@ -219,8 +220,8 @@ static int read_field(tune_shape* shape, char* text, uint32_t* seen) {
   return set(shape, f, equals ? equals + 1 : NULL);
 }
 
-/* What suits inference: bf16, tokens as rows, weights as they are kept, n lines of k. The operands
- * of this program are aligned. */
+/* Defaults for inference: bf16, tokens as rows, and weights stored as n rows of k elements. The
+ * operands of this program are aligned. */
 static int set_defaults(tune_shape* shape) {
   tw_gemm_desc* const desc = &shape->desc;
   if (tw_gemm_desc_init(desc, sizeof *desc) != TW_OK) {
@@ -319,7 +320,7 @@ static const char* name_of(const word* words, int32_t value) {
   return words->name ? words->name : "?";
 }
 
-/* A field as a line would say it, with a blank in front; "" where it has its default. */
+/* Writes a field in the syntax of a line, with a leading space; "" if it has its default. */
 static void describe(const tune_shape* shape, const tw_gemm_desc* usual, const field* f, char* text,
                      size_t size) {
   const char* const member = (const char*)&shape->desc + f->offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans choose a kernel for a step of m at once, so that a tuning entry serves all rows of its step
- * and some fewer. The description of tw_gemm_plan_tuned() promises both rules. */
+/* Plans choose one kernel for a whole step of m. A tuning entry serves all rows of its step and
+ * some steps below it. tw_gemm_plan_tuned() documents both rules. */
 #include "tune.h"
 
 static int64_t step_size(int64_t m) {

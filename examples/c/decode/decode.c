@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16,
- * goes into rows of a cache. Writes the bytes of the cache and of out to the standard output. */
+/* A decode step of an inference engine, in bf16: out = gelu(x up + bias) down + x, where x are the
+ * embeddings of some tokens. Finally it stores the rows of out in slots of a cache.
+ *
+ *   decode [cuda]
+ *
+ * Writes the bytes of the cache and of out to stdout. Without "cuda" it runs on the CPU
+ * reference. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/tilewright.h>
@@ -11,11 +16,11 @@ static struct {
   uint16_t x[TOKENS * HIDDEN], inner[TOKENS * INNER], out[TOKENS * HIDDEN], cache[SLOTS * HIDDEN];
   int32_t tokens[TOKENS], slots[TOKENS];
 } host = {.tokens = {7, 18, 29, 7}, .slots = {5, 0, 3, 6}};
-#define AT(operand) (base + (uint64_t)((char*)host.operand - (char*)&host)) /* on the device */
+#define AT(operand) (base + (uint64_t)((char*)host.operand - (char*)&host)) /* device address */
 #define CHECK(call) \
   if (call) return fprintf(stderr, "%s\n", tw_last_error()), 1
 
-/* Multiples of 1/8 between -1 and 1: exact in bf16, which is the upper half of an f32. */
+/* Fills with multiples of 1/8 from -1 to 1. They are exact in bf16, the upper half of an f32. */
 static void fill(uint16_t* operand, int count, int seed) {
   for (int i = 0; i < count; i++)
     memcpy(&operand[i], (char*)&(float){((7 * i + seed) % 17 - 8) / 8.0f} + 2, 2);
@@ -36,6 +41,8 @@ int main(int argc, char** argv) {
   CHECK(tw_device_create(cuda ? TW_DEVICE_CUDA : TW_DEVICE_HOST, 0, &device));
   CHECK(tw_stream_create(device, &stream) || tw_malloc(device, sizeof host, &base));
   CHECK(tw_memcpy_to_device(stream, base, &host, sizeof host));
+  /* Four plans: gather the embeddings, two products, scatter into the cache. A plan does not refer
+   * to its description, which can be reused for the next plan. */
   CHECK(tw_rows_desc_init(&rows, sizeof rows) || tw_gemm_desc_init(&gemm, sizeof gemm));
   rows.dtype = TW_DTYPE_BF16, rows.table_rows = WORDS, rows.columns = HIDDEN, rows.count = TOKENS;
   CHECK(tw_gather_plan(device, &rows, &gather));
@@ -45,12 +52,14 @@ int main(int argc, char** argv) {
   CHECK(tw_gemm_plan(device, &gemm, &narrow));
   gemm.n = INNER, gemm.k = HIDDEN, gemm.bias = TW_PER_COLUMN, gemm.activation = TW_ACTIVATION_GELU;
   CHECK(tw_gemm_plan(device, &gemm, &widen));
+  /* The addresses for the runs. The second product adds C = x with beta 1: the residual. */
   CHECK(tw_rows_args_init(&from, sizeof from) || tw_rows_args_init(&to, sizeof to));
   CHECK(tw_gemm_args_init(&first, sizeof first) || tw_gemm_args_init(&second, sizeof second));
   from.table = AT(table), from.index = AT(tokens), from.packed = AT(x);
   first.a = AT(x), first.b = AT(up), first.bias = AT(bias), first.d = AT(inner);
   second.beta = 1, second.a = AT(inner), second.b = AT(down), second.c = AT(x), second.d = AT(out);
   to.table = AT(cache), to.index = AT(slots), to.packed = AT(out);
+  /* All runs are asynchronous and execute in the order of the stream. */
   CHECK(tw_gather_run(gather, stream, &from) || tw_gemm_run(widen, stream, &first));
   CHECK(tw_gemm_run(narrow, stream, &second) || tw_scatter_run(store, stream, &to));
   CHECK(tw_memcpy_to_host(stream, &host, base, sizeof host) || tw_stream_synchronize(stream));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D[scatter] = X[gather] W by one grouped product, in bf16: the rows of X are taken by one index,
- * and the rows of the result are stored by another one. Nothing is copied before or behind the
- * product.
+/* D[scatter] = X[gather] W by one grouped product in bf16. The kernel loads the rows of X by one
+ * index and stores the rows of D by another one, so that no separate gather or scatter is needed.
  *
  *     gather_gemm_scatter [host | cuda] [M N K]
  *
- * Without a device it takes a GPU where there is one. Without sizes it multiplies 4096 x 4096 x
- * 4096 and 1024 x 1024 x 2048 on a GPU, and small matrices on the host device. Some rows of D are
- * checked by a double loop. */
+ * Without a device it uses a GPU if there is one, else the CPU reference. Without sizes it runs two
+ * products: 4096 x 4096 x 4096 and 1024 x 1024 x 2048 on a GPU, small ones on the CPU. Some rows of
+ * D are checked by a plain loop. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ enum { CHECKED_ROWS = 16, TIMED_RUNS = 20 };
 
 struct product {
   int64_t m, n, k;
-  uint16_t *x, *w, *d; /* bf16: M x K, N lines of K, M x N */
+  uint16_t *x, *w, *d; /* bf16: M x K, N x K (B transposed), M x N */
   int32_t *gather, *scatter;
 };
 
@@ -37,7 +36,7 @@ static void* allocate(int64_t count, size_t size) {
   return memory;
 }
 
-/* Numbers that look random and are the same every time. */
+/* Pseudo-random numbers, the same in every run. */
 static uint32_t next_number(void) {
   static uint32_t state = 1;
   state = state * 1664525 + 1013904223;
@@ -52,7 +51,7 @@ static float to_float(uint16_t half) {
   return value;
 }
 
-/* Multiples of 1/8 between -1 and 1, which bf16 holds exactly. */
+/* Multiples of 1/8 from -1 to 1, which are exact in bf16. */
 static uint16_t* draw(int64_t count) {
   uint16_t* values = allocate(count, sizeof *values);
   for (int64_t i = 0; i < count; i++) {
@@ -64,7 +63,7 @@ static uint16_t* draw(int64_t count) {
   return values;
 }
 
-/* Any row of X may be taken, more than once too. Each row of D is named once, in a random order. */
+/* `gather` may name a row of X several times. `scatter` is a random permutation of D's rows. */
 static void make(struct product* p, int64_t m, int64_t n, int64_t k) {
   p->m = m, p->n = n, p->k = k;
   p->x = draw(m * k), p->w = draw(n * k), p->d = allocate(m * n, sizeof *p->d);
@@ -93,28 +92,28 @@ static tw_plan* make_plan(tw_device* device, const struct product* p) {
   tw_grouped_desc desc;
   tw_plan* plan;
   check(tw_grouped_desc_init(&desc, sizeof desc));
-  desc.grouping = TW_GROUPING_ALL; /* one group of all rows, and so one matrix of weights */
+  desc.grouping = TW_GROUPING_ALL; /* one group of all rows: a single B */
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER;
-  desc.b_order = TW_COLUMN_MAJOR; /* N lines of K, which the fast kernels need */
+  desc.b_order = TW_COLUMN_MAJOR; /* B as N rows of K elements, which the fast kernels need */
   desc.m = p->m, desc.n = p->n, desc.k = p->k;
   desc.a_count = desc.d_count = p->m;                           /* rows of X and of D */
-  desc.a_alignment = desc.b_alignment = desc.d_alignment = 256; /* as tw_malloc() aligns */
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 256; /* what tw_malloc() guarantees */
   check(tw_grouped_plan(device, &desc, &plan));
   return plan;
 }
 /* [plan] */
 
-/* With a workspace blocks can share a tile along k, which helps where there are few tiles. A long k
- * needs one. */
+/* With a workspace several blocks can share a tile by splitting k. That is faster with few tiles,
+ * and necessary for a large k. */
 static void give_workspace(tw_device* device, const tw_plan* plan, tw_grouped_args* args) {
   tw_plan_info info;
   check(tw_plan_info_init(&info, sizeof info));
   check(tw_plan_get_info(plan, &info));
   args->workspace_bytes = info.workspace_bytes;
-  check(tw_malloc(device, info.workspace_bytes, &args->workspace)); /* of 0 bytes: 0 */
+  check(tw_malloc(device, info.workspace_bytes, &args->workspace)); /* 0 bytes: address 0 */
 }
 
-/* The time of one of many runs, in milliseconds. */
+/* The average time of a run in milliseconds. */
 static double measure(tw_device* device, tw_stream* stream, tw_plan* plan,
                       const tw_grouped_args* args) {
   tw_event *start, *stop;
@@ -131,8 +130,8 @@ static double measure(tw_device* device, tw_stream* stream, tw_plan* plan,
   return (double)milliseconds / TIMED_RUNS;
 }
 
-/* How many elements of a row of the result are more than their rounding off. The products are
- * multiples of 1/64, so that a float holds their sum exactly. */
+/* Counts the elements of a row that differ by more than their rounding to bf16. All products are
+ * multiples of 1/64, so that the f32 sum of this loop is exact. */
 static int64_t wrong_in_row(const struct product* p, int64_t row) {
   const uint16_t* x = p->x + p->gather[row] * p->k;
   int64_t wrong = 0;
@@ -140,12 +139,12 @@ static int64_t wrong_in_row(const struct product* p, int64_t row) {
     float sum = 0;
     for (int64_t i = 0; i < p->k; i++) sum += to_float(x[i]) * to_float(p->w[j * p->k + i]);
     const float got = to_float(p->d[p->scatter[row] * p->n + j]);
-    wrong += !(fabsf(got - sum) <= fabsf(sum) / 256); /* so written, it counts a NaN */
+    wrong += !(fabsf(got - sum) <= fabsf(sum) / 256); /* counts NaN as wrong, too */
   }
   return wrong;
 }
 
-/* Returns how many of the checked elements are wrong. */
+/* Runs one product and prints the result. Returns the number of wrong elements that it found. */
 static int64_t multiply(tw_device* device, tw_stream* stream, int timed, int64_t m, int64_t n,
                         int64_t k) {
   struct product p;
@@ -160,7 +159,8 @@ static int64_t multiply(tw_device* device, tw_stream* stream, int timed, int64_t
   args.d_rows = upload(device, stream, p.scatter, m * 4);
   check(tw_malloc(device, (uint64_t)(m * n * 2), &args.d));
   give_workspace(device, plan, &args);
-  check(tw_memset(stream, args.d, 0xFF, (uint64_t)(m * n * 2))); /* NaN, until it is written */
+  /* NaN, in case an element is not written */
+  check(tw_memset(stream, args.d, 0xFF, (uint64_t)(m * n * 2)));
 
   check(tw_grouped_run(plan, stream, &args));
   check(tw_memcpy_to_host(stream, p.d, args.d, (uint64_t)(m * n * 2)));
@@ -175,21 +175,23 @@ static int64_t multiply(tw_device* device, tw_stream* stream, int timed, int64_t
   }
   printf("\n");
   tw_plan_destroy(plan);
-  check(tw_free(device, args.a) || tw_free(device, args.b) || tw_free(device, args.d));
-  check(tw_free(device, args.a_rows) || tw_free(device, args.d_rows));
+  check(tw_free(device, args.a));
+  check(tw_free(device, args.b));
+  check(tw_free(device, args.d));
+  check(tw_free(device, args.a_rows));
+  check(tw_free(device, args.d_rows));
   check(tw_free(device, args.workspace));
   free_all(&p);
   return wrong;
 }
 
-/* The device that is asked for; where none is, a GPU if there is one. Returns whether it is a GPU.
- */
+/* Opens the named device; NULL: a GPU if there is one. Returns whether it is a GPU. */
 static int open_device(const char* name, tw_device** device) {
   if (name == NULL || strcmp(name, "cuda") == 0) {
     const tw_status status = tw_device_create(TW_DEVICE_CUDA, 0, device);
     if (status == TW_OK) return 1;
     if (name != NULL) check(status);
-    printf("%s\n", tw_last_error()); /* no GPU: the CPU, then */
+    printf("%s\n", tw_last_error()); /* no GPU: use the CPU */
   }
   check(tw_device_create(TW_DEVICE_HOST, 0, device));
   return 0;

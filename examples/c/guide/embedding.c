@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host program needs to know of failures: the message, its numbers, and the log. */
+/* Error handling in a host program: messages, the numbers of an error, and the log. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -15,16 +15,16 @@ int main(void) {
   tw_error_info info;
   tw_status status;
 
-  tw_log_set(log_line, NULL, TW_LOG_WARNING); /* the library itself never prints */
+  tw_log_set(log_line, NULL, TW_LOG_WARNING); /* without a callback the library never prints */
 
-  /* A GPU where there is one; nothing changes devices by itself. */
+  /* Prefer a GPU. The library never falls back to another device by itself. */
   status = tw_device_create(TW_DEVICE_CUDA, 0, &device);
   if (status != TW_OK) {
     printf("%s (%s): %s\n", tw_status_name(status), tw_status_text(status), tw_last_error());
     if (tw_device_create(TW_DEVICE_HOST, 0, &device) != TW_OK) return 1;
   }
 
-  /* A failure says what was wrong, with the numbers; outputs are NULL, nothing has happened. */
+  /* The error names the argument, its value and the limit. A failed call has no effect. */
   tw_copy_desc_init(&desc, sizeof desc);
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 9;
@@ -34,7 +34,7 @@ int main(void) {
   printf("%s\n  argument %s, got %lld, limit %lld\n", tw_last_error(), info.argument,
          (long long)info.got, (long long)info.limit);
 
-  /* Handles outlive their device, answer so, and can still be destroyed. */
+  /* Handles may outlive their device: calls report it, and the handles can still be destroyed. */
   desc.rank = 1;
   desc.shape[0] = desc.src_stride[0] = desc.dst_stride[0] = 1;
   if (tw_copy_plan(device, &desc, &plan) != TW_OK) return 1;

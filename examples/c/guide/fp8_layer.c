@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two products of 8-bit floats, as a layer of a model has them: activations with a scale for each
- * token and 128 of k, weights with one for each block of 128 by 128. The first product writes what
- * the second one reads: 8-bit floats and their scales. */
+/* Two layers of a model in fp8 (e4m3). Activations have a scale for each token and 128 elements of
+ * k, weights a scale for each block of 128 x 128. The first product quantizes its result, so that
+ * the second one reads fp8 and scales directly. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -12,7 +12,7 @@ static int failed(void) {
   return 1;
 }
 
-/* Device memory with a copy of `bytes`, or empty; 0 is no address. */
+/* Device memory with a copy of `from`, or uninitialized if that is NULL; 0 means failure. */
 static uint64_t memory(tw_device* device, tw_stream* stream, const void* from, size_t bytes) {
   uint64_t address = 0;
   if (tw_malloc(device, bytes, &address)) return 0;
@@ -20,7 +20,7 @@ static uint64_t memory(tw_device* device, tw_stream* stream, const void* from, s
   return address;
 }
 
-/* rows x n = rows x k by k x n, which is stored as n rows of k elements, as weights are. */
+/* A TOKENS x k matrix times a k x n matrix of weights, stored as n rows of k elements. */
 static tw_status describe(tw_gemm_desc* desc, int64_t n, int64_t k) {
   const tw_status status = tw_gemm_desc_init(desc, sizeof *desc);
   desc->a_dtype = TW_DTYPE_F8E4M3;
@@ -54,8 +54,9 @@ int main(void) {
   if (tw_device_create(TW_DEVICE_HOST, 0, &device)) return failed();
   if (tw_stream_create(device, &stream)) return failed();
 
-  /* relu(x up), in 8 bits with a scale for each token and 128 columns. Scales of activations may
-   * lie either way: here neighbours are those of the tokens, as DeepGEMM has them. */
+  /* The first product: relu(x up), quantized with a scale for each token and 128 columns. The
+   * scales of activations are column-major here: those of neighboring tokens are adjacent, as in
+   * DeepGEMM. */
   if (describe(&desc, HIDDEN, IN)) return failed();
   desc.a_scale_order = TW_COLUMN_MAJOR;
   desc.activation = TW_ACTIVATION_RELU;
@@ -63,6 +64,7 @@ int main(void) {
   desc.d_quantize = TW_SCALE_1X128;
   desc.d_scale_order = TW_COLUMN_MAJOR;
   if (tw_gemm_plan(device, &desc, &first)) return failed();
+  /* The second product: the result of the first one times down, in f32. */
 
   if (describe(&desc, OUT, HIDDEN)) return failed();
   desc.a_scale_order = TW_COLUMN_MAJOR;
@@ -84,7 +86,7 @@ int main(void) {
   if (tw_gemm_run(first, stream, &args) || tw_gemm_run(second, stream, &next)) return failed();
   if (tw_memcpy_to_host(stream, y, next.d, sizeof y)) return failed();
   if (tw_stream_synchronize(stream)) return failed();
-  /* 256 * 1 * 0.5 * 2 * 0.0625 is 16; 384 * 16 * -1 * 0.25 is -1536. */
+  /* 256 * 1 * 0.5 * 2 * 0.0625 = 16, and 384 * 16 * -1 * 0.25 = -1536. */
   printf("%g\n", (double)y[0]);
 
   tw_plan_destroy(first);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One plan for weights and any number of tokens up to 64, its kernels chosen by measuring. What was
- * measured is a text: keep it in a file, and the next start need not measure. */
+/* One plan for fixed weights and up to 64 tokens, whose kernels are chosen by measurement. The
+ * results are text: a program can store it in a file and load it at its next start instead of
+ * measuring again. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -33,33 +34,33 @@ int main(void) {
   desc.m = TOKENS;
   desc.n = OUT;
   desc.k = IN;
-  desc.b_order = TW_COLUMN_MAJOR; /* weights as they are kept: OUT lines of IN */
+  desc.b_order = TW_COLUMN_MAJOR; /* weights as OUT rows of IN elements */
   desc.d_dtype = TW_DTYPE_F32;
-  desc.a_alignment = desc.b_alignment = 16; /* no kernel for other addresses */
+  desc.a_alignment = desc.b_alignment = 16; /* promise: no fallback kernel is prepared */
   if (tw_malloc(device, sizeof x, &args.a)) return failed();
   if (tw_malloc(device, sizeof w, &args.b)) return failed();
   if (tw_malloc(device, sizeof y, &args.d)) return failed();
   if (tw_memcpy_to_device(stream, args.a, x, sizeof x)) return failed();
   if (tw_memcpy_to_device(stream, args.b, w, sizeof w)) return failed();
 
-  /* What there is, the cost model's best first; tw_gemm_plan_candidate() would take any of them. */
+  /* The candidates, best first by the cost model. tw_gemm_plan_candidate() would force one. */
   for (int i = 0; i < KNOWN; ++i) tw_gemm_candidate_init(&known[i], sizeof known[i]);
   if (tw_gemm_candidates(device, &desc, known, KNOWN, &count)) return failed();
   for (int i = 0; i < count && i < KNOWN; ++i)
     printf("%s: %.1f us\n", known[i].text, known[i].microseconds);
 
-  /* Measured instead, for the numbers of tokens that matter. */
+  /* Measure them for the numbers of tokens that matter. */
   if (tw_gemm_tuning_create(&tuning)) return failed();
   for (args.m = 16; args.m <= TOKENS; args.m *= 2)
     if (tw_gemm_tune(tuning, stream, &desc, &args, NULL, NULL)) return failed();
   if (tw_gemm_tuning_format(tuning, text, sizeof text, NULL)) return failed();
   printf("\n%s\n", text);
 
-  /* Another day: tw_gemm_tuning_load(tuning, text). A plan says what it took from it. */
+  /* At the next start: tw_gemm_tuning_load(tuning, text). The plan explains what it uses of it. */
   if (tw_gemm_plan_tuned(device, &desc, tuning, &plan)) return failed();
   if (tw_plan_explain(plan, text, sizeof text, NULL)) return failed();
   printf("%s\n", text);
-  args.m = 48; /* any m up to the plan's: the kernel is looked up */
+  args.m = 48; /* any m up to desc.m; the plan has a kernel for each */
   if (tw_gemm_run(plan, stream, &args)) return failed();
   if (tw_memcpy_to_host(stream, y, args.d, sizeof y)) return failed();
   if (tw_stream_synchronize(stream)) return failed();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One plan, run again and again with other addresses: a gather whose number of indices changes. */
+/* One plan, run many times: a gather whose number of indices changes from run to run. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -26,7 +26,7 @@ int main(void) {
   if (tw_device_create(TW_DEVICE_HOST, 0, &device)) return failed();
   if (tw_stream_create(device, &stream)) return failed();
 
-  /* What stays the same from run to run; `count` is the most there will be. */
+  /* The description holds what stays the same. `count` is the largest number of indices. */
   if (tw_rows_desc_init(&desc, sizeof desc)) return failed();
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = ROWS;
@@ -36,7 +36,7 @@ int main(void) {
   if (tw_plan_explain(plan, text, sizeof text, NULL)) return failed();
   printf("%s\n", text);
 
-  /* What changes: nothing is allocated here, and nothing waits. */
+  /* The arguments may change with each run. A run allocates nothing and does not wait. */
   if (tw_rows_args_init(&args, sizeof args)) return failed();
   if (tw_malloc(device, sizeof table, &args.table)) return failed();
   if (tw_malloc(device, sizeof index, &args.index)) return failed();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations to f8e4m3 with a scale for each 128 elements of a row, column-major as products that
- * take such scales read them, and back again. */
+/* Quantizes activations to e4m3 with a scale for each 128 elements of a row, and dequantizes them
+ * again. The scales are column-major, as matrix products with such scales read them. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -32,7 +32,8 @@ int main(void) {
   desc.scale = TW_SCALE_1X128;
   desc.scale_order = TW_COLUMN_MAJOR, desc.scale_ld = LEADING;
   if (tw_quantize_plan(device, &desc, &there)) return failed();
-  desc.src_dtype = TW_DTYPE_F8E4M3, desc.dst_dtype = TW_DTYPE_F32; /* the types say which way */
+  /* the types select the direction */
+  desc.src_dtype = TW_DTYPE_F8E4M3, desc.dst_dtype = TW_DTYPE_F32;
   if (tw_quantize_plan(device, &desc, &back)) return failed();
 
   if (tw_quantize_args_init(&args, sizeof args)) return failed();
@@ -55,7 +56,7 @@ int main(void) {
            (double)scales[2][i]);
   for (int i = 0; i < ROWS; ++i)
     for (int j = 0; j < COLUMNS; ++j) {
-      /* Three bits of mantissa: half a unit is a 16th, of what the scale has rounded a bit more. */
+      /* e4m3 has 3 bits of mantissa: an error of 1/16 at most, plus the rounding of the scale. */
       const float error = again[i][j] - values[i][j];
       const float bound = (values[i][j] < 0 ? -values[i][j] : values[i][j]) / 15;
       wrong += error > bound || error < -bound;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The router of a mixture of experts as DeepSeek-V3 has it, and the tokens gathered in the order of
- * their experts, as a grouped matrix product takes them. */
+/* The router of a mixture of experts as in DeepSeek-V3. Then a gather puts the tokens in the order
+ * of their experts, as a grouped matrix product reads them. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -59,7 +59,7 @@ int main(void) {
   if (tw_memcpy_to_device(stream, args.bias, bias, sizeof bias)) return failed();
   if (tw_memcpy_to_device(stream, rows_args.table, tokens, sizeof tokens)) return failed();
 
-  /* Nothing waits between the two: the gather reads what the routing has written. */
+  /* No wait is needed between the two: the stream orders the gather after the routing. */
   if (tw_route_run(route, stream, &args)) return failed();
   if (tw_gather_run(gather, stream, &rows_args)) return failed();
   if (tw_memcpy_to_host(stream, offsets, args.offsets, sizeof offsets)) return failed();

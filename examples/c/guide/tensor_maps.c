@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor map that breaks a rule, what it is told, and what is proposed instead. No GPU needed. */
+/* A tensor map that breaks a rule: the error messages, and a valid proposal. Needs no GPU. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 
@@ -21,9 +21,9 @@ int main(void) {
   desc.rank = 2;
   desc.swizzle = TW_SWIZZLE_128B;
   desc.global_address = 0x10000;
-  desc.global_dim[0] = 1000, desc.global_dim[1] = 4096; /* innermost first, as CUDA has them */
+  desc.global_dim[0] = 1000, desc.global_dim[1] = 4096; /* innermost first, as in CUDA */
   desc.global_stride_bytes[0] = 2000;
-  desc.box_dim[0] = 128, desc.box_dim[1] = 64; /* 256 bytes do not fit a swizzle of 128 */
+  desc.box_dim[0] = 128, desc.box_dim[1] = 64; /* rows of 256 bytes exceed a 128-byte swizzle */
 
   for (int i = 0; i < 4; ++i) tw_rule_violation_init(&broken[i], sizeof broken[i]);
   if (tw_tensor_map_check(&desc, TW_ARCH_SM_90, broken, 4, &count) != TW_ERROR_RULE) return 1;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole layer of a mixture of experts in bf16: a routing, a gated product of the tokens by index,
- * and a product that adds the experts' rows to their tokens in a fixed order, times the weights of
- * the routing. The three runs are captured into one graph, which is replayed with other logits.
+/* A layer of a mixture of experts in bf16, in three runs:
+ *   1. The routing chooses each token's experts and sorts the (token, expert) pairs by expert.
+ *   2. A gated grouped product reads the tokens by index.
+ *   3. A grouped product weights its rows by the routing's weights and adds up each token's rows,
+ *      in a fixed order.
+ * The three runs are captured into a graph, which is launched again with other logits.
  *
  *     moe_layer [host | cuda] [FIRST COUNT]
  *
- * Without a device it takes a GPU where there is one. FIRST and COUNT say which experts this rank
- * has: it then computes their part of the layer, and the ranks' results add up to the whole. Some
- * tokens are checked by loops. */
+ * Without a device it uses a GPU if there is one, else the CPU reference. FIRST and COUNT select
+ * the experts of this rank (expert parallelism): the program computes their part of the layer, and
+ * the ranks' results add up to the layer. Some tokens are checked by plain loops. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +27,10 @@ static int64_t pairs(const struct sizes* n) {
   return n->tokens * n->top_k;
 }
 
-/* What the host has: the inputs, and what a check reads back. */
+/* Host memory: the inputs, and the results that are checked. */
 struct host_data {
   float *logits, *weights, *out;
-  uint16_t *tokens, *up, *down; /* bf16: a weight matrix of `up` has 2 INNER lines of WIDTH */
+  uint16_t *tokens, *up, *down; /* bf16; `up` has a 2 INNER x WIDTH matrix per local expert */
   int32_t *map, *ids;
 };
 
@@ -46,7 +49,7 @@ static void* allocate(int64_t count, size_t size) {
   return memory;
 }
 
-/* Numbers that look random and are the same every time. */
+/* Pseudo-random numbers, the same in every run. */
 static uint32_t next_number(void) {
   static uint32_t state = 1;
   state = state * 1664525 + 1013904223;
@@ -61,7 +64,7 @@ static float to_float(uint16_t half) {
   return value;
 }
 
-/* Multiples of `step` from -8 to 8 of them, which bf16 holds exactly. */
+/* Multiples of `step` from -8 * step to 8 * step, which are exact in bf16. */
 static uint16_t* draw(int64_t count, float step) {
   uint16_t* values = allocate(count, sizeof *values);
   for (int64_t i = 0; i < count; i++) {
@@ -79,7 +82,7 @@ static struct host_data make_data(const struct sizes* n) {
   h.weights = allocate(pairs(n), sizeof *h.weights), h.ids = allocate(pairs(n), sizeof *h.ids);
   h.out = allocate(n->tokens * n->width, sizeof *h.out);
   h.map = allocate(n->experts, sizeof *h.map);
-  /* A layer's values stay near 1, whatever its width. */
+  /* Small weights keep the layer's values near 1 at every width. */
   h.tokens = draw(n->tokens * n->width, 0.125f);
   h.up = draw(n->local * 2 * n->inner * n->width, 0.0078125f);
   h.down = draw(n->local * n->width * n->inner, 0.0078125f);
@@ -113,29 +116,29 @@ static void plan_routing(tw_device* device, const struct sizes* n, tw_plan** pla
   check(tw_route_plan(device, &desc, plan));
 }
 
-/* What both products have in common: a group for each local expert, of rows that are pairs. */
+/* Common to both products: a group of rows per local expert; a row is a (token, expert) pair. */
 static void describe_product(const struct sizes* n, tw_grouped_desc* desc) {
   check(tw_grouped_desc_init(desc, sizeof *desc));
-  desc->grouping = TW_GROUPING_OFFSETS; /* those that the routing writes */
+  desc->grouping = TW_GROUPING_OFFSETS; /* written by the routing */
   desc->groups = n->local;
   desc->m = pairs(n);
-  desc->b_order = TW_COLUMN_MAJOR; /* lines of k, which the fast kernels need */
-  desc->a_alignment = desc->b_alignment = desc->d_alignment = 256; /* as tw_malloc() aligns */
+  desc->b_order = TW_COLUMN_MAJOR; /* B^T with k contiguous, which the fast kernels need */
+  desc->a_alignment = desc->b_alignment = desc->d_alignment = 256; /* what tw_malloc() guarantees */
 }
 
 static void plan_products(tw_device* device, const struct sizes* n, tw_plan** up, tw_plan** down) {
   tw_grouped_desc desc;
-  /* inner[r] = silu(x W) * (x V), where x is the token of pair order[r], and W and V are the two
-   * halves of its expert's matrix. */
+  /* inner[r] = silu(x W) * (x V), where x is the token of pair order[r], and W and V are the halves
+   * of its expert's matrix. */
   describe_product(n, &desc);
   desc.n = 2 * n->inner, desc.k = n->width;
   desc.flags = TW_GROUPED_GATHER;
-  desc.a_count = n->tokens, desc.a_divisor = n->top_k; /* pair p is of token p / top_k */
+  desc.a_count = n->tokens, desc.a_divisor = n->top_k; /* pair p belongs to token p / top_k */
   desc.activation = TW_ACTIVATION_SILU;
   desc.gate = TW_GATE_HALVES;
   check(tw_grouped_plan(device, &desc, up));
 
-  /* out[t] = the sum of weight[p] * (inner[r] U) over the token's pairs p = order[r]. */
+  /* out[t] = sum of weight[p] * (inner[r] U) over the pairs p = order[r] of token t. */
   describe_product(n, &desc);
   desc.n = n->width, desc.k = n->inner;
   desc.d_dtype = TW_DTYPE_F32;
@@ -160,7 +163,7 @@ static uint64_t upload(tw_device* device, tw_stream* stream, const void* data, i
 }
 
 /* [workspace] */
-/* The runs follow one another, so that one workspace serves all of them. */
+/* The runs are ordered by the stream, so that they can share one workspace. */
 static void share_workspace(tw_device* device, struct layer* layer) {
   tw_plan* const plans[] = {layer->route, layer->up, layer->down};
   uint64_t bytes = 0, workspace = 0;
@@ -170,7 +173,7 @@ static void share_workspace(tw_device* device, struct layer* layer) {
     check(tw_plan_get_info(plans[i], &info));
     if (info.workspace_bytes > bytes) bytes = info.workspace_bytes;
   }
-  check(tw_malloc(device, bytes, &workspace)); /* of 0 bytes: 0 */
+  check(tw_malloc(device, bytes, &workspace)); /* 0 bytes: address 0 */
   layer->routing.workspace = layer->gated.workspace = layer->added.workspace = workspace;
   layer->routing.workspace_bytes = bytes;
   layer->gated.workspace_bytes = layer->added.workspace_bytes = bytes;
@@ -186,7 +189,7 @@ static void give_memory(tw_device* device, tw_stream* stream, const struct sizes
   check(tw_grouped_args_init(added, sizeof *added));
   routing->logits = reserve(device, n->tokens * n->experts, 4);
   routing->expert_map = upload(device, stream, h->map, n->experts, 4);
-  routing->ids = reserve(device, pairs(n), 4); /* for the check alone */
+  routing->ids = reserve(device, pairs(n), 4); /* only for the check */
   routing->weights = reserve(device, pairs(n), 4);
   routing->offsets = reserve(device, n->local + 1, 4);
   routing->order = reserve(device, pairs(n), 4);
@@ -221,7 +224,7 @@ static tw_graph* capture(tw_stream* stream, const struct layer* layer) {
 }
 /* [capture] */
 
-/* The inner values of a token by a local expert. */
+/* The activations inner[...] of a token for a local expert, in double. */
 static void inner_values(const struct sizes* n, const struct host_data* h, int64_t token,
                          int64_t expert, double* values) {
   const uint16_t* x = h->tokens + token * n->width;
@@ -236,7 +239,7 @@ static void inner_values(const struct sizes* n, const struct host_data* h, int64
   }
 }
 
-/* How many elements of a token's row are farther off than the inner layer's bf16 allows. */
+/* Counts the elements of a token's result whose error exceeds the bf16 rounding of `inner`. */
 static int64_t wrong_in_token(const struct sizes* n, const struct host_data* h, int64_t token) {
   double* values = allocate(n->top_k * n->inner, sizeof *values);
   int64_t wrong = 0;
@@ -263,7 +266,7 @@ static int64_t wrong_in_token(const struct sizes* n, const struct host_data* h, 
   return wrong;
 }
 
-/* Whether the routing has chosen the token's experts with the largest logits. */
+/* Whether the last chosen expert is not among the top_k largest logits. */
 static int64_t wrong_choice(const struct sizes* n, const struct host_data* h, int64_t token) {
   const float* logits = h->logits + token * n->experts;
   const int32_t* ids = h->ids + token * n->top_k;
@@ -272,7 +275,7 @@ static int64_t wrong_choice(const struct sizes* n, const struct host_data* h, in
   return above >= n->top_k;
 }
 
-/* Other logits and the same graph: which rows each expert gets is read when it runs. */
+/* Launches the graph with new logits. Each launch reads the sizes of the groups on the device. */
 static int64_t replay(tw_stream* stream, const struct sizes* n, struct host_data* h,
                       const struct layer* layer, tw_graph* graph) {
   int64_t wrong = 0;
@@ -301,7 +304,7 @@ static void measure(tw_device* device, tw_stream* stream, const struct sizes* n,
   check(tw_event_synchronize(stop));
   check(tw_event_elapsed(start, stop, &milliseconds));
   printf("%.4f ms for a layer", (double)milliseconds / TIMED_RUNS);
-  if (n->local == n->experts) /* else it depends on the logits */
+  if (n->local == n->experts) /* otherwise the work depends on the logits */
     printf(", %.1f TFLOP/s",
            6e-9 * (double)(pairs(n) * n->width * n->inner) * TIMED_RUNS / (double)milliseconds);
   printf("\n");
@@ -333,14 +336,13 @@ static int64_t run(tw_device* device, const struct sizes* n, int timed) {
   return wrong;
 }
 
-/* The device that is asked for; where none is, a GPU if there is one. Returns whether it is a GPU.
- */
+/* Opens the named device; NULL: a GPU if there is one. Returns whether it is a GPU. */
 static int open_device(const char* name, tw_device** device) {
   if (name == NULL || strcmp(name, "cuda") == 0) {
     const tw_status status = tw_device_create(TW_DEVICE_CUDA, 0, device);
     if (status == TW_OK) return 1;
     if (name != NULL) check(status);
-    printf("%s\n", tw_last_error()); /* no GPU: the CPU, then */
+    printf("%s\n", tw_last_error()); /* no GPU: use the CPU */
   }
   check(tw_device_create(TW_DEVICE_HOST, 0, device));
   return 0;

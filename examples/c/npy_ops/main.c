@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_ops: the library's operations on NumPy files. `npy_ops --help` says how. */
+/* npy_ops: runs the library's operations on NumPy files. `npy_ops --help` lists them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -31,7 +31,7 @@ static const struct {
             {"scatter", TW_OP_SCATTER, 3},
             {"copy", TW_OP_COPY, 1}};
 
-/* Reads "a:b" of 0 <= a < b; returns what follows it, or NULL. */
+/* Parses "a:b" with 0 <= a < b; returns the rest of the text, or NULL. */
 static const char* parse_range(const char* text, int64_t* range) {
   char* end;
   errno = 0;
@@ -73,7 +73,7 @@ static int parse_repeat(const char* text, int* repeat) {
   return 0;
 }
 
-/* The operation and its files, which getopt left at the end. */
+/* The operation and its files: the arguments that getopt left. */
 static int parse_operands(int count, char** operand, int has_box, struct options* options) {
   size_t i = 0;
   if (count < 1) return bad_input("what to do? gemm, gather, scatter or copy (--help says more)");
@@ -121,7 +121,7 @@ static int parse(int argc, char** argv, struct options* options) {
         fputs(kUsage, stdout);
         exit(0);
       default:
-        return EXIT_BAD_INPUT; /* getopt has said what is wrong */
+        return EXIT_BAD_INPUT; /* getopt has printed the reason */
     }
     if (code != 0) return code;
   }

@@ -79,7 +79,7 @@ int npy_create(const char* path, enum npy_kind kind, int rank, const int64_t* sh
   return allocate(array);
 }
 
-/* Holds the parsed header against what we can do and against the bytes that follow it. */
+/* Checks the parsed header against what this program supports and against the size of the data. */
 static int accept_header(const struct npy_header* header, uint64_t data_bytes, struct npy* array) {
   array->type = find_type(header->descr);
   if (array->type == NULL) {
@@ -97,7 +97,7 @@ static int accept_header(const struct npy_header* header, uint64_t data_bytes, s
     return bad_input("%s: is empty, shape (%" PRId64 ", %" PRId64 ")", array->path, array->shape[0],
                      array->shape[1]);
   }
-  /* Divided, not multiplied: a damaged header may claim any shape. */
+  /* A division, because the product may overflow: a damaged header may claim any shape. */
   const uint64_t available = data_bytes / array->type->size;
   if ((uint64_t)array->shape[0] > available / (uint64_t)array->shape[1]) {
     return bad_input("%s: truncated: %" PRIu64 " bytes of data, too few for shape (%" PRId64
@@ -107,7 +107,7 @@ static int accept_header(const struct npy_header* header, uint64_t data_bytes, s
   return 0;
 }
 
-/* Reads magic, version and the header's text; leaves the file at the data. */
+/* Reads magic, version and header text. Leaves the file position at the data. */
 static int read_header(FILE* file, struct npy* array, struct npy_header* header) {
   unsigned char start[12];
   if (fread(start, 1, 10, file) != 10 || memcmp(start, kMagic, sizeof(kMagic)) != 0) {
@@ -190,7 +190,7 @@ int npy_to_c_order(struct npy* array) {
   return 0;
 }
 
-/* Magic, version 1.0 and a header that is padded so that the data begins at a multiple of 64. */
+/* Writes magic, version 1.0 and the header; the data then begins at a multiple of 64 bytes. */
 static int write_header(FILE* file, const struct npy* array) {
   char shape[64];
   char text[192];

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What is left to read. */
+/* The unread rest of the text. */
 struct cursor {
   const char* at;
   const char* end;
@@ -13,7 +13,7 @@ static void skip_space(struct cursor* c) {
   while (c->at < c->end && strchr(" \t\r\n", *c->at) != NULL && *c->at != '\0') c->at++;
 }
 
-/* Takes one character if it comes next. */
+/* Skips white space and consumes `wanted` if it comes next. */
 static int take(struct cursor* c, char wanted) {
   skip_space(c);
   if (c->at == c->end || *c->at != wanted) return 0;
@@ -29,7 +29,7 @@ static int take_word(struct cursor* c, const char* word) {
   return 1;
 }
 
-/* Takes 'text' or "text" of less than `capacity` printable bytes. */
+/* Consumes 'text' or "text" with fewer than `capacity` printable bytes. */
 static int take_string(struct cursor* c, char* out, size_t capacity) {
   char quote = '\'';
   size_t length = 0;
@@ -59,7 +59,7 @@ static int take_extent(struct cursor* c, int64_t* out) {
   return 1;
 }
 
-/* Takes (), (5,) or (2, 3). */
+/* Consumes (), (5,) or (2, 3). */
 static int take_shape(struct cursor* c, struct npy_header* header) {
   if (!take(c, '(')) return 0;
   header->rank = 0;
@@ -84,7 +84,7 @@ const char* npy_header_parse(const char* text, size_t length, struct npy_header*
     if (strcmp(key, "descr") == 0) {
       descr = 1;
       skip_space(&c);
-      if (c.at < c.end && *c.at == '[') return NULL; /* a record type: header->descr stays "" */
+      if (c.at < c.end && *c.at == '[') return NULL; /* a record type: descr stays "" */
       if (!take_string(&c, header->descr, sizeof(header->descr))) return "its 'descr' is damaged";
     } else if (strcmp(key, "fortran_order") == 0) {
       order = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From files to descriptions: every fault of the input is found here, before a device is opened. */
+/* From files to descriptions. All faults of the input are found here, before a device is opened. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "fail.h"
 #include "job.h"
 
-/* tw_malloc() gives addresses at multiples of this. */
+/* The alignment of tw_malloc(). */
 enum { kAlignment = 256 };
 
 static tw_dtype library_dtype(const struct npy* array) {
@@ -26,7 +26,7 @@ static tw_dtype library_dtype(const struct npy* array) {
   return 0;
 }
 
-/* Elements from one line to the next. */
+/* Elements from the start of one line to the next. */
 static int64_t pitch_of(const struct npy* array) {
   return (int64_t)(array->pitch / array->type->size);
 }
@@ -95,7 +95,7 @@ static int prepare_gemm(struct job* job) {
   return 0;
 }
 
-/* The indices as int32, each within the table. */
+/* Converts the indices to int32 and checks that each is a row of the table. */
 static int narrow_index(struct npy* index, int64_t rows) {
   struct npy narrow;
   if (index->type->kind != NPY_I32 && index->type->kind != NPY_I64) {
@@ -127,7 +127,7 @@ static int narrow_index(struct npy* index, int64_t rows) {
   return 0;
 }
 
-/* A row that is named twice would get either of two rows. */
+/* With a repeated index the result would depend on the order of the writes. */
 static int want_no_repeats(const struct npy* index, int64_t rows) {
   unsigned char* seen = calloc((size_t)rows, 1);
   int code = seen == NULL ? failed("no memory for %" PRId64 " flags", rows) : 0;
@@ -144,7 +144,7 @@ static int want_no_repeats(const struct npy* index, int64_t rows) {
   return code;
 }
 
-/* Gather and scatter: rows of T in C order, whatever the file's order. */
+/* Gather and scatter need the rows of T in C order, whatever the file's order. */
 static int prepare_rows(struct job* job) {
   struct npy* table = &job->input[0];
   struct npy* index = &job->input[1];
@@ -185,7 +185,7 @@ static int prepare_rows(struct job* job) {
   return 0;
 }
 
-/* A Fortran-ordered matrix is copied as its transpose, line by line, and written in that order. */
+/* A Fortran-ordered matrix is copied and written line by line, as its transpose. */
 static int prepare_copy(struct job* job) {
   const struct npy* a = &job->input[0];
   const int64_t* box = job->options.box;
@@ -217,7 +217,7 @@ static int prepare_copy(struct job* job) {
   desc->src_stride[0] = pitch_of(a);
   desc->dst_stride[0] = pitch_of(&job->result);
   desc->src_stride[1] = desc->dst_stride[1] = 1;
-  /* What can be promised of the box's address decides between the TMA and a slower kernel. */
+  /* If the box's address is promised to be aligned, the copy can use TMA. */
   desc->src_alignment = job->copy_offset % NPY_PITCH == 0 ? NPY_PITCH : (uint32_t)a->type->size;
   desc->dst_alignment = kAlignment;
   return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a description to the result: the calls of the library. */
+/* From a description to the result: all calls of the library. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 struct session {
   tw_device* device;
   tw_device_info info;
-  char why[512]; /* why this device */
+  char why[512]; /* why this device was chosen */
   tw_stream* stream;
   tw_event* start;
   tw_event* stop;
@@ -21,7 +21,7 @@ struct session {
   float best_ms;
 };
 
-/* The library's own words, as the program's one line. */
+/* Reports the library's error in one line. */
 static int library_failed(const char* doing) {
   tw_error_info info;
   tw_error_info_init(&info, sizeof info);
@@ -29,8 +29,8 @@ static int library_failed(const char* doing) {
   return failed("%s: %s: %s", doing, tw_status_name(info.status), tw_last_error());
 }
 
-/* What makes `auto` take the host device: there is no GPU that the library can use. Anything else,
- * such as a GPU that is there and fails, is an error. */
+/* `auto` falls back to the host device only if there is no GPU that the library can use. A GPU that
+ * fails is an error. */
 static int means_no_gpu(tw_status status) {
   return status == TW_ERROR_NO_DRIVER || status == TW_ERROR_DRIVER_TOO_OLD ||
          status == TW_ERROR_NO_DEVICE || status == TW_ERROR_UNSUPPORTED_DEVICE ||
@@ -114,7 +114,7 @@ static tw_status enqueue(struct session* s, const struct job* job) {
   return tw_scatter_run(s->plan, s->stream, &args);
 }
 
-/* Every operation here gives the same result however often it runs. */
+/* Repeated runs are valid, because every operation here gives the same result each time. */
 static int run_plan(struct session* s, const struct job* job) {
   tw_plan_info_init(&s->plan_info, sizeof s->plan_info);
   if (make_plan(s, job) != TW_OK || tw_plan_get_info(s->plan, &s->plan_info) != TW_OK) {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's own kernel with the library's tensor maps: own_kernel [tma_load.fatbin]
+/* own_kernel [tma_load.fatbin]: launches the program's own CUDA kernel with the library's tensor
+ * maps.
  *
- * For each swizzle the kernel loads one box by the TMA, hands shared memory back as it lies, and
- * the box's rows as it finds them by the header for kernel authors. Here every element is then
- * looked for where the swizzle's definition puts it, and in its row. Exit code: 0 all found, 1
- * something failed, 77 there is no GPU to ask. */
+ * For each swizzle the kernel loads a box by TMA. It returns the raw bytes of shared memory, and
+ * the box's rows, which it locates with the header for kernel authors (device.cuh). The program
+ * then checks each element against the definition of the swizzle. Exit code: 0 all correct, 1 a
+ * failure, 77 no GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tilewright/tilewright.h>
 
-/* The tensor, and the box's place in it: it hangs over the right and lower edges, where the TMA
- * fills with zeros. */
+/* The tensor, and the box's place in it. The box reaches past the right and the lower edge, where
+ * TMA fills with zeros. */
 enum { ROWS = 40, COLUMNS = 104, BOX_ROWS = 32, FIRST_ROW = 13, FIRST_COLUMN = 48 };
 enum { OUT_BYTES_MAX = 2 * BOX_ROWS * 128, THREADS = 128 };
 
 static const struct {
   const char* name;
   tw_swizzle swizzle;
-  int span; /* bytes of a box row: the swizzle's own width */
+  int span; /* bytes of a box row: the full width of the swizzle */
 } kCases[] = {{"none", TW_SWIZZLE_NONE, 128},
               {"32B", TW_SWIZZLE_32B, 32},
               {"64B", TW_SWIZZLE_64B, 64},
@@ -29,10 +30,10 @@ static int library_failed(const char* doing) {
   return 1;
 }
 
-/* Where element (row, column) of a box lies in shared memory, in elements: a row is cut into chunks
- * of 8 elements (16 bytes), and the chunk's number is XORed with bits of the row's. At 128 bytes
- * that is ((column / 8) ^ (row % 8)) * 8 + column % 8; the narrower swizzles change to the next
- * pattern each time that 128 bytes are full, so every second or every fourth row. */
+/* The place of a box's element (row, column) in shared memory, in elements. A row consists of
+ * chunks of 8 elements (16 bytes), and the swizzle XORs the chunk's index with bits of the row's
+ * index. With 128 bytes this is ((column / 8) ^ (row % 8)) * 8 + column % 8. A narrower swizzle
+ * changes its pattern every 128 bytes, which is every second or fourth row. */
 static int place(tw_swizzle swizzle, int span, int row, int column) {
   const int width = span / 2;
   const int chunks = span / 16;
@@ -40,7 +41,7 @@ static int place(tw_swizzle swizzle, int span, int row, int column) {
   return row * width + ((column / 8) ^ pattern) * 8 + column % 8;
 }
 
-/* The tensor's element: no two are equal, none is 0. */
+/* The element's value: unique and never 0. */
 static uint16_t element(int row, int column) {
   return (uint16_t)(1 + row * COLUMNS + column);
 }
@@ -50,8 +51,7 @@ static uint16_t expected(int row, int column) {
   return element(row, column);
 }
 
-/* Compares what came back with the definition; returns how many elements are elsewhere. `box` is
- * shared memory, behind it lie the rows. */
+/* Counts the elements that differ from the definition. `box` is shared memory, then the rows. */
 static int compare(int index, const uint16_t* box) {
   const int width = kCases[index].span / 2;
   const uint16_t* rows = box + BOX_ROWS * width;
@@ -66,7 +66,7 @@ static int compare(int index, const uint16_t* box) {
   return wrong;
 }
 
-/* One load with one swizzle. */
+/* Loads one box with one swizzle and checks it. */
 static int run_case(tw_device* device, tw_stream* stream, tw_kernel* kernel, int index,
                     uint64_t tensor, uint64_t out) {
   uint16_t box[OUT_BYTES_MAX / 2];
@@ -87,14 +87,13 @@ static int run_case(tw_device* device, tw_stream* stream, tw_kernel* kernel, int
   desc.box_dim[1] = BOX_ROWS;
   if (tw_tensor_map_create(device, &desc, &map) != TW_OK) return library_failed("tensor map");
 
-  /* The kernel's parameters, one behind the other: the map by value, out, rows, row_bytes, swizzle,
-   * x, y. */
+  /* The kernel's parameters, packed: the map by value, out, rows, row_bytes, swizzle, x, y. */
   const uint32_t sizes[7] = {128, 8, 4, 4, 4, 4, 4};
   const int32_t x = FIRST_COLUMN;
   const int32_t y = FIRST_ROW;
   unsigned char params[128 + 8 + 4 + 4 + 4 + 4 + 4];
   tw_status status = tw_tensor_map_bytes(map, params);
-  tw_tensor_map_destroy(map); /* its bytes are all that a launch takes */
+  tw_tensor_map_destroy(map); /* a launch needs only the map's bytes */
   memcpy(params + 128, &out, 8);
   memcpy(params + 136, &rows, 4);
   memcpy(params + 140, &row_bytes, 4);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of the program's own: one TMA load through a tensor map. Then it writes shared memory as
-// it lies, byte for byte, and after that the box's rows, which it finds by swizzled_offset().
+// The program's own kernel: loads a box by TMA, then writes shared memory byte for byte, and the
+// box's rows, located with swizzled_offset().
 #include <tilewright/device.cuh>
 
 namespace tw = tilewright;
 
-/// With bytes = rows * row_bytes, of the box at column `x`, row `y`: out[0 : bytes] is the box as
-/// it lies in shared memory, out[bytes : 2 * bytes] its rows in order. `swizzle` is the map's, and
-/// no row is shorter than the swizzle's span. Dynamic shared memory: bytes + 1024, since the
-/// 128-byte swizzle counts from a multiple of 1024.
+/// Loads the box at column `x`, row `y`. With bytes = rows * row_bytes it writes the box as it lies
+/// in shared memory to out[0 : bytes], and its rows in order to out[bytes : 2 * bytes]. `swizzle`
+/// must be the map's, and row_bytes at least its span. Needs bytes + 1024 of dynamic shared memory,
+/// because the 128-byte swizzle requires an alignment of 1024.
 extern "C" __global__ void load_box(const __grid_constant__ tw::TensorMapParam map,
                                     unsigned char* out, unsigned rows, unsigned row_bytes,
                                     int swizzle, int x, int y) {

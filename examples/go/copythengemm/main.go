@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// copythengemm [host|cuda|auto] cuts a window out of a bf16 matrix by a copy plan, multiplies it by
-// another matrix, and checks every element against a loop in float64.
+// copythengemm [host|cuda|auto] copies a window out of a bf16 matrix, multiplies it by another
+// matrix, and checks every element of the result with a loop in float64.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 	"tilewright.example/tilewright"
 )
 
-// The whole matrix, the window's first element, and D (m x n) = window (m x k) times B (k x n).
-// Rows of what the GEMM reads and writes begin at multiples of 16 bytes, the TMA's unit.
+// The whole matrix, the window's first element, and D (m x n) = window (m x k) times B (k x n). The
+// rows of the product's operands begin at multiples of 16 bytes, as TMA requires.
 const (
 	rows, columns         = 320, 264
 	firstRow, firstColumn = 41, 27
@@ -22,8 +22,7 @@ const (
 	lda, ldb, ldd         = 144, 120, 120
 )
 
-// numbers gives multiples of 1/64 between -1 and 1 in a fixed order: bf16 holds each of them
-// exactly.
+// numbers generates multiples of 1/64 from -1 to 1 in a fixed order; they are exact in bf16.
 type numbers uint64
 
 func (s *numbers) matrix(elements int) []uint16 {
@@ -40,7 +39,7 @@ func fromBF16(bits uint16) float64 {
 	return float64(math.Float32frombits(uint32(bits) << 16))
 }
 
-// multiply fetches D, row-major, ldd apart.
+// multiply copies the window, multiplies, and returns D, row-major with a pitch of ldd.
 func multiply(device *tilewright.Device, whole, b []uint16) ([]float32, error) {
 	stream, err := device.NewStream()
 	if err != nil {
@@ -48,7 +47,7 @@ func multiply(device *tilewright.Device, whole, b []uint16) ([]float32, error) {
 	}
 	defer stream.Close()
 
-	// In the order whole, A, B, D.
+	// The whole matrix, A (the window), B, D.
 	var memory [4]*tilewright.Memory
 	for i, bytes := range []int{len(whole) * 2, m * lda * 2, len(b) * 2, m * ldd * 4} {
 		if memory[i], err = device.Alloc(bytes); err != nil {
@@ -95,7 +94,7 @@ func multiply(device *tilewright.Device, whole, b []uint16) ([]float32, error) {
 	return d, tilewright.Download(stream, d, memory[3])
 }
 
-// compare counts the elements that are wrong and finds the largest error.
+// compare counts the wrong elements and finds the largest error.
 func compare(whole, b []uint16, d []float32) (wrong int, largest float64) {
 	for i := 0; i < m; i++ {
 		for j := 0; j < n; j++ {
@@ -104,7 +103,7 @@ func compare(whole, b []uint16, d []float32) (wrong int, largest float64) {
 				a := fromBF16(whole[(firstRow+i)*columns+firstColumn+l])
 				sum += a * fromBF16(b[l*ldb+j])
 			}
-			// Sums of products of multiples of 1/64 below 137 are exact in f32.
+			// Each of the 137 products is a multiple of 1/4096 of at most 1: the sum is exact in f32.
 			miss := math.Abs(float64(d[i*ldd+j]) - sum)
 			largest = math.Max(largest, miss)
 			if miss != 0 {
@@ -115,8 +114,8 @@ func compare(whole, b []uint16, d []float32) (wrong int, largest float64) {
 	return wrong, largest
 }
 
-// openWanted opens "host", "cuda" or "auto", which takes the host's device only where there is no
-// usable GPU, and says so.
+// openWanted opens "host", "cuda" or "auto". Only "auto" falls back to the host device if there is
+// no usable GPU, and says so.
 func openWanted(wanted string) (*tilewright.Device, error) {
 	if wanted == "host" {
 		return tilewright.OpenHost()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16, goes
-// into rows of a cache. Writes the bytes of the cache and of out to the standard output.
+// decode [cuda] is a decode step of an inference engine, in bf16: out = gelu(x up + bias) down + x,
+// where x are the embeddings of some tokens. Finally it stores the rows of out in slots of a cache.
+// It writes the bytes of the cache and of out to stdout. Without "cuda" it runs on the CPU
+// reference.
 package main
 
 import (
@@ -16,7 +18,7 @@ import (
 
 const words, hidden, inner, tokens, slots = 32, 16, 48, 4, 8
 
-// numbers gives multiples of 1/8 between -1 and 1: exact in bf16, which is the upper half of an f32.
+// numbers generates multiples of 1/8 from -1 to 1, exact in bf16, the upper half of an f32.
 func numbers(count, seed int) []uint16 {
 	out := make([]uint16, count)
 	for i := range out {
@@ -38,7 +40,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// room is device memory for bf16 numbers.
+// room allocates device memory for bf16 numbers.
 func room(device *tw.Device, count int) *tw.Memory { return must(device.Alloc(count * 2)) }
 
 func upload[T tw.Number](device *tw.Device, stream *tw.Stream, from []T) *tw.Memory {
@@ -47,7 +49,7 @@ func upload[T tw.Number](device *tw.Device, stream *tw.Stream, from []T) *tw.Mem
 	return memory
 }
 
-// decode returns the rows of the cache and those of the output.
+// decode returns the rows of the cache and of the output.
 func decode(device *tw.Device) (kept, given []uint16) {
 	stream := must(device.NewStream())
 	table := upload(device, stream, numbers(words*hidden, 0))
@@ -82,7 +84,7 @@ func decode(device *tw.Device) (kept, given []uint16) {
 	kept, given = make([]uint16, slots*hidden), make([]uint16, tokens*hidden)
 	check(tw.Download(stream, kept, cache))
 	check(tw.Download(stream, given, out))
-	// An address keeps no memory from the collector: this does, until the runs are done.
+	// An address does not keep its memory alive: it must not be collected before the runs are done.
 	runtime.KeepAlive([]*tw.Memory{table, up, bias, down, token, slot, x, between})
 	return kept, given
 }

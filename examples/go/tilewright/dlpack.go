@@ -6,7 +6,7 @@ package tilewright
 #include <stdlib.h>
 #include <tilewright/tilewright.h>
 
-// Where DLPack has the deleters of its two forms.
+// The position of the deleter in DLPack's two forms of managed tensors.
 typedef struct unversioned {
 	unsigned char tensor[48];
 	void *context;
@@ -39,7 +39,7 @@ import (
 	"unsafe"
 )
 
-// DLPackForm is one of DLPack's two.
+// DLPackForm is one of DLPack's two forms of managed tensors.
 type DLPackForm int32
 
 // The forms.
@@ -48,18 +48,18 @@ const (
 	DLPackVersioned DLPackForm = C.TW_DLPACK_VERSIONED // DLManagedTensorVersioned 1.x
 )
 
-// Tensor is a tensor in memory of either kind of device; it owns nothing.
+// Tensor describes a tensor in host or GPU memory. It owns nothing.
 type Tensor struct {
 	DType         DType
 	OnGPU         bool
 	Ordinal       int // the GPU's number
 	ReadOnly      bool
 	Address       uint64
-	Shape, Stride []int64 // elements, outermost first; no strides: row-major
+	Shape, Stride []int64 // elements, outermost first; nil strides: row-major
 }
 
-// FromDLPack reads a DLPack tensor of C's memory. Whoever has the managed one still calls its
-// deleter, when the work on its memory is done.
+// FromDLPack reads a DLPack tensor in C memory. The owner of the managed tensor still calls its
+// deleter, after the work on its memory is done.
 func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
 	from := initialised[C.tw_tensor]()
 	err := check(func() C.tw_status {
@@ -78,14 +78,14 @@ func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
 	return out, nil
 }
 
-// Borrowed is somebody's tensor on which a device may work until Close; it owns nothing of it.
+// Borrowed is another owner's tensor, registered for use by a device until Close.
 type Borrowed struct {
 	Tensor
 	memory *Registered
 }
 
-// BorrowDLPack reads a DLPack tensor of C's memory and registers that memory with the device, as the
-// host device wants it. Whoever has the managed one still calls its deleter, after Close.
+// BorrowDLPack reads a DLPack tensor in C memory and registers that memory with the device, which
+// the host device requires. The owner of the managed tensor still calls its deleter, after Close.
 func (d *Device) BorrowDLPack(dlpack unsafe.Pointer, form DLPackForm) (*Borrowed, error) {
 	tensor, err := FromDLPack(dlpack, form)
 	if err != nil {
@@ -102,10 +102,10 @@ func (d *Device) BorrowDLPack(dlpack unsafe.Pointer, form DLPackForm) (*Borrowed
 // Close unregisters the memory.
 func (b *Borrowed) Close() { b.memory.Close() }
 
-// The address of the lowest byte, and how many bytes there are to the highest. FromDLPack gives
-// strides always.
+// extent returns the address of the lowest byte, and the size in bytes up to the highest. The
+// strides of t are never nil, because FromDLPack fills them.
 func (t Tensor) extent() (uint64, int) {
-	low, high := int64(0), int64(0) // of the elements
+	low, high := int64(0), int64(0) // in elements
 	for i, extent := range t.Shape {
 		if extent == 0 {
 			return t.Address, 0
@@ -137,7 +137,7 @@ func (t Tensor) c() (C.tw_tensor, error) {
 	if t.ReadOnly {
 		out.flags = C.TW_TENSOR_READ_ONLY
 	}
-	// As the library has it: an extent of 0 counts as 1. What is negative or too large it refuses.
+	// As in the library, an extent of 0 counts as 1. It refuses negative and too large extents.
 	packed := int64(1)
 	for i := len(t.Shape) - 1; i >= 0; i-- {
 		out.shape[i], out.stride[i] = C.int64_t(t.Shape[i]), C.int64_t(packed)
@@ -157,9 +157,9 @@ type Managed struct {
 	form    DLPackForm
 }
 
-// ToDLPack makes a managed tensor for another library. Until release is called, by the consumer's
-// call of the deleter on whichever thread that is, the memory must live; what release refers to
-// does. It may be nil.
+// ToDLPack creates a managed tensor for another library. The memory must live until release is
+// called, which happens in the deleter, on any thread. What release refers to stays alive until
+// then. release may be nil.
 func ToDLPack(tensor Tensor, form DLPackForm, release func()) (*Managed, error) {
 	from, err := tensor.c()
 	if err != nil {
@@ -168,7 +168,7 @@ func ToDLPack(tensor Tensor, form DLPackForm, release func()) (*Managed, error) 
 	if release == nil {
 		release = func() {}
 	}
-	// C may hold no Go pointer: it holds a cell of its own with the number of one.
+	// C must not hold a Go pointer: it holds a C allocation with the number of a cgo.Handle.
 	cell := (*cgo.Handle)(C.malloc(C.size_t(unsafe.Sizeof(cgo.Handle(0)))))
 	*cell = cgo.NewHandle(release)
 	var pointer unsafe.Pointer
@@ -185,18 +185,18 @@ func ToDLPack(tensor Tensor, form DLPackForm, release func()) (*Managed, error) 
 	return m, nil
 }
 
-// Tensor reads it.
+// Tensor describes the managed tensor.
 func (m *Managed) Tensor() (Tensor, error) {
 	tensor, err := FromDLPack(m.pointer, m.form)
 	runtime.KeepAlive(m)
 	return tensor, err
 }
 
-// Pointer is the DLManagedTensor or DLManagedTensorVersioned, still owned here: it dangles when the
-// collector finds m, which runtime.KeepAlive(m) behind the last use of the pointer prevents.
+// Pointer returns the DLManagedTensor or DLManagedTensorVersioned, which m still owns. It dangles
+// after the collector frees m: call runtime.KeepAlive(m) after the last use of the pointer.
 func (m *Managed) Pointer() unsafe.Pointer { return m.pointer }
 
-// Release gives it away: the consumer calls its deleter.
+// Release passes ownership of the pointer to the caller: the consumer must call its deleter.
 func (m *Managed) Release() unsafe.Pointer {
 	pointer := m.pointer
 	m.pointer = nil
@@ -204,7 +204,7 @@ func (m *Managed) Release() unsafe.Pointer {
 	return pointer
 }
 
-// Close calls the deleter, where nobody has taken the tensor.
+// Close calls the deleter, unless the tensor was released.
 func (m *Managed) Close() {
 	if pointer := m.Release(); pointer != nil {
 		C.delete_managed(pointer, C.tw_dlpack_form(m.form))

@@ -8,17 +8,18 @@ package tilewright
 import "C"
 
 // ElementwiseDesc describes dst[i...] = act(alpha a[i...] + beta b[i...]), or with Multiply
-// act(alpha a[i...]) b[i...], converted to DstDType: extents and strides in elements, outermost first.
+// act(alpha a[i...]) b[i...], converted to DstDType. Extents and strides are in elements, outermost
+// first.
 type ElementwiseDesc struct {
 	ADType, BDType, DstDType           DType // BDType 0: there is no b
 	Shape, AStride, BStride, DstStride []int64
 	Activation                         Activation
-	Saturate                           bool // to the largest finite number
-	Multiply                           bool // by b; there is no beta then
-	DeviceScalars                      bool // runs may give addresses of alpha and beta
+	Saturate                           bool // clamp to the largest finite number
+	Multiply                           bool // multiply by b; there is no beta
+	DeviceScalars                      bool // runs pass device addresses of alpha and beta
 }
 
-// PlanElementwise plans a conversion, an activation, or a sum or product of two tensors.
+// PlanElementwise plans a conversion, an activation, or the sum or product of two tensors.
 func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	rank := len(from.Shape)
 	if rank > C.TW_MAX_RANK || len(from.AStride) != rank || len(from.DstStride) != rank ||
@@ -52,7 +53,7 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	})
 }
 
-// RunElementwise enqueues a run. Where the plan has no b, b is 0 and beta 1.
+// RunElementwise enqueues a run. If the plan has no b, pass b = 0 and beta = 1.
 func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) error {
 	args := initialised[C.tw_elementwise_args]()
 	return p.enqueue(s, func() C.tw_status {
@@ -62,8 +63,9 @@ func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) 
 	})
 }
 
-// RunElementwiseScaled enqueues a run of a plan with DeviceScalars: alpha and beta are the addresses of
-// f32 numbers that are read when it executes; 0 is a factor of 1.
+// RunElementwiseScaled enqueues a run of a plan with DeviceScalars: alpha and beta are device
+// addresses of f32 numbers, which are read when the run executes. Address 0 stands for a factor of
+// 1.
 func (p *Plan) RunElementwiseScaled(s *Stream, dst, a, b, alpha, beta uint64) error {
 	args := initialised[C.tw_elementwise_args]()
 	return p.enqueue(s, func() C.tw_status {
@@ -73,10 +75,10 @@ func (p *Plan) RunElementwiseScaled(s *Stream, dst, a, b, alpha, beta uint64) er
 	})
 }
 
-// RaggedDesc describes a copy between sequences packed behind one another and padded ones.
+// RaggedDesc describes a copy between packed and padded sequences.
 type RaggedDesc struct {
 	DType, OffsetDType           DType // I32 or I64; 0 is I32
-	Unpad                        bool  // from the padded operand to the packed one
+	Unpad                        bool  // from the padded to the packed operand
 	Batch, Tokens, Rows, Columns int64
 }
 

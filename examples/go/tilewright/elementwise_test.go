@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// filled gives memory with these numbers.
+// filled allocates memory with these numbers.
 func filled[T Number](t *testing.T, s *Stream, numbers []T, bytes int) *Memory {
 	memory, err := s.device.Alloc(bytes)
 	if err == nil {
@@ -44,7 +44,7 @@ func TestElementwise(t *testing.T) {
 	if err := Download(stream, out, dst); err != nil {
 		t.Fatal(err)
 	}
-	runtime.KeepAlive(a) // a run knows its address alone
+	runtime.KeepAlive(a) // the run knows only its address
 	runtime.KeepAlive(b)
 	if !reflect.DeepEqual(out, []float32{7, 14, 21, 28}) {
 		t.Fatal(out)
@@ -84,7 +84,7 @@ func TestElementwiseGated(t *testing.T) {
 	}
 }
 
-// bf16 numbers that are small integers: the upper half of an f32.
+// bf16 converts small integers: bf16 is the upper half of an f32.
 func bf16(numbers ...float32) []uint16 {
 	out := make([]uint16, len(numbers))
 	for i, number := range numbers {

@@ -14,21 +14,21 @@ import "unsafe"
 type Kernel struct {
 	Op           Op
 	Name, Target string // target: "sm_90a" is machine code, "compute_90" PTX
-	Feature      uint32 // the TW_FEATURE_ bit that a device must have
+	Feature      uint32 // TW_FEATURE_ bit that a device must have
 	Threads      int
-	Tile         [3]int // rows, columns, k of a tile, elements; 0 where it has none
+	Tile         [3]int // rows, columns and k of a tile in elements; 0: none
 	Stages       int    // 0: chosen by the plan
 	Cluster      [2]int // 0: chosen by the plan
-	PackedBytes  uint64 // that its image, shared with other kernels, takes of the library
+	PackedBytes  uint64 // bytes of its image in the library; the image has other kernels, too
 	ImageBytes   uint64
 }
 
-// KernelInfo is what ptxas gave a kernel.
+// KernelInfo holds the resources that ptxas assigned to a kernel.
 type KernelInfo struct {
 	Registers, StaticSmemBytes, LocalBytes, MaxThreads, ParamCount, ParamBytes int
 }
 
-// Kernels lists every precompiled kernel times target; it needs no GPU.
+// Kernels lists every precompiled kernel for each target. It needs no GPU.
 func Kernels() ([]Kernel, error) {
 	var count C.int32_t
 	if err := check(func() C.tw_status { return C.tw_kernels_list(0, nil, &count) }); err != nil {
@@ -50,7 +50,7 @@ func Kernels() ([]Kernel, error) {
 	return out, nil
 }
 
-// named lends the kernel's two names to a call.
+// named passes the kernel's two names to a call.
 func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
 	for argument, text := range map[string]string{"name": k.Name, "target": k.Target} {
 		if err := whole(argument, text); err != nil {
@@ -63,7 +63,7 @@ func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
 	return check(func() C.tw_status { return call(name, target) })
 }
 
-// Info says what machine code takes; PTX has none of it before a driver compiles it, an error.
+// Info returns the resources of machine code. For PTX it fails: only a driver assigns them.
 func (k Kernel) Info() (KernelInfo, error) {
 	info := initialised[C.tw_kernel_info]()
 	err := k.named(func(name, target *C.char) C.tw_status {
@@ -73,7 +73,7 @@ func (k Kernel) Info() (KernelInfo, error) {
 		int(info.max_threads), int(info.param_count), int(info.param_bytes)}, err
 }
 
-// Image is the cubin or PTX text that holds the kernel, for a disassembler.
+// Image returns the cubin or PTX text with the kernel, for a disassembler.
 func (k Kernel) Image() ([]byte, error) {
 	var size C.size_t
 	err := k.named(func(name, target *C.char) C.tw_status {

@@ -13,14 +13,14 @@ import (
 	"runtime"
 )
 
-// Plan is an operation that was made once and can be run many times, by any goroutine.
+// Plan is an operation that is planned once and can be run many times, from any goroutine.
 type Plan struct {
 	device *Device
 	handle *C.tw_plan
 }
 
 func (d *Device) newPlan(make func(out **C.tw_plan) C.tw_status) (*Plan, error) {
-	// A variable of its own: C may not be shown a struct that holds other Go pointers.
+	// A separate variable: C must not get a pointer into a struct with other Go pointers.
 	var handle *C.tw_plan
 	if err := check(func() C.tw_status { return make(&handle) }); err != nil {
 		return nil, err
@@ -30,14 +30,14 @@ func (d *Device) newPlan(make func(out **C.tw_plan) C.tw_status) (*Plan, error) 
 	return p, nil
 }
 
-// Close gives the plan up; runs in flight are not disturbed.
+// Close destroys the plan. Runs in flight continue.
 func (p *Plan) Close() {
 	C.tw_plan_destroy(p.handle)
 	p.handle = nil
 	runtime.SetFinalizer(p, nil)
 }
 
-// Kernel is the name of the kernel, and its tile.
+// Kernel returns the name of the kernel and its tile.
 func (p *Plan) Kernel() (string, error) {
 	info := initialised[C.tw_plan_info]()
 	err := check(func() C.tw_status { return C.tw_plan_get_info(p.handle, &info) })
@@ -49,7 +49,7 @@ func (p *Plan) Kernel() (string, error) {
 		info.tile[1], info.tile[2]), nil
 }
 
-// Explain says what a run will do.
+// Explain describes what a run will do.
 func (p *Plan) Explain() (string, error) {
 	out, err := text(func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status {
 		return C.tw_plan_explain(p.handle, buffer, capacity, length)
@@ -58,7 +58,7 @@ func (p *Plan) Explain() (string, error) {
 	return out, err
 }
 
-// enqueue makes one run. The memory that it names must live until the run is done.
+// enqueue makes one run. The memory that it refers to must live until the run is done.
 func (p *Plan) enqueue(s *Stream, call func() C.tw_status) error {
 	err := check(call)
 	runtime.KeepAlive(p)
@@ -66,14 +66,14 @@ func (p *Plan) enqueue(s *Stream, call func() C.tw_status) error {
 	return err
 }
 
-// The sizes of descriptions must all be given: a size of 0, also one that is left out, is an empty
-// operation, which is planned and run like any other and touches nothing.
+// All sizes of a description must be set. A size of 0, which is also the zero value, means an empty
+// operation: it is planned and run like any other, and touches nothing.
 
-// CopyDesc describes dst[i...] = src[i...]: extents and strides in elements, outermost first.
+// CopyDesc describes dst[i...] = src[i...]. Extents and strides are in elements, outermost first.
 type CopyDesc struct {
 	DType                       DType
 	Shape, SrcStride, DstStride []int64
-	SrcAlignment, DstAlignment  int // promised, bytes; 0: none
+	SrcAlignment, DstAlignment  int // promised, in bytes; 0: none
 }
 
 // PlanCopy plans a copy.
@@ -113,13 +113,13 @@ func (p *Plan) RunCopy(s *Stream, dst, src uint64) error {
 // RowsDesc describes a gather or a scatter of rows by index.
 type RowsDesc struct {
 	DType, IndexDType               DType // I32 or I64; 0 is I32
-	TableRows, TablePitch           int64 // a pitch of 0: packed
+	TableRows, TablePitch           int64 // pitch 0: packed
 	Column, Columns, Count          int64
 	PackedPitch                     int64
 	TableAlignment, PackedAlignment int
 }
 
-// alignments refuses promises that C's 32 bits would cut to others.
+// alignments refuses values that do not fit C's 32 bits.
 func alignments(first, second int, names ...string) error {
 	for i, alignment := range []int{first, second} {
 		if alignment < 0 || int64(alignment) > math.MaxUint32 {
@@ -158,7 +158,7 @@ func (d *Device) PlanGather(from RowsDesc) (*Plan, error) { return d.planRows(fr
 // PlanScatter plans table[index[i]] = packed[i].
 func (d *Device) PlanScatter(from RowsDesc) (*Plan, error) { return d.planRows(from, true) }
 
-// RunRows enqueues a run of a gather or a scatter, over count indices (-1: the plan's).
+// RunRows enqueues a gather or a scatter of count rows (-1: the plan's count).
 func (p *Plan) RunRows(s *Stream, table, index, packed uint64, count int64, scatter bool) error {
 	args := initialised[C.tw_rows_args]()
 	return p.enqueue(s, func() C.tw_status {
@@ -171,17 +171,17 @@ func (p *Plan) RunRows(s *Stream, table, index, packed uint64, count int64, scat
 	})
 }
 
-// Matrix says how a matrix lies in memory: rows, columns, and elements between rows (0: columns).
+// Matrix describes a row-major matrix: rows, columns, and elements between rows (0: columns).
 type Matrix struct{ Rows, Columns, Pitch int64 }
 
-// GemmDesc describes D = act(alpha A B + beta C + bias) of row-major matrices. C lies as D does.
+// GemmDesc describes D = act(alpha A B + beta C + bias) of row-major matrices. C has D's layout.
 type GemmDesc struct {
 	ADType, BDType DType // BDType 0: as A
 	CDType, DDType DType // CDType 0: as D; DDType 0: as A
 	A, B           Matrix
 	DPitch         int64 // elements between rows of C and of D; 0: packed
 	Bias           Per   // PerNone, PerRow or PerColumn
-	BiasDType      DType // 0: as D. Only with Bias
+	BiasDType      DType // 0: as D; only with Bias
 	Activation     Activation
 }
 
@@ -205,14 +205,14 @@ func (d *Device) PlanGemm(from GemmDesc) (*Plan, error) {
 	})
 }
 
-// GemmArgs are the addresses and factors of a run; NewGemmArgs has the factors' defaults.
+// GemmArgs holds the addresses and factors of a run. NewGemmArgs sets the default factors.
 type GemmArgs struct {
-	D, A, B, C  uint64 // C 0: only where Beta is 0
-	Bias        uint64 // 0: only where the plan has none
+	D, A, B, C  uint64 // C 0: only if Beta is 0
+	Bias        uint64 // 0: only if the plan has no bias
 	Alpha, Beta float32
 }
 
-// NewGemmArgs are those of D = A B.
+// NewGemmArgs returns the arguments of D = A B.
 func NewGemmArgs(d, a, b uint64) GemmArgs { return GemmArgs{D: d, A: a, B: b, Alpha: 1} }
 
 // RunGemm enqueues a run of a matrix product.

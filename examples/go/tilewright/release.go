@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// What a managed tensor's deleter calls. It has a file of its own, since cgo takes no definitions of
-// C beside an exported function.
+// tilewrightRelease runs in the deleter of a managed tensor. It has its own file, because cgo
+// allows no C definitions in a file with an exported function.
 //
 //export tilewrightRelease
 func tilewrightRelease(user unsafe.Pointer) {

@@ -45,7 +45,7 @@ func TestDLPackOutAndBack(t *testing.T) {
 	}
 }
 
-// As the library reads DLPack's tensors that have none.
+// The strides must equal those that the library computes for DLPack tensors without strides.
 func TestDLPackStridesLeftOut(t *testing.T) {
 	for _, c := range []struct{ shape, stride []int64 }{
 		{[]int64{2, 0, 3}, []int64{3, 3, 1}}, {[]int64{0, 0, 0}, []int64{1, 1, 1}},
@@ -75,7 +75,7 @@ func TestDLPackGivenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	consumer := &Managed{managed.Release(), DLPackVersioned}
-	managed.Close() // given away: nothing to do
+	managed.Close() // released: nothing to do
 	if len(done) != 0 {
 		t.Fatal("the giver freed it")
 	}
@@ -90,9 +90,9 @@ func TestDLPackGivenAway(t *testing.T) {
 	}
 }
 
-var lent = [2][4]int32{{1, 2, 3, 4}} // which stays where it is
+var lent = [2][4]int32{{1, 2, 3, 4}} // package variables do not move
 
-// The host device takes operands in memory that it was told of, until Close.
+// The host device accepts operands in registered memory until Close.
 func TestBorrowedMemory(t *testing.T) {
 	device := host(t)
 	stream, err := device.NewStream()
@@ -135,13 +135,13 @@ func TestBorrowedMemory(t *testing.T) {
 	}
 	managed.Close()
 	known.Close()
-	known.Close() // does nothing
+	known.Close() // no effect
 	if _, err = device.Register(from, -1); err == nil {
 		t.Fatal("a negative size")
 	}
 }
 
-// A tensor that is read, and then forgotten, is released by the collector.
+// The collector releases a tensor that was read and then dropped.
 func TestDLPackForgotten(t *testing.T) {
 	released := make(chan bool, 20)
 	for round := 0; round < cap(released); round++ {
@@ -154,7 +154,8 @@ func TestDLPackForgotten(t *testing.T) {
 			t.Fatal(back, err)
 		}
 	}
-	for count, deadline := 0, time.After(10*time.Second); count < cap(released)-1; { // one may be in a register
+	// one may still be in a register
+	for count, deadline := 0, time.After(10*time.Second); count < cap(released)-1; {
 		runtime.GC()
 		select {
 		case <-released:
@@ -184,7 +185,7 @@ func TestDLPackRefusals(t *testing.T) {
 	}
 }
 
-// A library without kernels has an empty list.
+// The list is empty in a library without kernels.
 func TestKernels(t *testing.T) {
 	kernels, err := Kernels()
 	if err != nil {

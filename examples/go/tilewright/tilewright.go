@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tilewright is the library in Go's words.
+// Package tilewright is a Go interface to the tilewright library.
 //
-// Objects are closed by Close, and by the garbage collector where that is forgotten; closing twice
-// does nothing. Every object keeps its Device. All methods may be called from any number of
-// goroutines at once, on the same objects too, as the library's functions may; Close must not
-// overlap another use of the same object.
+// Objects are released by Close, or by the garbage collector if Close is not called; closing twice has no
+// effect. Every object keeps its Device open. Like the library's functions, all methods may be called from
+// any number of goroutines at once, also on the same object. Close must not overlap another use of the
+// same object.
 //
-// Two things about cgo shape this package. tw_last_error() is the calling thread's, and Go may move
-// a goroutine between any two calls of C: check locks the thread around the failing call and the
-// fetching of its message. And C may keep no Go memory after a call has returned, while the
-// library's copies go on until the stream reaches them: Upload and Download go through a buffer of
-// C's and wait.
+// Two properties of cgo shape this package. First, tw_last_error() belongs to the calling thread, and Go
+// may move a goroutine to another thread between two calls of C: check locks the thread around the failing
+// call and the call that fetches its message. Second, C must not keep Go memory after a call returns, while
+// the library's copies are asynchronous: Upload and Download go through a C buffer and wait.
 package tilewright
 
 /*
@@ -30,15 +29,15 @@ import (
 	"unsafe"
 )
 
-// Error is a failed call: what tw_last_error() and tw_last_error_info() say of it.
+// Error is a failed call, with the details of tw_last_error() and tw_last_error_info().
 type Error struct {
 	Status       Status
 	Message      string // what was wrong, with the numbers, and what would work
-	Argument     string // argument or field, or ""
+	Argument     string // name of the argument or field, or ""
 	Rule         string // stable id of the broken rule, or ""
 	Index        int    // element of the argument, or -1
 	Got, Limit   int64
-	DriverResult int // the CUresult where a driver call failed
+	DriverResult int // the CUresult if a driver call failed
 }
 
 func (e *Error) Error() string {
@@ -49,14 +48,14 @@ func (e *Error) Error() string {
 	return text + ": " + e.Message
 }
 
-// initialised is a struct of C's with its defaults. Where its init function refuses, which is for a
-// library older than the first version of the struct, the call that takes the struct refuses too.
+// initialised returns a C struct with its defaults. If its init function fails, because the library
+// is older than the struct's first version, the call that takes the struct fails, too.
 func initialised[T any]() (out T) {
 	initialise(&out)
 	return out
 }
 
-// check makes one call of the library and, where it fails, fetches the reason on the same thread.
+// check makes one call of the library and, if it fails, fetches the error on the same thread.
 func check(call func() C.tw_status) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -74,13 +73,13 @@ func check(call func() C.tw_status) error {
 	return failure
 }
 
-// refused is what this package refuses by itself, in the form of the library's errors.
+// refused is an error found by this package, in the form of the library's errors.
 func refused(argument string, got, limit int, format string, numbers ...any) error {
 	return &Error{Status: ErrInvalidArgument, Message: fmt.Sprintf(format, numbers...),
 		Argument: argument, Index: -1, Got: int64(got), Limit: int64(limit)}
 }
 
-// whole refuses a text that C would take for a shorter one.
+// whole refuses a text with a zero byte, which C would read as a shorter text.
 func whole(argument, text string) error {
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return refused(argument, at, len(text), "%q has a zero at byte %d", text, at)
@@ -88,10 +87,10 @@ func whole(argument, text string) error {
 	return nil
 }
 
-// Version is the library's version, "0.2.0".
+// Version returns the library's version, such as "0.2.0".
 func Version() string { return C.GoString(C.tw_version_string()) }
 
-// text fetches a text whose length is asked for first.
+// text fetches a text, after a first call that asks for its length.
 func text(call func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status) (string, error) {
 	var length C.size_t
 	if err := check(func() C.tw_status { return call(nil, 0, &length) }); err != nil {
@@ -104,17 +103,17 @@ func text(call func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_st
 	return string(buffer[:length-1]), err
 }
 
-// Device is a GPU, or the CPU reference.
+// Device is a GPU or the CPU reference.
 type Device struct {
 	handle *C.tw_device
-	// Its memory may be found by the collector while somebody closes the device.
+	// The collector may finalize Memory of this device while another goroutine closes the device.
 	closing sync.RWMutex
 }
 
 // OpenHost opens the CPU reference.
 func OpenHost() (*Device, error) { return open(C.TW_DEVICE_HOST, 0) }
 
-// OpenCUDA opens a GPU by number, on its primary context.
+// OpenCUDA opens a GPU by its ordinal, on its primary context.
 func OpenCUDA(ordinal int) (*Device, error) { return open(C.TW_DEVICE_CUDA, ordinal) }
 
 func open(kind C.tw_device_kind, ordinal int) (*Device, error) {
@@ -141,7 +140,7 @@ func (d *Device) Close() {
 	runtime.SetFinalizer(d, nil)
 }
 
-// Name is the device's name, "host" for the CPU reference.
+// Name returns the device's name; the CPU reference is called "host".
 func (d *Device) Name() (string, error) {
 	info := initialised[C.tw_device_info]()
 	err := check(func() C.tw_status { return C.tw_device_get_info(d.handle, &info) })
@@ -149,14 +148,14 @@ func (d *Device) Name() (string, error) {
 	return C.GoString(&info.name[0]), err
 }
 
-// Memory is device memory of the library's own.
+// Memory is device memory that the library allocated.
 type Memory struct {
 	device  *Device
 	Address uint64
 	Bytes   int
 }
 
-// Alloc gives device memory.
+// Alloc allocates device memory.
 func (d *Device) Alloc(bytes int) (*Memory, error) {
 	if bytes < 0 {
 		return nil, refused("bytes", bytes, math.MaxInt, "%d bytes", bytes)
@@ -171,7 +170,7 @@ func (d *Device) Alloc(bytes int) (*Memory, error) {
 	return m, nil
 }
 
-// Close frees the memory, which no work in flight may still use.
+// Close frees the memory. No work in flight may still use it.
 func (m *Memory) Close() {
 	m.device.closing.RLock()
 	defer m.device.closing.RUnlock()
@@ -182,14 +181,15 @@ func (m *Memory) Close() {
 	runtime.SetFinalizer(m, nil)
 }
 
-// Registered is memory that Alloc did not give, in which operands of the device may lie until Close.
-// The host device takes operands in such memory and in that of Alloc alone; a GPU takes any.
+// Registered is memory that Alloc did not allocate, registered for a device's operands until Close.
+// The host device accepts operands only in registered memory and in memory of Alloc; a GPU accepts
+// any.
 type Registered struct {
 	device  *Device
 	address uint64
 }
 
-// Register tells the device of memory, which stays its owner's: C's, or such of Go's as never moves.
+// Register registers memory of another owner: C memory, or Go memory that does not move.
 func (d *Device) Register(address uint64, bytes int) (*Registered, error) {
 	if bytes < 0 {
 		return nil, refused("bytes", bytes, math.MaxInt, "%d bytes", bytes)
@@ -205,11 +205,11 @@ func (d *Device) Register(address uint64, bytes int) (*Registered, error) {
 	return r, nil
 }
 
-// Close ends it. Work that is in flight may still use the memory.
+// Close ends the registration. Work in flight may still use the memory.
 func (r *Registered) Close() {
 	r.device.closing.RLock()
 	defer r.device.closing.RUnlock()
-	if r.device.handle != nil { // a closed device has forgotten it already
+	if r.device.handle != nil { // a closed device has dropped it already
 		C.tw_memory_unregister(r.device.handle, C.uint64_t(r.address))
 	}
 	r.address = 0
@@ -222,7 +222,7 @@ type Stream struct {
 	handle *C.tw_stream
 }
 
-// NewStream makes a stream.
+// NewStream creates a stream.
 func (d *Device) NewStream() (*Stream, error) {
 	s := &Stream{device: d}
 	if err := check(func() C.tw_status { return C.tw_stream_create(d.handle, &s.handle) }); err != nil {
@@ -232,27 +232,27 @@ func (d *Device) NewStream() (*Stream, error) {
 	return s, nil
 }
 
-// Close gives the stream up; its work goes on.
+// Close destroys the stream. Its work continues.
 func (s *Stream) Close() {
 	C.tw_stream_destroy(s.handle)
 	s.handle = nil
 	runtime.SetFinalizer(s, nil)
 }
 
-// Synchronize waits until everything enqueued is done.
+// Synchronize waits until all enqueued work is done.
 func (s *Stream) Synchronize() error {
 	err := check(func() C.tw_status { return C.tw_stream_synchronize(s.handle) })
 	runtime.KeepAlive(s)
 	return err
 }
 
-// Number is what can be uploaded and downloaded.
+// Number is an element type of Upload and Download.
 type Number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// staged lends enqueue a buffer of C's heap until the stream is done, for a copy of bytes of the
-// memory, and then calls fetch, which may be nil.
+// staged makes a copy through a buffer of `bytes` bytes on the C heap: it calls enqueue with the
+// buffer, waits for the stream, and then calls fetch, which may be nil.
 func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) C.tw_status,
 	fetch func(unsafe.Pointer)) error {
 	if memory.device != s.device {
@@ -262,7 +262,7 @@ func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) 
 	if bytes > memory.Bytes {
 		return refused("memory", bytes, memory.Bytes, "%d bytes for a memory of %d", bytes, memory.Bytes)
 	}
-	// cgo's malloc ends the process where there is no memory, its calloc says so.
+	// C.malloc of cgo aborts the process if there is no memory; C.calloc returns nil.
 	buffer := C.calloc(C.size_t(bytes)+1, 1)
 	if buffer == nil {
 		return &Error{Status: ErrOutOfMemory, Argument: "bytes", Index: -1, Got: int64(bytes),
@@ -272,7 +272,7 @@ func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) 
 	err := check(func() C.tw_status { return enqueue(buffer) })
 	if err == nil {
 		if err = s.Synchronize(); err != nil {
-			return err // the stream may be using the buffer still: it is given up
+			return err // the stream may still use the buffer: leak it
 		}
 		if fetch != nil {
 			fetch(buffer)
@@ -282,7 +282,7 @@ func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) 
 	return err
 }
 
-// Upload copies to the beginning of memory of the stream's device and waits.
+// Upload copies to the start of memory of the stream's device, and waits.
 func Upload[T Number](s *Stream, to *Memory, from []T) error {
 	var one T
 	bytes := len(from) * int(unsafe.Sizeof(one))
@@ -292,8 +292,8 @@ func Upload[T Number](s *Stream, to *Memory, from []T) error {
 	}, nil)
 }
 
-// Download waits for the stream's work and copies from the beginning of memory of its device. After a
-// failure to is as it was.
+// Download waits for the stream's work and copies from the start of memory of the stream's device.
+// A failure leaves `to` unchanged.
 func Download[T Number](s *Stream, to []T, from *Memory) error {
 	var one T
 	bytes := len(to) * int(unsafe.Sizeof(one))
@@ -305,7 +305,7 @@ func Download[T Number](s *Stream, to []T, from *Memory) error {
 // Layout is a layout of CuTe's algebra.
 type Layout struct{ handle *C.tw_layout }
 
-// ParseLayout reads a layout's text, "((2,3),4):((1,8),2)".
+// ParseLayout parses a layout, such as "((2,3),4):((1,8),2)".
 func ParseLayout(source string) (*Layout, error) {
 	if err := whole("text", source); err != nil {
 		return nil, err
@@ -327,7 +327,7 @@ func (l *Layout) Close() {
 	runtime.SetFinalizer(l, nil)
 }
 
-// Text is the layout's text.
+// Text formats the layout.
 func (l *Layout) Text() (string, error) {
 	out, err := text(func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status {
 		return C.tw_layout_format(l.handle, buffer, capacity, length)

@@ -56,7 +56,7 @@ func TestWhatIsRefusedHere(t *testing.T) {
 	}
 	one := []int64{1}
 	rank9 := make([]int64, 9)
-	huge := &Memory{device, memory.Address, 1 << 62} // as if there were so much
+	huge := &Memory{device, memory.Address, 1 << 62} // pretends to be larger than it is
 	for _, c := range []struct {
 		argument string
 		status   Status
@@ -101,7 +101,7 @@ func TestWhatIsRefusedHere(t *testing.T) {
 	}
 }
 
-// A download that fails writes nothing.
+// A failed download writes nothing.
 func TestDownloadOfNothing(t *testing.T) {
 	device := host(t)
 	stream, err := device.NewStream()
@@ -123,7 +123,7 @@ func TestDownloadOfNothing(t *testing.T) {
 	}
 }
 
-// What was forgotten is closed by the collector's goroutine, while this one closes the device.
+// The collector's goroutine closes dropped objects while this one closes the device.
 func TestTheDeviceClosesMeanwhile(t *testing.T) {
 	for round := 0; round < 200; round++ {
 		device := host(t)
@@ -164,11 +164,11 @@ func TestCloseIsDoneOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	device.Close()
-	memory.Close() // after its device: freed already
+	memory.Close() // after its device, which has freed it
 	device.Close()
 }
 
-// copies runs a copy many times and looks at every result.
+// copies runs a copy many times and checks every result.
 func copies(device *Device, plan *Plan, seed int32, elements, times int) error {
 	stream, err := device.NewStream()
 	if err != nil {
@@ -234,7 +234,7 @@ func TestGoroutinesShareAPlan(t *testing.T) {
 	group.Wait()
 }
 
-// Objects go in any order when the collector finds them, with work in flight.
+// The collector finalizes objects in any order, with work in flight.
 func TestFinalizers(t *testing.T) {
 	for round := 0; round < 20; round++ {
 		func() {
@@ -264,7 +264,7 @@ func TestFinalizers(t *testing.T) {
 			} else { // the device waits for its streams before it frees the memory
 				device.Close()
 			}
-			runtime.KeepAlive(memory) // until the last run is enqueued: freeing waits for those
+			runtime.KeepAlive(memory) // until the last run is enqueued; freeing waits for the runs
 		}()
 		runtime.GC()
 	}

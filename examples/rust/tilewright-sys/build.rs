@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the installed library: in TILEWRIGHT_PREFIX where that is set, else by pkg-config.
+//! Finds the installed library: in TILEWRIGHT_PREFIX if that is set, else with pkg-config.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of a tilewright.pc below an install prefix: lib, lib64 or lib/<multiarch>.
+/// The folder with tilewright.pc below an install prefix: lib, lib64 or lib/<multiarch>.
 fn pkgconfig_folder(prefix: &Path) -> Option<PathBuf> {
     let mut folders = vec![prefix.join("lib"), prefix.join("lib64")];
     if let Ok(entries) = prefix.join("lib").read_dir() {
@@ -37,7 +37,7 @@ fn link_flags() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// The words of pkg-config's answer, in which a backslash keeps a space within a word.
+/// Splits pkg-config's output into words; a backslash keeps a space within a word.
 fn words(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut characters = text.trim().chars();

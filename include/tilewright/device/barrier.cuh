@@ -2,10 +2,11 @@
 #ifndef TILEWRIGHT_DEVICE_BARRIER_CUH
 #define TILEWRIGHT_DEVICE_BARRIER_CUH
 /// @file barrier.cuh
-/// Shared-memory barriers (mbarrier). A barrier is 8 bytes of shared memory at a multiple of 8 and
-/// counts arrivals and bytes. Its phase is over when all arrivals have come and all expected bytes
-/// have landed; then the next phase begins with the same number of arrivals. A waiter names the
-/// parity of the phase that it waits for: 0 for the first, 1 for the second, 0 for the third.
+/// Shared-memory barriers (mbarrier). A barrier is 8 bytes of shared memory at a multiple of 8, and
+/// counts arrivals and bytes. Its phase ends when all arrivals have occurred and all expected bytes
+/// have been written; then the next phase begins with the same number of arrivals. A waiting thread
+/// gives the parity of the phase that it waits for: 0 for the first phase, 1 for the second, 0 for
+/// the third.
 
 #include <tilewright/device/delay.cuh>
 
@@ -14,48 +15,50 @@ namespace tilewright {
 /// @addtogroup kernel_header
 /// @{
 
-/// Makes a barrier of 8 bytes of shared memory.
+/// Initializes a barrier in 8 bytes of shared memory.
 /// @param barrier its shared-memory address, see shared_address()
 /// @param arrivals arrivals that end a phase, 1 to 2^20 - 1
 /// @ptx `mbarrier.init.shared::cta.b64`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby One thread.
-/// @ordering Threads of the block may use the barrier behind a barrier such as __syncthreads();
-/// the TMA and other blocks of the cluster need fence_mbarrier_init() of the same thread before it.
+/// @ordering Threads of the block may use the barrier after a block barrier such as
+/// __syncthreads(). Before that, the same thread must call fence_mbarrier_init() if the TMA or
+/// other blocks of the cluster use the barrier.
 __device__ __forceinline__ void mbarrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-/// Ends a barrier, so that its bytes may be used otherwise.
+/// Invalidates a barrier, so that its bytes may be reused.
 /// @param barrier its shared-memory address
 /// @ptx `mbarrier.inval.shared::cta.b64`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby One thread.
-/// @ordering After the last operation on the barrier: the program sees to that with a barrier of
-/// the block, or of the cluster where other blocks arrive on it.
+/// @ordering After the last operation on the barrier. The program ensures that with a barrier of
+/// the block, or of the cluster if other blocks arrive on it.
 __device__ __forceinline__ void mbarrier_invalidate(unsigned barrier) {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Arrives once.
+/// Arrives once on a barrier.
 /// @param barrier shared-memory address of a barrier of this block
 /// @ptx `mbarrier.arrive.shared::cta.b64`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby Each thread that the barrier counts.
-/// @ordering A release for the block: who waits for the phase sees what the thread did before.
+/// @ordering A release at block scope: a thread that waits for the phase sees what this thread did
+/// before.
 __device__ __forceinline__ void mbarrier_arrive(unsigned barrier) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
   TILEWRIGHT_DELAY();
 }
 
-/// Adds bytes to what the barrier's phase expects, then arrives once.
+/// Adds bytes to those that the barrier's phase expects, then arrives once.
 /// @param barrier shared-memory address of a barrier of this block
-/// @param bytes that loads will count on this barrier, below 2^20
+/// @param bytes number of bytes that loads will complete on this barrier, below 2^20
 /// @ptx `mbarrier.arrive.expect_tx.shared::cta.b64`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each phase, as a rule the one that issues the loads.
-/// @ordering The loads may be issued before or after it; until it has arrived the phase cannot end.
+/// @calledby One thread for each phase, usually the one that issues the loads.
+/// @ordering The loads may be issued before or after it. The phase cannot end before this arrival.
 __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigned bytes) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -63,14 +66,14 @@ __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigne
   TILEWRIGHT_DELAY();
 }
 
-/// Adds bytes to what the barrier's phase expects, without arriving.
+/// Adds bytes to those that the barrier's phase expects, without arriving.
 /// @param barrier shared-memory address of a barrier of this block
-/// @param bytes that loads will count on this barrier, below 2^20
+/// @param bytes number of bytes that loads will complete on this barrier, below 2^20
 /// @ptx `mbarrier.expect_tx.relaxed.cta.shared::cta.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Any thread.
-/// @ordering Before an arrival that the same phase still needs, otherwise the phase may end too
-/// early. It orders no memory.
+/// @ordering Before an arrival that the same phase still needs; otherwise the phase may end too
+/// early. It does not order memory accesses.
 __device__ __forceinline__ void mbarrier_expect(unsigned barrier, unsigned bytes) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -78,26 +81,26 @@ __device__ __forceinline__ void mbarrier_expect(unsigned barrier, unsigned bytes
   TILEWRIGHT_DELAY();
 }
 
-/// Arrives once on a barrier of the cluster.
+/// Arrives once on a barrier of any block of the cluster.
 /// @param remote the barrier's address, see cluster_address(); the block may be this one
 /// @ptx `mbarrier.arrive.shared::cluster.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that the other block's barrier counts.
-/// @ordering Tells the other block that loads which landed here have been read. Ordinary writes
-/// for other blocks need mbarrier_arrive_cluster().
+/// @ordering Sufficient to tell another block that loaded bytes have been read here. Ordinary
+/// writes for other blocks need mbarrier_arrive_cluster().
 __device__ __forceinline__ void mbarrier_arrive_remote(unsigned remote) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
   TILEWRIGHT_DELAY();
 }
 
-/// As mbarrier_arrive_remote(), and releases the thread's writes to the cluster.
+/// As mbarrier_arrive_remote(), and also releases the thread's writes to the cluster.
 /// @param remote the barrier's address, see cluster_address()
 /// @ptx `mbarrier.arrive.release.cluster.shared::cluster.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that the barrier counts.
-/// @ordering A release for the cluster: who waits by mbarrier_wait_cluster() sees what the thread
-/// did before.
+/// @ordering A release at cluster scope: a thread that waits with mbarrier_wait_cluster() sees what
+/// this thread did before.
 __device__ __forceinline__ void mbarrier_arrive_cluster(unsigned remote) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote)
@@ -105,14 +108,14 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(unsigned remote) {
   TILEWRIGHT_DELAY();
 }
 
-/// Whether the phase is over, after a wait whose length the hardware chooses.
+/// Returns whether the phase is over, after waiting for up to a time that the hardware chooses.
 /// @param barrier shared-memory address of a barrier of this block
 /// @param parity of the phase: 0 or 1
 /// @ptx `mbarrier.try_wait.parity.shared::cta.b64`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby Any thread.
-/// @ordering Where the answer is true, an acquire for the block: the thread sees what those who
-/// arrived did before, and the bytes that loads have counted on the barrier.
+/// @ordering If it returns true, an acquire at block scope: the thread sees what the arriving
+/// threads did before, and the bytes that loads completed on the barrier.
 __device__ __forceinline__ bool mbarrier_try_wait(unsigned barrier, unsigned parity) {
   unsigned done;
   asm volatile(
@@ -125,7 +128,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(unsigned barrier, unsigned par
   return done != 0;
 }
 
-/// Whether the phase is over, without waiting.
+/// Returns whether the phase is over, without waiting.
 /// @param barrier shared-memory address of a barrier of this block
 /// @param parity of the phase: 0 or 1
 /// @ptx `mbarrier.test_wait.parity.shared::cta.b64`
@@ -165,7 +168,7 @@ __device__ __forceinline__ void mbarrier_wait(unsigned barrier, unsigned parity)
 /// @ptx `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Any thread.
-/// @ordering Where the answer is true, an acquire for the cluster, see mbarrier_arrive_cluster().
+/// @ordering If it returns true, an acquire at cluster scope: see mbarrier_arrive_cluster().
 __device__ __forceinline__ bool mbarrier_try_wait_cluster(unsigned barrier, unsigned parity) {
   unsigned done;
   asm volatile(

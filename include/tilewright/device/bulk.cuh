@@ -2,19 +2,19 @@
 #ifndef TILEWRIGHT_DEVICE_BULK_CUH
 #define TILEWRIGHT_DEVICE_BULK_CUH
 /// @file bulk.cuh
-/// Copies of bytes that lie behind one another, without a tensor map. Addresses and sizes are
-/// multiples of 16. `shared` and `barrier` are shared-memory addresses, see shared_address().
+/// Copies of consecutive bytes, without a tensor map. Addresses and sizes must be multiples of 16.
+/// `shared` and `barrier` are shared-memory addresses, see shared_address().
 
 namespace tilewright {
 
 /// @addtogroup kernel_header
 /// @{
 
-/// Loads bytes from global into shared memory.
-/// @param shared where they go
-/// @param global where they lie
-/// @param bytes how many
-/// @param barrier on which the bytes are counted once they have landed
+/// Loads bytes from global to shared memory.
+/// @param shared destination, a shared-memory address
+/// @param global source
+/// @param bytes number of bytes
+/// @param barrier on which the bytes complete when they have arrived
 /// @ptx `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy.
@@ -29,11 +29,11 @@ __device__ __forceinline__ void load_bulk(unsigned shared, const void* global, u
 }
 
 /// As load_bulk(), with a cache policy.
-/// @param shared where they go
-/// @param global where they lie
-/// @param bytes how many
-/// @param barrier on which the bytes are counted once they have landed
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param shared destination, a shared-memory address
+/// @param global source
+/// @param bytes number of bytes
+/// @param barrier on which the bytes complete when they have arrived
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy.
@@ -48,12 +48,12 @@ __device__ __forceinline__ void load_bulk_hint(unsigned shared, const void* glob
 }
 
 /// As load_bulk(), into several blocks of the cluster at once.
-/// @param shared where they go
-/// @param global where they lie
-/// @param bytes how many
-/// @param barrier on which the bytes are counted once they have landed
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
+/// @param shared destination, a shared-memory address
+/// @param global source
+/// @param bytes number of bytes
+/// @param barrier on which the bytes complete when they have arrived
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
 /// @ptx `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy.
@@ -69,13 +69,13 @@ __device__ __forceinline__ void load_bulk_multicast(unsigned shared, const void*
 }
 
 /// As load_bulk_multicast(), with a cache policy.
-/// @param shared where they go
-/// @param global where they lie
-/// @param bytes how many
-/// @param barrier on which the bytes are counted once they have landed
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param shared destination, a shared-memory address
+/// @param global source
+/// @param bytes number of bytes
+/// @param barrier on which the bytes complete when they have arrived
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
@@ -92,10 +92,10 @@ __device__ __forceinline__ void load_bulk_multicast_hint(unsigned shared, const 
       : "memory");
 }
 
-/// Stores bytes from shared into global memory.
-/// @param global where they go
-/// @param shared where they lie
-/// @param bytes how many
+/// Stores bytes from shared to global memory.
+/// @param global destination
+/// @param shared source, a shared-memory address
+/// @param bytes number of bytes
 /// @ptx `cp.async.bulk.global.shared::cta.bulk_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy, which also commits and waits.
@@ -107,10 +107,10 @@ __device__ __forceinline__ void store_bulk(void* global, unsigned shared, unsign
 }
 
 /// As store_bulk(), with a cache policy.
-/// @param global where they go
-/// @param shared where they lie
-/// @param bytes how many
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param global destination
+/// @param shared source, a shared-memory address
+/// @param bytes number of bytes
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy, which also commits and waits.
@@ -124,16 +124,17 @@ __device__ __forceinline__ void store_bulk_hint(void* global, unsigned shared, u
       : "memory");
 }
 
-/// Copies bytes into the shared memory of another block of the cluster.
-/// @param remote where they go, see cluster_address()
-/// @param shared where they lie in this block
-/// @param bytes how many
-/// @param barrier the other block's barrier, by cluster_address(), on which the bytes are counted
+/// Copies bytes to the shared memory of another block of the cluster.
+/// @param remote destination, see cluster_address()
+/// @param shared source in this block, a shared-memory address
+/// @param bytes number of bytes
+/// @param barrier address from cluster_address() of the other block's barrier, on which the bytes
+/// complete
 /// @ptx `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each copy.
-/// @ordering Threads that wrote the bytes call fence_async_shared() before the barrier behind which
-/// the copy is issued. The other block has them once it has waited for its barrier.
+/// @ordering Threads that wrote the bytes call fence_async_shared() before the barrier that
+/// precedes the copy. The other block can read the bytes after it has waited for its barrier.
 __device__ __forceinline__ void copy_bulk_cluster(unsigned remote, unsigned shared, unsigned bytes,
                                                   unsigned barrier) {
   asm volatile(

@@ -5,9 +5,9 @@
 /// A hook for builds that look for races.
 
 #ifndef TILEWRIGHT_DELAY
-/// Stands before and after each operation on a barrier and before and after each wait; by default
-/// it does nothing. A build that looks for races defines it, before it includes the header, as a
-/// call that sometimes waits: a missing wait or fence then shows as a wrong result.
+/// Expanded before and after each operation on a barrier and each wait; by default it does nothing.
+/// A build that looks for races defines it, before it includes the header, as a call that sometimes
+/// delays the thread: a missing wait or fence then causes a wrong result.
 #define TILEWRIGHT_DELAY() ((void)0)
 #endif
 

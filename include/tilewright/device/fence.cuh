@@ -11,11 +11,11 @@ namespace tilewright {
 /// @addtogroup kernel_header
 /// @{
 
-/// Makes barriers that the thread has initialised visible to the TMA and to the cluster.
+/// Makes barriers that the thread has initialized visible to the TMA and to the cluster.
 /// @ptx `fence.mbarrier_init.release.cluster`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby The thread that called mbarrier_init(), once behind all its calls.
-/// @ordering Before the barrier of the block or cluster behind which others use the barriers.
+/// @calledby The thread that called mbarrier_init(), once after all its calls.
+/// @ordering Before the barrier of the block or cluster after which other threads use the barriers.
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -24,15 +24,16 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 /// tensor cores.
 /// @ptx `fence.proxy.async.shared::cta`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby Each thread that has written what a store, reduction or wgmma will read.
-/// @ordering After the thread's writes, and before the barrier behind which another thread issues
-/// the instruction that reads them. Bytes that a load has brought need no fence to be read.
+/// @calledby Each thread that has written bytes that a store, reduction or wgmma will read.
+/// @ordering After the thread's writes, and before the barrier after which another thread issues
+/// the instruction that reads them. Bytes that a load has written need no fence before they are
+/// read.
 __device__ __forceinline__ void fence_async_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// The same of global memory: for data that the kernel writes by ordinary stores and then loads by
-/// the TMA.
+/// As fence_async_shared(), for global memory: for data that the kernel writes with ordinary stores
+/// and then loads through the TMA.
 /// @ptx `fence.proxy.async.global`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that has written.
@@ -41,7 +42,7 @@ __device__ __forceinline__ void fence_async_global() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
-/// The same of all memory that the TMA reaches.
+/// As fence_async_shared(), for all memory that the TMA can access.
 /// @ptx `fence.proxy.async`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that has written.
@@ -70,8 +71,9 @@ __device__ __forceinline__ void tensormap_replace_address(unsigned shared,
 /// @param shared the map's shared-memory address, a multiple of 128
 /// @ptx `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned`
 /// @needs PTX ISA 8.3, sm_90
-/// @calledby All threads of a converged warp together.
-/// @ordering Whoever uses the map calls tensormap_acquire() first, once it knows of the release.
+/// @calledby All threads of a converged warp.
+/// @ordering A thread that uses the map first waits until it knows of the release, then calls
+/// tensormap_acquire().
 __device__ __forceinline__ void tensormap_publish(void* global, unsigned shared) {
   asm volatile(
       "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
@@ -80,13 +82,14 @@ __device__ __forceinline__ void tensormap_publish(void* global, unsigned shared)
       : "memory");
 }
 
-/// Makes a map in global memory that a kernel has written fit for use.
+/// Makes a map usable that a kernel has written to global memory.
 /// @param map its address, a multiple of 128
 /// @ptx `fence.proxy.tensormap::generic.acquire.gpu`
 /// @needs PTX ISA 8.3, sm_90
-/// @calledby Each thread that uses the map. A map in a kernel's parameter needs no such call.
-/// @ordering Before the thread's first copy through the map, behind the wait by which it knows that
-/// the map was published.
+/// @calledby Each thread that uses the map. A map that is a kernel parameter does not need this
+/// call.
+/// @ordering After the wait that tells the thread that the map was published, and before its first
+/// copy through the map.
 __device__ __forceinline__ void tensormap_acquire(const TensorMapParam* map) {
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
 }

@@ -2,9 +2,9 @@
 #ifndef TILEWRIGHT_DEVICE_IM2COL_CUH
 #define TILEWRIGHT_DEVICE_IM2COL_CUH
 /// @file im2col.cuh
-/// Loads, stores and prefetches of columns of pixels through im2col maps. The parameters that tiled
-/// maps have, too, are those of load.cuh and store.cuh. A map has 3, 4 or 5 dimensions, channels
-/// first and images last.
+/// Loads, stores and prefetches of columns of pixels through im2col maps. load.cuh and store.cuh
+/// describe the parameters that tiled maps have too. A map has 3, 4 or 5 dimensions, channels first
+/// and images last.
 
 #include <tilewright/device/tensor_map.cuh>
 
@@ -14,18 +14,18 @@ namespace tilewright {
 /// @{
 
 /// Loads a column through an im2col map.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param barrier on which its bytes complete
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
 /// @ptx `cp.async.bulk.tensor` with `.shared::cluster.global.im2col.mbarrier::complete_tx::bytes`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_im2col(unsigned shared, const TensorMapParam* map,
                                             unsigned barrier, int c, int w, int n,
                                             unsigned short offset_w) {
@@ -61,20 +61,20 @@ __device__ __forceinline__ void load_im2col(unsigned shared, const TensorMapPara
 }
 
 /// As load_im2col(), with a cache policy.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param barrier on which its bytes complete
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_im2col_hint(unsigned shared, const TensorMapParam* map,
                                                  unsigned barrier, int c, int w, int n,
                                                  unsigned short offset_w,
@@ -114,21 +114,21 @@ __device__ __forceinline__ void load_im2col_hint(unsigned shared, const TensorMa
 }
 
 /// As load_im2col(), into several blocks of the cluster at once.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
+/// @param barrier on which its bytes complete
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering As load_tile(), in each block that gets the box: every one of them expects the bytes
-/// on its own barrier, and lets the issuing block know when it has read the bytes before, for
-/// example by mbarrier_arrive_remote().
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering As load_tile(), in each block that receives the box. Each of these blocks expects the
+/// bytes on its own barrier, and tells the issuing block when it has read the previous bytes, for
+/// example with mbarrier_arrive_remote().
 __device__ __forceinline__ void load_im2col_multicast(unsigned shared, const TensorMapParam* map,
                                                       unsigned barrier, int c, int w, int n,
                                                       unsigned short offset_w, unsigned mask) {
@@ -169,22 +169,22 @@ __device__ __forceinline__ void load_im2col_multicast(unsigned shared, const Ten
 }
 
 /// As load_im2col_multicast(), with a cache policy.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param barrier on which its bytes complete
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering As load_tile(), in each block that gets the box: every one of them expects the bytes
-/// on its own barrier, and lets the issuing block know when it has read the bytes before, for
-/// example by mbarrier_arrive_remote().
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering As load_tile(), in each block that receives the box. Each of these blocks expects the
+/// bytes on its own barrier, and tells the issuing block when it has read the previous bytes, for
+/// example with mbarrier_arrive_remote().
 __device__ __forceinline__ void load_im2col_multicast_hint(unsigned shared,
                                                            const TensorMapParam* map,
                                                            unsigned barrier, int c, int w, int n,
@@ -228,16 +228,16 @@ __device__ __forceinline__ void load_im2col_multicast_hint(
 
 /// Stores a column through an im2col map.
 /// @param map the tensor map
-/// @param shared where the box lies
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
+/// @param shared source of the box
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
 /// @ptx `cp.async.bulk.tensor` with `.global.shared::cta.im2col_no_offs.bulk_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box, which also commits and waits.
-/// @ordering Threads that wrote the box call fence_async_shared() before the barrier behind which
-/// the store is issued. The store belongs to the thread's current group: store_commit() closes it,
-/// store_wait_read() says when shared memory may be written again, store_wait() when the tensor
-/// has been written.
+/// @ordering Threads that wrote the box call fence_async_shared() before the barrier that precedes
+/// the store. The store belongs to the thread's current group. store_commit() closes the group.
+/// After store_wait_read() shared memory may be overwritten; after store_wait() the tensor has been
+/// written.
 __device__ __forceinline__ void store_im2col(const TensorMapParam* map, unsigned shared, int c,
                                              int w, int n) {
   asm volatile(
@@ -269,17 +269,17 @@ __device__ __forceinline__ void store_im2col(const TensorMapParam* map, unsigned
 
 /// As store_im2col(), with a cache policy.
 /// @param map the tensor map
-/// @param shared where the box lies
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param shared source of the box
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with `.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box, which also commits and waits.
-/// @ordering Threads that wrote the box call fence_async_shared() before the barrier behind which
-/// the store is issued. The store belongs to the thread's current group: store_commit() closes it,
-/// store_wait_read() says when shared memory may be written again, store_wait() when the tensor
-/// has been written.
+/// @ordering Threads that wrote the box call fence_async_shared() before the barrier that precedes
+/// the store. The store belongs to the thread's current group. store_commit() closes the group.
+/// After store_wait_read() shared memory may be overwritten; after store_wait() the tensor has been
+/// written.
 __device__ __forceinline__ void store_im2col_hint(const TensorMapParam* map, unsigned shared, int c,
                                                   int w, int n, unsigned long long policy) {
   asm volatile(
@@ -312,13 +312,13 @@ __device__ __forceinline__ void store_im2col_hint(const TensorMapParam* map, uns
 
 /// Prefetches a column of an im2col map.
 /// @param map the tensor map
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
 /// @ptx `cp.async.bulk.prefetch.tensor` with `.L2.global.im2col`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box.
-/// @ordering None. A prefetch moves nothing that the kernel could see.
+/// @ordering None. A prefetch has no effect that the kernel can observe.
 __device__ __forceinline__ void prefetch_im2col(const TensorMapParam* map, int c, int w, int n,
                                                 unsigned short offset_w) {
   asm volatile(
@@ -352,14 +352,14 @@ __device__ __forceinline__ void prefetch_im2col(const TensorMapParam* map, int c
 
 /// As prefetch_im2col(), with a cache policy.
 /// @param map the tensor map
-/// @param c,w,n where the column begins: its first channel, pixel and image; maps of four and five
-/// dimensions have `h`, and `h` and `d`, in front of `n`
-/// @param offset_w of the filter's element along W; likewise `offset_h` and `offset_d`
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param c,w,n start of the column: its first channel, pixel and image. Maps of four dimensions
+/// also have `h`, and maps of five dimensions `h` and `d`, before `n`
+/// @param offset_w offset of the filter's element along W; likewise `offset_h` and `offset_d`
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.prefetch.tensor` with `.L2.global.im2col.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box.
-/// @ordering None. A prefetch moves nothing that the kernel could see.
+/// @ordering None. A prefetch has no effect that the kernel can observe.
 __device__ __forceinline__ void prefetch_im2col_hint(const TensorMapParam* map, int c, int w, int n,
                                                      unsigned short offset_w,
                                                      unsigned long long policy) {

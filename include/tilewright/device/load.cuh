@@ -2,14 +2,14 @@
 #ifndef TILEWRIGHT_DEVICE_LOAD_CUH
 #define TILEWRIGHT_DEVICE_LOAD_CUH
 /// @file load.cuh
-/// Loads of boxes through tensor maps, from global into shared memory. Parameters of all of them:
-/// - `shared`: where the box goes, a shared-memory address and a multiple of 128; with a swizzle a
-///   multiple of swizzle_period(), so that swizzled_offset() holds
+/// Loads of boxes through tensor maps, from global to shared memory. They have these parameters:
+/// - `shared`: destination of the box, a shared-memory address and a multiple of 128; with a
+///   swizzle a multiple of swizzle_period(), so that swizzled_offset() holds
 /// - `map`: address of the 128 bytes of a tensor map, in the kernel's parameters or in global
-/// memory
-/// - `barrier`: shared-memory address of the barrier on which the TMA counts the box's bytes, also
-///   those that lie outside the tensor and are filled
-/// Coordinates count elements of the tensor; a function takes as many as the map has dimensions.
+///   memory
+/// - `barrier`: shared-memory address of the barrier on which the TMA counts the box's bytes,
+///   including those outside the tensor
+/// Coordinates are in elements of the tensor; a function takes as many as the map has dimensions.
 
 #include <tilewright/device/tensor_map.cuh>
 
@@ -18,18 +18,18 @@ namespace tilewright {
 /// @addtogroup kernel_header
 /// @{
 
-/// Loads a box through a tiled map. What lies outside the tensor is filled.
-/// @param shared where the box goes
+/// Loads a box through a tiled map. Elements outside the tensor get the map's fill value.
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
+/// @param barrier on which its bytes complete
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
 /// @ptx `cp.async.bulk.tensor` with `.shared::cluster.global.tile.mbarrier::complete_tx::bytes`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_tile(unsigned shared, const TensorMapParam* map,
                                           unsigned barrier, int x) {
   asm volatile(
@@ -80,19 +80,19 @@ __device__ __forceinline__ void load_tile(unsigned shared, const TensorMapParam*
 }
 
 /// As load_tile(), with a cache policy.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param barrier on which its bytes complete
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_tile_hint(unsigned shared, const TensorMapParam* map,
                                                unsigned barrier, int x, unsigned long long policy) {
   asm volatile(
@@ -147,20 +147,20 @@ __device__ __forceinline__ void load_tile_hint(unsigned shared, const TensorMapP
 }
 
 /// As load_tile(), into several blocks of the cluster at once.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
+/// @param barrier on which its bytes complete
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering As load_tile(), in each block that gets the box: every one of them expects the bytes
-/// on its own barrier, and lets the issuing block know when it has read the bytes before, for
-/// example by mbarrier_arrive_remote().
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering As load_tile(), in each block that receives the box. Each of these blocks expects the
+/// bytes on its own barrier, and tells the issuing block when it has read the previous bytes, for
+/// example with mbarrier_arrive_remote().
 __device__ __forceinline__ void load_tile_multicast(unsigned shared, const TensorMapParam* map,
                                                     unsigned barrier, int x, unsigned mask) {
   asm volatile(
@@ -215,21 +215,21 @@ __device__ __forceinline__ void load_tile_multicast(unsigned shared, const Tenso
 }
 
 /// As load_tile_multicast(), with a cache policy.
-/// @param shared where the box goes
+/// @param shared destination of the box
 /// @param map the tensor map
-/// @param barrier that counts its bytes
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
-/// @param mask bit r: block r of the cluster gets the box, at the same offset of its shared memory,
-/// and its barrier at the same offset counts the bytes
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param barrier on which its bytes complete
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
+/// @param mask bit r: block r of the cluster receives the data, at the same offset of its shared
+/// memory, and its barrier at the same offset counts the bytes
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with
 /// `.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each box: every thread that calls it issues a load of its own.
-/// @ordering As load_tile(), in each block that gets the box: every one of them expects the bytes
-/// on its own barrier, and lets the issuing block know when it has read the bytes before, for
-/// example by mbarrier_arrive_remote().
+/// @calledby One thread for each box: every calling thread issues a load of its own.
+/// @ordering As load_tile(), in each block that receives the box. Each of these blocks expects the
+/// bytes on its own barrier, and tells the issuing block when it has read the previous bytes, for
+/// example with mbarrier_arrive_remote().
 __device__ __forceinline__ void load_tile_multicast_hint(unsigned shared, const TensorMapParam* map,
                                                          unsigned barrier, int x, unsigned mask,
                                                          unsigned long long policy) {
@@ -292,20 +292,20 @@ __device__ __forceinline__ void load_tile_multicast_hint(unsigned shared, const 
 }
 
 /// Loads four rows of a matrix by number, through a map of rank 2 whose box is one row. The rows
-/// lie behind one another in shared memory, a box's bytes apart; a row outside the tensor is
-/// filled.
-/// @param shared where the rows go
+/// are consecutive in shared memory, at a distance of one box. A row outside the tensor gets the
+/// map's fill value.
+/// @param shared destination of the rows
 /// @param map the tensor map
-/// @param barrier that counts their bytes
-/// @param column of the first element
+/// @param barrier on which their bytes complete
+/// @param column of the first element of each row
 /// @param row0,row1,row2,row3 numbers of the four rows
 /// @ptx `cp.async.bulk.tensor.2d` with
 /// `.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes`
 /// @needs PTX ISA 8.6, sm_100a; with PTX ISA 8.8 also sm_100f
 /// @calledby One thread for each four rows.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_gather4(unsigned shared, const TensorMapParam* map,
                                              unsigned barrier, int column, int row0, int row1,
                                              int row2, int row3) {
@@ -317,19 +317,19 @@ __device__ __forceinline__ void load_gather4(unsigned shared, const TensorMapPar
 }
 
 /// As load_gather4(), with a cache policy.
-/// @param shared where the rows go
+/// @param shared destination of the rows
 /// @param map the tensor map
-/// @param barrier that counts their bytes
-/// @param column of the first element
+/// @param barrier on which their bytes complete
+/// @param column of the first element of each row
 /// @param row0,row1,row2,row3 numbers of the four rows
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor.2d` with
 /// `.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes.L2::cache_hint`
 /// @needs PTX ISA 8.6, sm_100a; with PTX ISA 8.8 also sm_100f
 /// @calledby One thread for each four rows.
-/// @ordering The bytes are there for all threads that have waited for the barrier's phase. Before a
-/// load goes where threads have written, they call fence_async_shared(); where they have only
-/// read, the load must come behind their reads, by a barrier.
+/// @ordering A thread may read the bytes after it has waited for the barrier's phase. If threads
+/// have written the destination before, they call fence_async_shared() before the load is issued.
+/// If they have only read it, a barrier between their reads and the load suffices.
 __device__ __forceinline__ void load_gather4_hint(unsigned shared, const TensorMapParam* map,
                                                   unsigned barrier, int column, int row0, int row1,
                                                   int row2, int row3, unsigned long long policy) {

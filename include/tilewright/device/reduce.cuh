@@ -2,8 +2,9 @@
 #ifndef TILEWRIGHT_DEVICE_REDUCE_CUH
 #define TILEWRIGHT_DEVICE_REDUCE_CUH
 /// @file reduce.cuh
-/// Reductions from shared into global memory: each element there becomes itself, combined with the
-/// one that comes. Each element is combined atomically; in which order is the hardware's choice.
+/// Reductions from shared to global memory: each element of global memory is combined with an
+/// element of shared memory. Each element is combined atomically, in an order that the hardware
+/// chooses.
 
 #include <tilewright/device/tensor_map.cuh>
 
@@ -12,23 +13,23 @@ namespace tilewright {
 /// @addtogroup kernel_header
 /// @{
 
-/// What a reduction does to an element `x` of global memory with an element `y` of shared memory.
+/// How a reduction combines an element `x` of global memory with an element `y` of shared memory.
 enum class ReduceOp {
   add,      ///< x + y
   min,      ///< the smaller one
   max,      ///< the larger one
-  inc,      ///< 0 where x >= y, otherwise x + 1
-  dec,      ///< y where x is 0 or x > y, otherwise x - 1
+  inc,      ///< 0 if x >= y, otherwise x + 1
+  dec,      ///< y if x is 0 or x > y, otherwise x - 1
   bit_and,  ///< x & y
   bit_or,   ///< x | y
   bit_xor   ///< x ^ y
 };
 
-/// The elements of reduce_bulk(). Those of reduce_tile() are the map's.
+/// The element types of reduce_bulk(). reduce_tile() uses the element type of the map.
 enum class ReduceType { u32, s32, u64, s64, f16, bf16, f32, f64 };
 
-/// Whether reduce_bulk() has the operation on the type. There is no addition of s64: that of u64
-/// gives the same bits. The operations on bits take u32 and u64.
+/// Whether reduce_bulk() supports the operation on the type. There is no addition of s64: addition
+/// of u64 gives the same bits. The bitwise operations support u32 and u64.
 __host__ __device__ constexpr bool reduce_bulk_has(ReduceOp op, ReduceType type) {
   const bool floating = type == ReduceType::f16 || type == ReduceType::bf16 ||
                         type == ReduceType::f32 || type == ReduceType::f64;
@@ -47,7 +48,7 @@ __host__ __device__ constexpr bool reduce_bulk_has(ReduceOp op, ReduceType type)
   }
 }
 
-// A branch for each operation; `instruction` takes what PTX calls it, and makes one asm statement.
+// One branch for each operation. `instruction` makes one asm statement of the operation's PTX name.
 #define TILEWRIGHT_EACH_OP(instruction)                       \
   if constexpr (kOp == ReduceOp::add) instruction("add");     \
   if constexpr (kOp == ReduceOp::min) instruction("min");     \
@@ -59,13 +60,14 @@ __host__ __device__ constexpr bool reduce_bulk_has(ReduceOp op, ReduceType type)
   if constexpr (kOp == ReduceOp::bit_xor) instruction("xor")
 
 /// Combines a box with the tensor, in the map's element type: `reduce_tile<ReduceOp::add>(...)`.
-/// Sums take u32, s32, u64, f16, bf16, f32, tf32 and f64; min and max u32, s32, u64, s64, f16 and
-/// bf16; inc and dec u32; the operations on bits u32, s32 and u64. With another type the kernel
-/// stops. f32 keeps subnormal numbers. What lies outside the tensor is not written.
-/// @param map see store.cuh, as the others
-/// @param shared where the box lies
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
+/// add supports u32, s32, u64, f16, bf16, f32, tf32 and f64; min and max support u32, s32, u64,
+/// s64, f16 and bf16; inc and dec support u32; the bitwise operations support u32, s32 and u64.
+/// With another type the hardware aborts the kernel. f32 keeps subnormal numbers. Elements outside
+/// the tensor are not written.
+/// @param map the tensor map, see store.cuh
+/// @param shared source of the box
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
 /// @ptx `cp.reduce.async.bulk.tensor` with `.global.shared::cta` and `.tile.bulk_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box, which also commits and waits.
@@ -139,11 +141,11 @@ __device__ __forceinline__ void reduce_tile(const TensorMapParam* map, unsigned 
 }
 
 /// As reduce_tile(), with a cache policy.
-/// @param map see store.cuh, as the others
-/// @param shared where the box lies
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param map the tensor map, see store.cuh
+/// @param shared source of the box
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.reduce.async.bulk.tensor` with `.global.shared::cta` and
 /// `.tile.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
@@ -262,14 +264,15 @@ __device__ __forceinline__ void reduce_tile_hint(const TensorMapParam* map, unsi
   reduce(bit_xor, u32, "xor.b32");        \
   reduce(bit_xor, u64, "xor.b64")
 
-/// Combines elements that lie behind one another with those in global memory, without a tensor map:
-/// `reduce_bulk<ReduceOp::max, ReduceType::s32>(...)`, see reduce_bulk_has().
-/// @param global where they are combined, a multiple of 16
-/// @param shared where they lie, a shared-memory address and a multiple of 16
-/// @param bytes how many, a multiple of 16
+/// Combines consecutive elements with those in global memory, without a tensor map:
+/// `reduce_bulk<ReduceOp::max, ReduceType::s32>(...)`. reduce_bulk_has() tells which operations a
+/// type supports.
+/// @param global destination, a multiple of 16
+/// @param shared source, a shared-memory address and a multiple of 16
+/// @param bytes number of bytes, a multiple of 16
 /// @ptx `cp.reduce.async.bulk.global.shared::cta.bulk_group`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each call's bytes, which also commits and waits.
+/// @calledby One thread for each range of bytes, which also commits and waits.
 /// @ordering As store_tile().
 template <ReduceOp kOp, ReduceType kType>
 __device__ __forceinline__ void reduce_bulk(void* global, unsigned shared, unsigned bytes) {
@@ -278,13 +281,13 @@ __device__ __forceinline__ void reduce_bulk(void* global, unsigned shared, unsig
 }
 
 /// As reduce_bulk(), with a cache policy.
-/// @param global where they are combined, a multiple of 16
-/// @param shared where they lie, a shared-memory address and a multiple of 16
-/// @param bytes how many, a multiple of 16
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param global destination, a multiple of 16
+/// @param shared source, a shared-memory address and a multiple of 16
+/// @param bytes number of bytes, a multiple of 16
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby One thread for each call's bytes, which also commits and waits.
+/// @calledby One thread for each range of bytes, which also commits and waits.
 /// @ordering As store_tile().
 template <ReduceOp kOp, ReduceType kType>
 __device__ __forceinline__ void reduce_bulk_hint(void* global, unsigned shared, unsigned bytes,

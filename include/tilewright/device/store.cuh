@@ -2,13 +2,13 @@
 #ifndef TILEWRIGHT_DEVICE_STORE_CUH
 #define TILEWRIGHT_DEVICE_STORE_CUH
 /// @file store.cuh
-/// Stores of boxes through tensor maps, from shared into global memory, and the groups by which a
-/// thread waits for its stores and reductions. Parameters of all stores:
+/// Stores of boxes through tensor maps, from shared to global memory, and the groups through which
+/// a thread waits for its stores and reductions. Stores have these parameters:
 /// - `map`: address of the 128 bytes of a tensor map, in the kernel's parameters or in global
-/// memory
-/// - `shared`: where the box lies, see load.cuh
-/// Coordinates count elements of the tensor; a function takes as many as the map has dimensions.
-/// None of them may be negative.
+///   memory
+/// - `shared`: source of the box, with the alignment that load.cuh describes
+/// Coordinates are in elements of the tensor; a function takes as many as the map has dimensions.
+/// They must not be negative.
 
 #include <tilewright/device/delay.cuh>
 #include <tilewright/device/tensor_map.cuh>
@@ -18,18 +18,18 @@ namespace tilewright {
 /// @addtogroup kernel_header
 /// @{
 
-/// Stores a box through a tiled map. What lies outside the tensor is not written.
+/// Stores a box through a tiled map. Elements outside the tensor are not written.
 /// @param map the tensor map
-/// @param shared where the box lies
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
+/// @param shared source of the box
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
 /// @ptx `cp.async.bulk.tensor` with `.global.shared::cta.tile.bulk_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box, which also commits and waits.
-/// @ordering Threads that wrote the box call fence_async_shared() before the barrier behind which
-/// the store is issued. The store belongs to the thread's current group: store_commit() closes it,
-/// store_wait_read() says when shared memory may be written again, store_wait() when the tensor
-/// has been written.
+/// @ordering Threads that wrote the box call fence_async_shared() before the barrier that precedes
+/// the store. The store belongs to the thread's current group. store_commit() closes the group.
+/// After store_wait_read() shared memory may be overwritten; after store_wait() the tensor has been
+/// written.
 __device__ __forceinline__ void store_tile(const TensorMapParam* map, unsigned shared, int x) {
   asm volatile(
       "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group"
@@ -80,17 +80,17 @@ __device__ __forceinline__ void store_tile(const TensorMapParam* map, unsigned s
 
 /// As store_tile(), with a cache policy.
 /// @param map the tensor map
-/// @param shared where the box lies
-/// @param x the box's first element in dimension 0, `y` to `v` those in the next: as many as the
-/// map has dimensions
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param shared source of the box
+/// @param x coordinate of the box in dimension 0; `y` to `v` are those in the next dimensions, as
+/// many as the map has
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor` with `.global.shared::cta.tile.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each box, which also commits and waits.
-/// @ordering Threads that wrote the box call fence_async_shared() before the barrier behind which
-/// the store is issued. The store belongs to the thread's current group: store_commit() closes it,
-/// store_wait_read() says when shared memory may be written again, store_wait() when the tensor
-/// has been written.
+/// @ordering Threads that wrote the box call fence_async_shared() before the barrier that precedes
+/// the store. The store belongs to the thread's current group. store_commit() closes the group.
+/// After store_wait_read() shared memory may be overwritten; after store_wait() the tensor has been
+/// written.
 __device__ __forceinline__ void store_tile_hint(const TensorMapParam* map, unsigned shared, int x,
                                                 unsigned long long policy) {
   asm volatile(
@@ -142,11 +142,11 @@ __device__ __forceinline__ void store_tile_hint(const TensorMapParam* map, unsig
 }
 
 /// Stores four rows of a matrix by number, through a map of rank 2 whose box is one row. The rows
-/// lie behind one another in shared memory, a box's bytes apart. A row behind the tensor is not
-/// written; a negative number stops the kernel.
+/// are consecutive in shared memory, at a distance of one box. A row past the end of the tensor is
+/// not written; with a negative number the hardware aborts the kernel.
 /// @param map the tensor map
-/// @param shared where the rows lie
-/// @param column of the first element
+/// @param shared source of the rows
+/// @param column of the first element of each row
 /// @param row0,row1,row2,row3 numbers of the four rows
 /// @ptx `cp.async.bulk.tensor.2d` with `.global.shared::cta.tile::scatter4.bulk_group`
 /// @needs PTX ISA 8.6, sm_100a; with PTX ISA 8.8 also sm_100f
@@ -163,10 +163,10 @@ __device__ __forceinline__ void store_scatter4(const TensorMapParam* map, unsign
 
 /// As store_scatter4(), with a cache policy.
 /// @param map the tensor map
-/// @param shared where the rows lie
-/// @param column of the first element
+/// @param shared source of the rows
+/// @param column of the first element of each row
 /// @param row0,row1,row2,row3 numbers of the four rows
-/// @param policy of the L2: kEvictFirst, evict_last_policy(0.5f) or the like
+/// @param policy cache policy: kEvictFirst, evict_last_policy(0.5f) and so on
 /// @ptx `cp.async.bulk.tensor.2d` with
 /// `.global.shared::cta.tile::scatter4.bulk_group.L2::cache_hint`
 /// @needs PTX ISA 8.6, sm_100a; with PTX ISA 8.8 also sm_100f
@@ -182,11 +182,11 @@ __device__ __forceinline__ void store_scatter4_hint(const TensorMapParam* map, u
       : "memory");
 }
 
-/// Closes the group of the stores and reductions that the thread has issued since the last call.
+/// Closes a group of the stores and reductions that the thread has issued since the last call.
 /// @ptx `cp.async.bulk.commit_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that issued them.
-/// @ordering Behind them, and before the wait.
+/// @ordering After them, and before the wait.
 __device__ __forceinline__ void store_commit() {
   TILEWRIGHT_DELAY();
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -197,7 +197,8 @@ __device__ __forceinline__ void store_commit() {
 /// @ptx `cp.async.bulk.wait_group.read`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that committed the groups.
-/// @ordering Behind it the thread, and others behind a barrier, may write that shared memory again.
+/// @ordering After it the thread may overwrite that shared memory, and other threads after a
+/// barrier.
 template <int kPending>
 __device__ __forceinline__ void store_wait_read() {
   TILEWRIGHT_DELAY();
@@ -209,7 +210,7 @@ __device__ __forceinline__ void store_wait_read() {
 /// @ptx `cp.async.bulk.wait_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that committed the groups.
-/// @ordering Behind it the thread sees the writes. The next kernel of the stream sees them in any
+/// @ordering After it the thread sees the writes. The next kernel in the stream sees them in any
 /// case.
 template <int kPending>
 __device__ __forceinline__ void store_wait() {

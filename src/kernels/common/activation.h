@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions that an epilogue applies, in f32. Host bodies build them from exactly rounded
-// operations alone, so that every compiler gives the same bits; the device takes its own
-// exponential and reciprocal where the host has polynomials, since a warp that applies them has a
-// tile's products to keep up with. Errors are stated for both, against float64; those of the host
-// were measured over every float and a test repeats that, those of the device follow from the
-// instructions' 2^-22 each.
+// The activation functions of epilogues, in f32. Host bodies use exactly rounded operations only,
+// so that every compiler gives the same bits. The device uses its approximate exponential and
+// reciprocal instead of the host's polynomials, because the epilogue must keep up with the tensor
+// cores. Error bounds are against float64. Those of the host were measured over all floats, and a
+// test repeats that; those of the device follow from the instructions' 2^-22 each.
 //
-// Each a * b + c is written as the fused operation, and no product is an operand of a plain sum, so
-// that no compiler has a choice left. Ends of a range are choices between numbers that are there,
-// not between ways to compute: a branch for each element would take one after the other what goes
-// side by side.
+// Each a * b + c is written as a fused operation, and no product is an operand of a plain sum, so
+// that compilers cannot contract differently. Range ends select between computed values instead of
+// branching, so that elements are computed in parallel.
 
 #include "kernels/arguments.h"
 
 namespace tw {
 
-/// What act() applies; the values of tw_activation.
+/// The functions of activate(); the values of tw_activation.
 enum : u32 { kActIdentity = 0, kActRelu = 1, kActGelu = 2, kActGeluTanh = 3, kActSilu = 4 };
 
 namespace act {
@@ -49,11 +47,11 @@ TW_KERNEL_HD inline float from_bits(u32 value) {
 #endif
 }
 
-// Adding it leaves a number below 2^22 rounded to an integer in the lowest bits.
+// Adding this to a number below 2^22 rounds it to an integer in the lowest bits of the sum.
 inline constexpr float kRounder = 0x1.8p23f;
 
-/// 2^(part + n) for part in [-0.5, 0.5], where n is what the lowest bits of `rounded` hold:
-/// relative error below 2^-22.
+/// 2^(part + n) for part in [-0.5, 0.5], where n is the integer in the lowest bits of `rounded`.
+/// Relative error below 2^-22.
 TW_KERNEL_HD inline float exp2_scaled(float part, float rounded) {
   float p = 0x1.41d332p-13f;
   p = fused(p, part, 0x1.5f456ap-10f);
@@ -65,8 +63,8 @@ TW_KERNEL_HD inline float exp2_scaled(float part, float rounded) {
   return from_bits(bits(p) + (bits(rounded) << 23));
 }
 
-/// 1 / value for 1 <= value < 2^122. A guess from the exponent, within an eighth, and two steps
-/// that each take the error to its third power.
+/// 1 / value for 1 <= value < 2^122: an estimate from the exponent with a relative error below 1/8,
+/// then two steps that each cube the error.
 TW_KERNEL_HD inline float reciprocal(float value) {
   float r = from_bits(0x7ef311c7u - bits(value));
   float error = fused(-value, r, 1.0f);
@@ -75,17 +73,17 @@ TW_KERNEL_HD inline float reciprocal(float value) {
   return fused(r, fused(error, error, error), r);
 }
 
-// Past it exp() leaves the range that reciprocal() takes, and x / (1 + exp(-x)) is below 2^-113.
+// Below -83, exp(-x) leaves the range of reciprocal(), and |x / (1 + exp(-x))| is under 2^-113.
 inline constexpr float kSigmoidEnd = 83.0f;
 
 #ifdef __CUDA_ARCH__
-/// The chip's 2^x and 1 / x: relative errors of 2^-22, subnormals as 0.
-__device__ __forceinline__ float exp2_of_chip(float x) {
+/// The chip's 2^x and 1 / x: relative errors of 2^-22, subnormals count as 0.
+__device__ __forceinline__ float exp2_approx(float x) {
   float out;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
 }
-__device__ __forceinline__ float reciprocal_of_chip(float x) {
+__device__ __forceinline__ float reciprocal_approx(float x) {
   float out;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
@@ -97,14 +95,15 @@ __device__ __forceinline__ float reciprocal_of_chip(float x) {
 __device__ __forceinline__ float silu_power(float x) {
   return x * -0x1.715476p+0f;
 }
-/// 2 u times -log2 e at once, of gelu_tanh()'s u.
+/// 2 u times -log2 e in one step, with the u of gelu_tanh().
 __device__ __forceinline__ float gelu_tanh_power(float x) {
   return x * fused(x * x, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
 }
 
-/// The same of x that was multiplied by kGeluTanhFactor, whose third power is the factor of x^3: a
-/// multiplication less. Its third power, and its product with kGeluTanhRest, are within 2^-24. Who
-/// multiplies the terms of x rounds each: x is then within 2^-23 of their sizes' sum.
+/// The same for an x that was multiplied by kGeluTanhFactor before. The factor's third power is the
+/// coefficient of x^3, which saves a multiplication. Its third power, and its product with
+/// kGeluTanhRest, have relative errors below 2^-24. If the caller scales the terms of x instead of
+/// x, each is rounded: x is then within 2^-23 of the sum of their magnitudes.
 inline constexpr float kGeluTanhFactor = 0x1.dfeab0p-2f;
 inline constexpr float kGeluTanhRest = 0x1.3a61f8p+2f;
 __device__ __forceinline__ float gelu_tanh_power_of_scaled(float x) {
@@ -112,10 +111,10 @@ __device__ __forceinline__ float gelu_tanh_power_of_scaled(float x) {
 }
 #endif
 
-/// 1 / (1 + exp(-x)), x held within +-kSigmoidEnd.
+/// 1 / (1 + exp(-x)); the host clamps x to +-kSigmoidEnd.
 TW_KERNEL_HD inline float sigmoid(float x) {
 #ifdef __CUDA_ARCH__
-  return reciprocal_of_chip(1.0f + exp2_of_chip(silu_power(x)));
+  return reciprocal_approx(1.0f + exp2_approx(silu_power(x)));
 #else
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
@@ -126,7 +125,7 @@ TW_KERNEL_HD inline float sigmoid(float x) {
 #endif
 }
 
-/// The larger of x and `floor`, a number or minus infinity; NaN passes, and +0 is larger than -0.
+/// The larger of x and `floor`, which is not NaN. An x of NaN stays NaN; +0 is larger than -0.
 TW_KERNEL_HD inline float larger(float x, float floor) {
 #ifdef __CUDA_ARCH__
   float out;
@@ -141,13 +140,13 @@ TW_KERNEL_HD inline float relu(float x) {
   return larger(x, 0.0f);
 }
 
-/// x, or of minus infinity the lowest number, whose product with 0 is -0; NaN passes.
+/// Replaces minus infinity by the lowest finite float, whose product with 0 is -0. NaN stays NaN.
 TW_KERNEL_HD inline float finite_below(float x) {
   return larger(x, -0x1.fffffep+127f);
 }
 
-/// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110, on the device below 2^-20 (1 + |x|)
-/// of the value + 2^-110. Minus infinity gives -0.
+/// x / (1 + exp(-x)). Error below 2^-21 |value| + 2^-110, on the device below
+/// 2^-20 (1 + |x|) |value| + 2^-110. Minus infinity gives -0.
 TW_KERNEL_HD inline float silu(float x) {
 #ifdef __CUDA_ARCH__
   const float held = finite_below(x);
@@ -157,21 +156,20 @@ TW_KERNEL_HD inline float silu(float x) {
 #endif
 }
 
-/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is x sigmoid(2 u) of that u: error
-/// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives
-/// -0.
+/// x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), as x sigmoid(2 u). Error below
+/// 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
 #ifdef __CUDA_ARCH__
   const float held = finite_below(x);
-  return held * reciprocal_of_chip(1.0f + exp2_of_chip(gelu_tanh_power(held)));
+  return held * reciprocal_approx(1.0f + exp2_approx(gelu_tanh_power(held)));
 #else
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
 #endif
 }
 
-/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, on the device below 2^-21 |x|. On the host
-/// it is -0 below -5.6, where the value is within 2^-23 of 0; on the device for minus infinity.
+/// x / 2 (1 + erf(x / sqrt 2)). Error below 2^-22 |x|, on the device below 2^-21 |x|. Gives -0 for
+/// minus infinity, and on the host for all x below -5.6, where the value is within 2^-23 of 0.
 TW_KERNEL_HD inline float gelu(float x) {
   [[maybe_unused]] constexpr float kEnd = 5.6f;
 #ifdef __CUDA_ARCH__
@@ -181,7 +179,7 @@ TW_KERNEL_HD inline float gelu(float x) {
   const float a = size > kEnd ? kEnd : size;
   const float inside = size > kEnd ? -0.0f : x;
 #endif
-  // -log2 of the normal distribution's tail past a; past kEnd too large rather than too small.
+  // -log2 of the normal distribution's tail beyond a. Beyond kEnd it is too large, never too small.
   float tail = 0x1.1c08bcp-26f;
   tail = fused(tail, a, -0x1.1c4aa2p-21f);
   tail = fused(tail, a, 0x1.e779d2p-18f);
@@ -194,7 +192,7 @@ TW_KERNEL_HD inline float gelu(float x) {
   tail = fused(tail, a, 0x1.26af62p+0f);
   tail = fused(tail, a, 0x1.fffff8p-1f);
 #ifdef __CUDA_ARCH__
-  return fused(-a, exp2_of_chip(-tail), larger(x, -0.0f));
+  return fused(-a, exp2_approx(-tail), larger(x, -0.0f));
 #else
   const float rounded = kRounder - tail;
   const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);
@@ -213,7 +211,7 @@ TW_KERNEL_HD inline float activate(u32 which, float x) {
   return x;
 }
 
-/// alpha * sum + (beta * c + bias); what there is none of is -0, which changes no sum.
+/// alpha * sum + (beta * c + bias). Pass -0 for an absent bias: it changes no sum.
 TW_KERNEL_HD inline float before_activation(float alpha, float sum, float beta, float c,
                                             float bias) {
   return act::fused(alpha, sum, act::fused(beta, c, bias));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectors of floating numbers between their formats and f32, by the instructions that there are.
-//
-// Each has the bits of convert.h's formula. The instructions for 8-bit formats saturate, and make
-// of any NaN the positive one whose bits are all set: what is to overflow instead is mended without
-// a branch, since numbers past the end may be one in two.
+// Converts vectors between floating-point formats and f32 by instructions, with the same bits as
+// the formulas of convert.h. The instructions for 8-bit formats always saturate, and turn every NaN
+// into the positive one with all bits set. encode_bytes() restores overflow where it is wanted. It
+// does so without a branch, because any number of elements may overflow.
 
 #include "kernels/common/convert.h"
 #include "kernels/ptx/convert.cuh"
@@ -18,7 +17,7 @@ struct FormatTag {
   static constexpr u32 kBytes = format_bytes(kFormat);
 };
 
-/// Calls body with the tag of a format of which kVector elements are no more than 16 bytes.
+/// Calls body(FormatTag) for `format`, unless kVector elements of it exceed 16 bytes.
 template <u32 kVector, class Body>
 __device__ __forceinline__ void with_format(u32 format, Body body) {
   switch (format) {
@@ -64,7 +63,7 @@ __device__ __forceinline__ void decode_vector(const u32 (&words)[4], float (&val
   }
 }
 
-/// Four numbers of an 8-bit format, as its instruction has them.
+/// Packs four numbers of an 8-bit format, saturated.
 template <u32 kFormat>
 __device__ __forceinline__ u32 pack_bytes(const float* value) {
   if constexpr (kFormat == kFormatE4M3)
@@ -73,9 +72,9 @@ __device__ __forceinline__ u32 pack_bytes(const float* value) {
     return ptx::pack_e5m2(value[0], value[1]) | ptx::pack_e5m2(value[2], value[3]) << 16;
 }
 
-/// A vector of an 8-bit format. Where nothing saturates what is too large is made a NaN before the
-/// instruction sees it, as e4m3 has no infinity, and the largest number an infinity behind it,
-/// which in e5m2 is the number after that.
+/// Encodes a vector in an 8-bit format. Without saturation overflow becomes NaN in e4m3, which has
+/// no infinity: values are replaced before the conversion. In e5m2 it becomes infinity: the
+/// converted value, the largest finite number, is incremented by one after the conversion.
 template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void encode_bytes(const float (&value)[kVector], float limit,
                                              u32 (&words)[4]) {
@@ -98,8 +97,8 @@ __device__ __forceinline__ void encode_bytes(const float (&value)[kVector], floa
   }
 }
 
-/// `limit` is the largest magnitude that may be written: infinity, or the format's largest finite
-/// number where it saturates.
+/// Encodes a vector. `limit` is the largest magnitude to write: infinity, or format_max() to
+/// saturate. Changes `value`.
 template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void encode_vector(float (&value)[kVector], float limit,
                                               u32 (&words)[4]) {

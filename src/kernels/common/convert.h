@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floating formats as bits: to f32, which holds every value of each, and back, rounded to nearest
-// even. nvcc and the host compiler both take these formulas, so that both devices have the same
-// bits; where the device has an instruction for one, convert.cuh says how it is held to the
-// formula.
+// Converts floating-point formats to f32, which represents all their values, and back, rounded to
+// nearest even. Host and device compile the same formulas, so that both give the same bits.
+// convert.cuh uses the device's instructions instead where they exist.
 //
-// A NaN has no payload and no sign here: each format writes one, positive with all its mantissa
-// bits set, which is what the hardware's reductions write too.
+// NaN is always written as the pattern of the hardware's reductions: positive, all mantissa bits
+// set.
 
 #include "kernels/arguments.h"
 
@@ -16,7 +15,7 @@ enum : u32 {
   kFormatF32 = 0,
   kFormatF16 = 1,
   kFormatBF16 = 2,
-  kFormatE4M3 = 3,  // 4 bits of exponent and no infinity: 0x7f and 0xff are NaN, 448 is the largest
+  kFormatE4M3 = 3,  // no infinity: 0x7f and 0xff are NaN, 448 is the largest number
   kFormatE5M2 = 4,  // f16 with two bits of mantissa
   kFormats = 5
 };
@@ -34,12 +33,11 @@ TW_KERNEL_HD constexpr u32 bits_of(float value) {
 
 inline constexpr u32 kInfinityF32 = 0x7f800000u;
 
-/// The NaN that a format writes.
+/// Bits of the NaN that encode() writes.
 TW_KERNEL_HD constexpr u32 format_nan(u32 format) {
   return format == kFormatF32 ? 0x7fffffffu : format_bytes(format) == 2 ? 0x7fffu : 0x7fu;
 }
 
-/// The largest finite number of a format.
 TW_KERNEL_HD constexpr float format_max(u32 format) {
   switch (format) {
     case kFormatF32:
@@ -55,14 +53,13 @@ TW_KERNEL_HD constexpr float format_max(u32 format) {
   }
 }
 
-/// Where saturation is asked for: beyond the format's largest finite number, infinities included,
-/// becomes that number; a NaN stays. What rounding would bring back to it is already there.
+/// Clamps value to +-max, the format's largest finite number. A NaN stays NaN.
 TW_KERNEL_HD constexpr float saturate(float value, float max) {
   if (value > max) return max;
   return value < -max ? -max : value;
 }
 
-/// Sign, exponent of bias kBias and kMantissa bits of mantissa, with infinity above.
+/// f32 value of a finite magnitude with kMantissa mantissa bits and exponent bias kBias.
 template <u32 kMantissa, u32 kBias>
 TW_KERNEL_HD constexpr float decode_small(u32 magnitude) {
   constexpr u32 kShift = 23 - kMantissa;
@@ -71,7 +68,7 @@ TW_KERNEL_HD constexpr float decode_small(u32 magnitude) {
   return static_cast<float>(magnitude) * float_of((127 + 1 - kBias - kMantissa) << 23);
 }
 
-/// A format's bits as f32; a NaN becomes one of f32.
+/// f32 value of a format's bits; a NaN becomes an f32 NaN.
 TW_KERNEL_HD constexpr float decode(u32 format, u32 bits) {
   if (format == kFormatF32) return float_of(bits);
   if (format == kFormatBF16) return float_of(bits << 16);
@@ -89,13 +86,13 @@ TW_KERNEL_HD constexpr float decode(u32 format, u32 bits) {
   return float_of(bits_of(value) | sign);
 }
 
-/// The magnitude of a finite f32 rounded to nearest even; exponents above the format's largest come
-/// out as numbers above its bits.
+/// Rounds the magnitude of a finite f32 to a format's bits, to nearest even. The result exceeds the
+/// format's range if the exponent is too large: callers handle overflow first.
 template <u32 kMantissa, u32 kBias>
 TW_KERNEL_HD constexpr u32 encode_small(u32 magnitude) {
   constexpr u32 kShift = 23 - kMantissa;
   if (magnitude < (127 + 1 - kBias) << 23) {
-    // Subnormal: an addition to a number whose last bit is the step of these does the rounding.
+    // Subnormal: adding a number whose last bit is one subnormal step rounds to that step.
     constexpr u32 kStep = (127 + 1 - kBias - kMantissa + 23) << 23;
     return bits_of(float_of(magnitude) + float_of(kStep)) - kStep;
   }
@@ -104,13 +101,13 @@ TW_KERNEL_HD constexpr u32 encode_small(u32 magnitude) {
   return rounded >> kShift;
 }
 
-/// From here on f32 magnitudes are rounded to more than the largest finite number: the tie goes to
-/// the even neighbour, which of e4m3 is 448 and of the others infinity.
+/// The smallest f32 magnitudes that round beyond the largest finite number. A tie goes to the even
+/// neighbor: 448 in e4m3, infinity in the others.
 inline constexpr u32 kOverflowF16 = 0x477ff000u;   // 65520
 inline constexpr u32 kOverflowE4M3 = 0x43e80001u;  // the f32 after 464
 inline constexpr u32 kOverflowE5M2 = 0x47700000u;  // 61440
 
-/// f32 rounded to a format: beyond its range infinity, or NaN where it has none.
+/// Bits of an f32 rounded to a format. Overflow gives infinity, or NaN in e4m3.
 TW_KERNEL_HD constexpr u32 encode(u32 format, float value) {
   const u32 bits = bits_of(value);
   const u32 magnitude = bits & 0x7fffffffu;

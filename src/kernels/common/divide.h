@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Division of 31-bit numbers by a divisor that is known before the launch: a multiplication and a
-// shift in place of the forty instructions of a division.
+// Division of 31-bit numbers by a divisor that the host knows: a multiplication and a shift instead
+// of some forty instructions.
 
 #include "kernels/arguments.h"
 
@@ -18,8 +18,7 @@ inline constexpr u64 kDividerLimit = 1ull
                                      << 31;  // of numerators, exclusive; of divisors, inclusive
 
 /// `divisor` is 1 to 2^31. With l = ceil(log2(divisor)) the multiplier is 2^(31+l) / divisor
-/// rounded up; its excess times a numerator below 2^31 stays below 2^(31+l), so quotients are
-/// exact.
+/// rounded up. Its excess times a numerator below 2^31 is below 2^(31+l), so quotients are exact.
 TW_KERNEL_HD constexpr Divider make_divider(u32 divisor) {
   u32 log = 0;
   while ((1ull << log) < divisor) ++log;

@@ -10,7 +10,7 @@
 namespace tw {
 namespace {
 
-// So that an offset in shared memory has the address bits that the swizzle reads.
+// The swizzle reads address bits below 1024: with this alignment they equal those of the offset.
 constexpr std::align_val_t kAlignment{1024};
 
 }  // namespace

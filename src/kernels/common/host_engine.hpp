@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a host body runs on: the model of the copy engine, counted.
+// The engine that runs host bodies: the TMA model on one CTA's shared memory, with counters.
 //
-// One engine belongs to one host stream's worker; a body may use its shared memory freely during a
-// launch. Counters are added to the device's when the launch ends. Nothing here allocates after
-// construction.
+// Each host stream's worker owns one engine. A host body may use all of its shared memory during a
+// launch. The worker adds the counters to the device's when the launch ends. Nothing here allocates
+// after construction.
 
 #include <cstdint>
 
 #include "kernels/arguments.h"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/tensor_map.hpp"
 
 namespace tw {
@@ -22,15 +22,15 @@ struct BoxCounters {
 
 class HostEngine {
  public:
-  /// Shared memory of one block, 1024-byte aligned, of Hopper's size.
+  /// Bytes of shared(), the most that a CTA can have on sm_90. shared() is 1024-byte aligned.
   static constexpr uint32_t kSharedBytes = 232448;
   uint8_t* shared() { return shared_; }
   BoxCounters& counters() { return counters_; }
 
-  /// One box through a tensor map, by the model. `shared_offset` is the box's place in shared().
+  /// Loads or stores one box through a tensor map. `shared_offset` is the box's offset in shared().
   void load(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
   void store(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
-  /// Four rows by number; each counts as one box.
+  /// Four rows of a map, by their numbers. Each call counts as one box.
   void load_gather4(const KernelMap& map, int32_t column, const int32_t* rows,
                     uint32_t shared_offset);
   void store_scatter4(const KernelMap& map, int32_t column, const int32_t* rows,
@@ -38,16 +38,16 @@ class HostEngine {
   /// One-dimensional bulk copies; sizes and addresses are multiples of 16.
   void load_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
   void store_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
-  /// Counts as a stored box.
+  /// Adds or combines with global memory; counts as a stored box.
   void reduce_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes, DType dtype,
                    model::ReduceOp op);
   void prefetch(const TensorMapBytes& map, const int32_t* coord);
   void prefetch_bulk(uint64_t global, uint32_t bytes);
 
   /// The first fault of the launch ("illegal instruction: ..."), as a GPU would have raised it;
-  /// empty if there was none. A faulted engine ignores every further operation of the launch.
+  /// empty if there was none. After a fault all further operations of the launch are ignored.
   const char* fault() const { return fault_; }
-  /// Begins a launch: no fault. Counters are the caller's to clear.
+  /// Begins a launch: clears the fault. The caller clears the counters.
   void reset() { fault_[0] = '\0'; }
 
   HostEngine();
@@ -61,7 +61,7 @@ class HostEngine {
   bool room(uint64_t shared_offset, uint64_t bytes);
   bool finish(const model::Outcome& outcome);
 
-  // A kernel uses the same few maps for every box of a launch.
+  // Cache of decoded maps: a kernel uses the same few maps for every box of a launch.
   struct Decoded {
     TensorMapBytes bytes;
     TensorMapDesc desc;
@@ -72,7 +72,7 @@ class HostEngine {
   uint8_t* shared_;
   BoxCounters counters_;
   Decoded cache_[kCached];
-  int32_t next_ = 0;  // the entry that the next new map replaces
+  int32_t next_ = 0;  // the cache entry that the next new map replaces
   char fault_[256] = {};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads of sixteen bytes from any address by aligned loads, and stores of parts of sixteen.
+// Loads 16 bytes from any address by aligned loads, and stores parts of 16 bytes.
 
 #include "kernels/common/realign.h"
 #include "kernels/ptx/global.cuh"
@@ -12,14 +12,14 @@ __device__ __forceinline__ Words4 words_of(uint4 v) {
   return {{v.x, v.y, v.z, v.w}};
 }
 
-/// Whether the aligned loads that the 16 bytes at `address` come from stay inside [low, high).
+/// Whether the aligned loads for the 16 bytes at `address` stay inside [low, high).
 __device__ __forceinline__ bool aligned_loads_inside(u64 address, u64 low, u64 high) {
   const u64 base = address & ~15ull;
   return base >= low && base + ((address & 15) == 0 ? 16 : 32) <= high;
 }
 
-/// The two aligned loads. The second one's bytes are mostly the neighbouring thread's first: it
-/// comes from the first-level cache.
+/// The aligned vectors that hold 16 bytes of any address. `second` mostly is the neighboring
+/// thread's `first`, so the loads use the L1.
 struct AlignedPair {
   uint4 first;
   uint4 second;
@@ -32,7 +32,7 @@ __device__ __forceinline__ AlignedPair load_aligned(u64 address) {
   if ((address & 15) != 0) pair.second = ptx::load_unit_cached<16>(base + 16);
   return pair;
 }
-/// Likewise, of memory that a predecessor grid may write until grid_dependency_wait() returns.
+/// Like load_aligned, for memory that a predecessor grid writes; after grid_dependency_wait() only.
 __device__ __forceinline__ AlignedPair load_aligned_after_wait(u64 address) {
   const u64 base = address & ~15ull;
   AlignedPair pair;
@@ -45,8 +45,8 @@ __device__ __forceinline__ Words4 realign(const AlignedPair& pair, u64 address) 
   return shift_bytes(words_of(pair.first), words_of(pair.second), static_cast<u32>(address) & 15);
 }
 
-/// Byte by byte, for a piece at the end of what may be read; kAfterWait: of memory that a
-/// predecessor grid may write until grid_dependency_wait() returns.
+/// Copies a piece byte by byte, where aligned loads would leave the readable memory. kAfterWait: a
+/// predecessor grid may write the source until grid_dependency_wait() returns.
 template <bool kAfterWait = false>
 __device__ __forceinline__ void copy_bytes(const Piece16& piece) {
 #pragma unroll 1
@@ -64,8 +64,8 @@ struct PartSize {
   static constexpr int value = kBytes;
 };
 
-/// Stores bytes `first` to `end` - 1 of a piece whose address is a multiple of 16: sizes that grow
-/// up to a boundary of 8, then sizes that shrink, so that each address is a multiple of its size.
+/// Stores bytes `first` to `end` - 1 of a piece; `address` is a multiple of 16. Stores first grow
+/// in size up to 8 bytes, then shrink, so that each one is aligned to its size.
 __device__ __forceinline__ void store_part(u64 address, const Words4& v, u32 first, u32 end) {
   if (first == 0 && end == 16) {
     ptx::store_unit<16>(address, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
@@ -93,12 +93,12 @@ __device__ __forceinline__ void store_part(u64 address, const Words4& v, u32 fir
   if (at + 1 <= end) put(PartSize<1>{});
 }
 
-/// As store_part for a piece that begins a row (`end` is 16) or ends one (`first` is 0): one store
-/// of each size, at which the beginnings and the ends of a warp's rows meet, so that the cache sees
-/// fewer of them.
+/// Like store_part, for a piece that begins a row (`end` is 16) or ends one (`first` is 0). It has
+/// at most one store of each size, and lanes at the beginning and at the end of a row execute the
+/// same store together, so that the warp issues fewer stores.
 __device__ __forceinline__ void store_end(u64 address, const Words4& v, u32 first, u32 end) {
   const u32 bytes = end - first;
-  // What is larger lies closer to the row's inside.
+  // Larger stores are closer to the inside of the row, which keeps each one aligned.
   const auto place = [&](u32 size) {
     const u32 larger = bytes & ~(2 * size - 1);
     return first != 0 ? 16 - larger - size : larger;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sixteen bytes out of thirty-two, from any byte on: what realigning loads do in registers. For the
-// device, and for the host tests of the arithmetic.
+// Register arithmetic of unaligned copies: 16 bytes out of 32 from any byte on, and the 16-byte
+// pieces of a destination row. The host compiles it for tests and host bodies.
 
 #include "kernels/arguments.h"
 
@@ -34,23 +34,23 @@ TW_KERNEL_HD inline Words4 shift_bytes(const Words4& low, const Words4& high, u3
            funnel_right(b[2], b[3], bits), funnel_right(b[3], b[4], bits)}};
 }
 
-/// Word `index` of four, without an array in memory.
+/// Word `index` of four. Selects registers: an array index would move the words to local memory.
 TW_KERNEL_HD inline u32 word_of(const Words4& words, u32 index) {
   const u32 low = (index & 1) != 0 ? words.w[1] : words.w[0];
   const u32 high = (index & 1) != 0 ? words.w[3] : words.w[2];
   return (index & 2) != 0 ? high : low;
 }
 
-/// A 16-byte piece of the destination at `address`, a multiple of 16, of which bytes `first` to
-/// `end` - 1 belong to the row.
+/// A 16-byte piece of the destination at `address`, a multiple of 16, with bytes [first, end) in
+/// the row.
 struct Piece16 {
   u64 address;
-  u64 src;  // of the piece's byte 0, wherever that is
+  u64 src;  // source address of the piece's byte 0, which may be before the row
   u32 first;
   u32 end;
 };
 
-/// Piece `number` of a row of `bytes` at `dst` and `src`; end is 0 where there is no such piece.
+/// Piece `number` of a row of `bytes` bytes; its `end` is 0 if there is no such piece.
 TW_KERNEL_HD inline Piece16 piece_of_row(u64 src, u64 dst, u64 bytes, u32 number) {
   const u64 address = (dst & ~15ull) + static_cast<u64>(number) * 16;
   const u64 row_end = dst + bytes;
@@ -60,7 +60,7 @@ TW_KERNEL_HD inline Piece16 piece_of_row(u64 src, u64 dst, u64 bytes, u32 number
   return {address, src + (address - dst), first, end};
 }
 
-/// Pieces that a row may have at most, whatever its address.
+/// Most pieces of a row, at any address.
 TW_KERNEL_HD constexpr u64 most_pieces(u64 row_bytes) {
   return (row_bytes + 15 + 15) / 16;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a warp does with a tile of rows: bulk copies through a stage of shared memory, or pieces of
-// 16 bytes of the destination by plain loads and stores, at any alignment.
+// How a warp moves a tile of rows: by TMA bulk copies through a stage of shared memory, or at any
+// alignment by plain loads and stores, one 16-byte piece of the destination at a time.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/common/row_tiles.h"
@@ -10,10 +10,10 @@
 
 namespace tw {
 
-inline constexpr int kTileFlight = 4;  // pieces of a lane at once
+inline constexpr int kTileFlight = 4;  // pieces that a lane loads before it stores them
 
-/// Issues the loads of the rows that come from the source: row r to stage + r * bytes. Arrives once
-/// with their bytes, of which there may be none.
+/// Issues the bulk loads of the tile's moved rows, row r to stage + r * bytes. Arrives on the
+/// barrier once with their number of bytes, which may be 0.
 __device__ __forceinline__ void load_tile(const RowTile& tile, u32 stage, u32 barrier, u64 policy) {
   const u32 rows = tile.end - tile.begin;
   const u32 to = stage + tile.begin * tile.bytes;
@@ -31,7 +31,7 @@ __device__ __forceinline__ void load_tile(const RowTile& tile, u32 stage, u32 ba
                         policy);
 }
 
-/// Issues the stores of rows `first` to `last` - 1 out of the stage.
+/// Issues the bulk stores of rows `first` to `last` - 1 from the stage.
 __device__ __forceinline__ void store_tile(const RowTile& tile, u32 first, u32 last, u32 stage,
                                            u64 policy) {
   if (tile.dst_pitch == tile.bytes) {
@@ -45,8 +45,8 @@ __device__ __forceinline__ void store_tile(const RowTile& tile, u32 first, u32 l
                          tile.bytes, policy);
 }
 
-/// Rows as moved_rows() has them. Aligned loads stay inside [low, high); where they would not,
-/// bytes go one by one.
+/// Copies a tile returned by moved_rows(). Aligned loads stay inside [low, high); pieces at the
+/// ends are copied byte by byte.
 __device__ __forceinline__ void copy_tile_pieces(const RowTile& tile, u64 low, u64 high) {
   const u32 pieces = tile_pieces(tile);
   for (u32 first = ptx::lane_id(); first < pieces; first += 32 * kTileFlight) {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void copy_tile_pieces(const RowTile& tile, u64 low, u
   }
 }
 
-/// Rows of the destination, as other_rows() has them, become `word` over and over.
+/// Fills a tile returned by unmoved_rows() with `word`.
 __device__ __forceinline__ void fill_tile_pieces(const RowTile& tile, u32 word) {
   const u32 pieces = tile_pieces(tile);
   const Words4 words{{word, word, word, word}};
@@ -89,13 +89,14 @@ __device__ __forceinline__ void fill_tile_pieces(const RowTile& tile, u32 word) 
   }
 }
 
-/// The tiles of a warp: every so many-th as the grid has warps, or of its block's own neighbours.
-struct TileTurns {
+/// A warp's tiles: first, first + step, ... below end. If `block_items` is 0, all warps of the grid
+/// interleave; otherwise each block has `block_items` consecutive tiles.
+struct WarpTiles {
   u64 first;
   u64 end;
   u64 step;
 };
-__device__ __forceinline__ TileTurns tile_turns(const TileCut& cut, u32 block_items) {
+__device__ __forceinline__ WarpTiles warp_tiles(const TileCut& cut, u32 block_items) {
   const u32 warps = blockDim.x / 32;
   const u32 warp = threadIdx.x / 32;
   if (block_items == 0)
@@ -105,14 +106,14 @@ __device__ __forceinline__ TileTurns tile_turns(const TileCut& cut, u32 block_it
   return {begin + warp, min(cut.items, begin + block_items), warps};
 }
 
-/// The whole launch of a mover (warp_ring.cuh) whose items are tiles.
+/// Runs a mover (warp_ring.cuh) on all tiles of the calling warp.
 template <class Mover>
-__device__ __forceinline__ void run_tile_ring(Mover& mover, const TileCut& cut, u32 block_items,
-                                              u32 stages, u32 stage_bytes) {
+__device__ __forceinline__ void run_tile_pipeline(Mover& mover, const TileCut& cut, u32 block_items,
+                                                  u32 stages, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, stages, stage_bytes);
-  const TileTurns turns = tile_turns(cut, block_items);
-  run_warp_ring(ring, mover, turns.first, turns.end, turns.step);
+  const WarpPipeline ring = make_warp_pipeline(shared, stages, stage_bytes);
+  const WarpTiles turns = warp_tiles(cut, block_items);
+  run_warp_pipeline(ring, mover, turns.first, turns.end, turns.step);
 }
 
 }  // namespace tw

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of rows: what one warp moves at once where both sides are rows at a pitch. Which tile has
-// which number, and which 16-byte pieces plain loads and stores make of it: for the device, and for
-// the host bodies and tests alike.
+// Tiles of rows: the unit of work of a warp that moves rows from one pitch to another. Numbers
+// tiles, and splits them into 16-byte pieces for plain loads and stores. Device code, host bodies
+// and tests share it.
 
 #include "kernels/common/divide.h"
 #include "kernels/common/realign.h"
@@ -10,25 +10,25 @@
 namespace tw {
 
 inline constexpr u32 kTileMaxRows = 512;
-inline constexpr u32 kTileRingWarps = 16;  // of a block at most; each has a ring of its own
+inline constexpr u32 kTilePipelineWarps = 16;  // most warps of a block; each has its own pipeline
 inline constexpr u32 kTilePlainThreads = 256;
-inline constexpr u32 kTileMinBulk = 64;  // bytes of a row that is worth a bulk copy of its own
+inline constexpr u32 kTileMinBulk = 64;  // fewest bytes of a row that is worth its own bulk copy
 
-/// How the rows of each of many alike operands are cut: `groups` of `tile_rows` rows, the last
-/// perhaps of fewer; where a row is longer than a tile, tile_rows is 1 and it has `parts`.
+/// How operands of equal shape are cut into tiles: groups of `tile_rows` rows, the last group
+/// perhaps smaller. A row longer than a tile is a group by itself, cut into `parts`.
 struct TileCut {
   u64 items;             // tiles of all operands
-  u64 of_each;           // of one of them
-  u64 rows;              // of one of them
-  Divider each_divider;  // by of_each, and by parts: where items are fewer than kDividerLimit
+  u64 of_each;           // tiles of one operand
+  u64 rows;              // rows of one operand
+  Divider each_divider;  // by of_each and by parts, valid if items is below kDividerLimit
   Divider part_divider;
   u32 tile_rows;
   u32 parts;
-  u32 part_bytes;  // a multiple of 16 where there are several
+  u32 part_bytes;  // a multiple of 16 if there are several
   u32 last_bytes;
 };
 
-/// A tile's place: in which operand, which of its rows, which bytes of them.
+/// A tile's operand, its rows in that operand, and the bytes of those rows.
 struct TilePlace {
   u64 each;
   u64 row;
@@ -37,7 +37,7 @@ struct TilePlace {
   u32 bytes;
 };
 
-/// Parts are the fastest, operands the slowest. `number` is below items.
+/// Place of tile `number` (below items). Parts vary fastest, operands slowest.
 TW_KERNEL_HD inline TilePlace tile_place(const TileCut& cut, u64 number) {
   u64 each = 0;
   u64 group = 0;
@@ -63,8 +63,8 @@ TW_KERNEL_HD inline TilePlace tile_place(const TileCut& cut, u64 number) {
           part + 1 == cut.parts ? cut.last_bytes : cut.part_bytes};
 }
 
-/// `rows` rows of `bytes` at `dst`, of which rows `begin` to `end` - 1 come from `src`; what the
-/// others get is the family's to say. Both addresses are row 0's, whether it is moved or not.
+/// `rows` rows of `bytes` bytes at `dst`. Rows `begin` to `end` - 1 are moved from `src`; the
+/// family defines what the others get. Both addresses are those of row 0, even if it is not moved.
 struct RowTile {
   u64 src;
   u64 dst;
@@ -83,7 +83,7 @@ TW_KERNEL_HD inline u64 tile_dst(const RowTile& tile, u32 row) {
   return tile.dst + row * static_cast<u64>(tile.dst_pitch);
 }
 
-/// The rows that come from the source, as a tile of their own: one row where they touch on both
+/// The moved rows as a tile of their own. They become one long row if they are contiguous on both
 /// sides.
 TW_KERNEL_HD inline RowTile moved_rows(const RowTile& tile) {
   RowTile out = tile;
@@ -100,8 +100,8 @@ TW_KERNEL_HD inline RowTile moved_rows(const RowTile& tile) {
   return out;
 }
 
-/// Rows `first` to `last` - 1 of the destination, likewise, for what does not come from a source.
-TW_KERNEL_HD inline RowTile other_rows(const RowTile& tile, u32 first, u32 last) {
+/// Like moved_rows(), for rows `first` to `last` - 1 of the destination, which have no source.
+TW_KERNEL_HD inline RowTile unmoved_rows(const RowTile& tile, u32 first, u32 last) {
   RowTile out = tile;
   out.src = out.dst = tile_dst(tile, first);
   out.src_pitch = tile.dst_pitch;
@@ -110,19 +110,19 @@ TW_KERNEL_HD inline RowTile other_rows(const RowTile& tile, u32 first, u32 last)
   return moved_rows(out);
 }
 
-/// Whether bulk copies, which need multiples of 16 everywhere, serve rows as moved_rows() has them.
+/// Whether bulk copies suit a tile returned by moved_rows(): they need multiples of 16 bytes.
 TW_KERNEL_HD inline bool tile_suits_bulk(const RowTile& tile) {
   if (((tile.src | tile.dst | tile.bytes) & 15) != 0) return false;
   if (tile.rows == 1) return true;
   return ((tile.src_pitch | tile.dst_pitch) & 15) == 0 && tile.bytes >= kTileMinBulk;
 }
 
-/// 16-byte pieces of the destination that a tile's rows may have together.
+/// Most 16-byte pieces of a tile's destination, see most_pieces().
 TW_KERNEL_HD inline u32 tile_pieces(const RowTile& tile) {
   return tile.rows * static_cast<u32>(most_pieces(tile.bytes));
 }
 
-/// Piece `number` of rows as moved_rows() has them; its end is 0 where there is none.
+/// Piece `number` of a tile returned by moved_rows(); its `end` is 0 if there is no such piece.
 TW_KERNEL_HD inline Piece16 tile_piece(const RowTile& tile, u32 number) {
   const u32 of_row = static_cast<u32>(most_pieces(tile.bytes));
   const u32 row = tile.rows == 1 ? 0 : number / of_row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of rows on the CPU: through the model of the copy engine, or piece by piece.
+// Tiles of rows on the CPU: through the TMA model, or piece by piece. See row_tiles.cuh.
 
 #include <cstdint>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-/// The rows that come from the source into shared memory, row r at r * bytes.
+/// Loads the moved rows to shared memory, row r at r * bytes.
 inline void load_tile_host(HostEngine& engine, const RowTile& tile) {
   if (tile.begin == tile.end) return;
   if (tile.src_pitch == tile.bytes)
@@ -20,7 +20,7 @@ inline void load_tile_host(HostEngine& engine, const RowTile& tile) {
     engine.load_bulk(tile_src(tile, row), row * tile.bytes, tile.bytes);
 }
 
-/// Rows `first` to `last` - 1 out of shared memory.
+/// Stores rows `first` to `last` - 1 from shared memory.
 inline void store_tile_host(HostEngine& engine, const RowTile& tile, u32 first, u32 last) {
   if (first == last) return;
   if (tile.dst_pitch == tile.bytes)
@@ -30,7 +30,7 @@ inline void store_tile_host(HostEngine& engine, const RowTile& tile, u32 first, 
     engine.store_bulk(tile_dst(tile, row), row * tile.bytes, tile.bytes);
 }
 
-/// Rows as moved_rows() has them.
+/// Copies a tile returned by moved_rows().
 inline void copy_tile_pieces_host(const RowTile& tile) {
   for (u32 number = 0; number < tile_pieces(tile); ++number) {
     const Piece16 piece = tile_piece(tile, number);
@@ -41,12 +41,12 @@ inline void copy_tile_pieces_host(const RowTile& tile) {
   }
 }
 
-/// `bytes` bytes become `word` over and over; `phase` is the first one's place in a word.
+/// Fills `bytes` bytes with `word`, starting at byte `phase` of the word.
 inline void fill_host(uint8_t* to, u64 bytes, u32 word, u32 phase) {
   for (u64 i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(word >> ((phase + i) % 4 * 8));
 }
 
-/// Rows as other_rows() has them.
+/// Fills a tile returned by unmoved_rows().
 inline void fill_tile_pieces_host(const RowTile& tile, u32 word) {
   for (u32 number = 0; number < tile_pieces(tile); ++number) {
     const Piece16 piece = tile_piece(tile, number);

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One warp's ring through shared memory: asynchronous loads into it, asynchronous stores out of it.
+// A pipeline of one warp through stages of shared memory: asynchronous loads in, bulk stores out.
 //
-// Items are numbers first, first + step, ... below end. For each the ring calls, in the whole warp,
-//   mover.load(item, stage, barrier)   issues loads into the stage; exactly one arrival with the
-//                                      bytes that all lanes load together
-//   mover.store(item, stage)           after the loads have landed; issues bulk stores
-// `stages` - 1 - kPendingStores items are loading while the stores of kPendingStores read. The ring
-// ends when its last store has read shared memory; the grid's end completes the writes.
+// Items are the numbers first, first + step, ... below end. For each item the whole warp calls
+//   mover.load(item, stage, barrier)   issues loads to the stage, and arrives on the barrier
+//                                      exactly once with the bytes that all lanes load together
+//   mover.store(item, stage)           after the loads have landed: issues bulk stores
+// While up to kPendingStores items are being stored, `stages` - 1 - kPendingStores others are being
+// loaded. run_warp_pipeline() returns when the last store has read shared memory; the writes
+// complete at the end of the grid.
 
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
 inline constexpr int kPendingStores = 2;
-inline constexpr u32 kMinRingStages = kPendingStores + 2;
+inline constexpr u32 kMinPipelineStages = kPendingStores + 2;
 
-struct WarpRing {
+struct WarpPipeline {
   u32 data;      // shared address of the first stage
   u32 barriers;  // shared address of `stages` barriers
-  u32 stages;    // kMinRingStages at least
+  u32 stages;    // kMinPipelineStages at least
   u32 stage_bytes;
 };
 
-/// The calling warp's part of the block's dynamic shared memory: the stages of all warps, then the
-/// barriers of all warps. Initialises them, for `arrivals` a stage; the block must be converged.
-__device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes,
-                                                   u32 arrivals = 1) {
+/// Sets up the calling warp's stages and barriers. The block's dynamic shared memory holds the
+/// stages of all warps, then their barriers. `arrivals` is the barriers' arrival count. The warp
+/// must be converged.
+__device__ __forceinline__ WarpPipeline make_warp_pipeline(void* shared, u32 stages,
+                                                           u32 stage_bytes, u32 arrivals = 1) {
   const u32 base = ptx::shared_address(shared);
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 warps = blockDim.x / 32;
-  WarpRing ring;
+  WarpPipeline ring;
   ring.data = base + warp * stages * stage_bytes;
   ring.barriers = base + warps * stages * stage_bytes + warp * stages * 8;
   ring.stages = stages;
@@ -45,8 +47,8 @@ __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32
 }
 
 template <class Mover>
-__device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover, u64 first,
-                                              u64 end, u64 step) {
+__device__ __forceinline__ void run_warp_pipeline(const WarpPipeline& ring, Mover& mover, u64 first,
+                                                  u64 end, u64 step) {
   const u32 lead = ring.stages - 1 - kPendingStores;
   u64 loading = first;
   u32 load_stage = 0;
@@ -55,7 +57,7 @@ __device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover
   u32 ahead = 0;
   for (u64 storing = first; storing < end;) {
     if (loading < end) {
-      // The stage was last read by a store that is more than kPendingStores groups old.
+      // The store that last read this stage is more than kPendingStores groups old.
       ptx::store_wait_read<kPendingStores>();
       ptx::sync_warp();
       mover.load(loading, ring.data + load_stage * ring.stage_bytes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape, and the copies kernels that the target and the part have.
+// Kernels that run many copies of one shape.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/copies/copies.h"
@@ -15,7 +15,7 @@ __device__ __forceinline__ CopiesTile copies_tile(const CopiesArgs& args, u64 nu
   return copies_tile(args, number, [](u64 list, u64 pair) { return listed_address(list, pair); });
 }
 
-// Whether a tile goes by bulk copies is its addresses', the same for the whole warp.
+// The choice between bulk copies and ordinary loads depends on the tile, so it is warp-uniform.
 struct CopiesMover {
   const CopiesArgs& args;
 
@@ -38,11 +38,11 @@ struct CopiesMover {
 
 __device__ __forceinline__ void copies_bulk(const CopiesArgs& args) {
   CopiesMover mover{args};
-  run_tile_ring(mover, args.cut, args.block_items, args.stages, args.stage_bytes);
+  run_tile_pipeline(mover, args.cut, args.block_items, args.stages, args.stage_bytes);
 }
 
 __device__ __forceinline__ void copies_plain(const CopiesArgs& args) {
-  const TileTurns turns = tile_turns(args.cut, args.block_items);
+  const WarpTiles turns = warp_tiles(args.cut, args.block_items);
   for (u64 item = turns.first; item < turns.end; item += turns.step) {
     const CopiesTile tile = copies_tile(args, item);
     copy_tile_pieces(tile.rows, tile.read_low, tile.read_high);
@@ -64,10 +64,10 @@ __device__ __forceinline__ void copies_skipped(const CopiesArgs& args) {
 
 }  // namespace tw
 
-#define TW_COPIES_BULK(feature, part, symbol)                                  \
-  TW_EMIT(                                                                     \
-      feature, part,                                                           \
-      extern "C" __global__ void __launch_bounds__(tw::kTileRingWarps * 32, 1) \
+#define TW_COPIES_BULK(feature, part, symbol)                                      \
+  TW_EMIT(                                                                         \
+      feature, part,                                                               \
+      extern "C" __global__ void __launch_bounds__(tw::kTilePipelineWarps * 32, 1) \
           symbol(const __grid_constant__ tw::CopiesArgs args) { tw::copies_bulk(args); })
 #define TW_COPIES_PLAIN(feature, part, symbol)                               \
   TW_EMIT(                                                                   \

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the rows of the copies family are launched with, and what of a pair's operands a tile is:
-// for the device, the host bodies and the tests alike.
+// Many copies of one shape: kernel arguments, and the address of each tile. Shared by the kernels,
+// the host bodies and the tests.
 //
-// Many copies of one shape. Their addresses lie in two lists in device memory; a pair with an
-// address that is 0 or breaks the promised alignment is left out whole.
+// Two lists in device memory hold the source and destination address of each pair. A pair is
+// skipped if one of its addresses is 0 or breaks the promised alignment.
 
 #include "kernels/common/row_tiles.h"
 
 namespace tw {
 
-/// KernelRow::variant of this family: how rows are moved, or what step of a run it is.
+/// KernelEntry::variant of this family: the method, or the step of a run.
 enum : u32 {
-  kCopiesBulk = 1,     // tiles by bulk copies where their addresses allow it, others plainly
-  kCopiesPlain = 2,    // all by plain loads and stores
-  kCopiesSkipped = 3,  // counts pairs that are left out
+  kCopiesBulk = 1,     // tiles by bulk copies where the addresses allow it, else by ordinary loads
+  kCopiesPlain = 2,    // all tiles by ordinary loads and stores
+  kCopiesSkipped = 3,  // counts the skipped pairs
   kCopiesVariants = 4
 };
 
 inline constexpr u32 kCopiesRank = 8;
 
-/// Strides are in bytes, of the dimensions outside a row, innermost first: tiles go along the first
-/// of them, `outer` is how often the others repeat that.
+/// Strides are in bytes and belong to the dimensions outside a row, innermost first. Tiles extend
+/// along the first of them; `outer` is the product of the other extents.
 struct CopiesArgs {
   u64 src_list;
   u64 dst_list;
   u64 pairs;
-  u64 skipped;     // a 64-bit word, to which kCopiesSkipped adds
+  u64 skipped;     // address of a 64-bit counter to which kCopiesSkipped adds
   i64 src_offset;  // from a pair's address to its first row
   i64 dst_offset;
-  i64 src_low;  // a pair's source lies in [address + src_low, address + src_high)
+  i64 src_low;  // a pair's source occupies [address + src_low, address + src_high)
   i64 src_high;
   u64 outer;
   i64 src_stride[kCopiesRank];
   i64 dst_stride[kCopiesRank];
   u64 extent[kCopiesRank];
-  TileCut cut;            // operands are pairs times outer
-  Divider outer_divider;  // where items are fewer than kDividerLimit
-  u32 src_mask;           // of address bits that the promise says are 0
+  TileCut cut;            // its operands number pairs * outer
+  Divider outer_divider;  // used if there are fewer than kDividerLimit items
+  u32 src_mask;           // address bits that must be 0, else the pair is skipped
   u32 dst_mask;
   u32 rank;
-  u32 stages;  // of a warp's ring
+  u32 stages;  // of the pipeline of each warp
   u32 stage_bytes;
-  u32 block_items;  // tiles that a block takes, neighbours; 0: all blocks take turns
+  u32 block_items;  // consecutive tiles per block; 0: blocks take tiles in turn
   u32 reserved;
 };
 static_assert(sizeof(CopiesArgs) == 368, "the device sees the layout the host writes");
@@ -53,14 +53,14 @@ TW_KERNEL_HD inline bool copies_pair(const CopiesArgs& args, u64 src, u64 dst) {
   return src != 0 && dst != 0 && (src & args.src_mask) == 0 && (dst & args.dst_mask) == 0;
 }
 
-/// A tile, of which all rows are moved, and what aligned loads for it may reach.
+/// A tile, all of whose rows are moved, and the range that aligned loads for it may touch.
 struct CopiesTile {
   RowTile rows;
   u64 read_low;
   u64 read_high;
 };
 
-/// The tile of that number, as moved_rows() has it; `address(list, pair)` is an entry of a list.
+/// Returns tile `number` in the form of moved_rows(). `address(list, pair)` reads a list entry.
 template <class Address>
 TW_KERNEL_HD inline CopiesTile copies_tile(const CopiesArgs& args, u64 number, Address address) {
   const TilePlace at = tile_place(args.cut, number);

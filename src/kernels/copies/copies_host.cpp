@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape on the CPU, tile by tile, in the order of their numbers.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the copies kernels: tile by tile, in the order of their numbers. The family's
+// kernel entries are at the end.
 #include "kernels/copies/copies_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"
@@ -48,19 +48,19 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_COPIES_BULK(feature, part, symbol) \
-  TW_TABLE_ROW(copies, feature, part, symbol, kTileRingWarps * 32, kCopiesBulk)
+  TW_TABLE_ROW(copies, feature, part, symbol, kTilePipelineWarps * 32, kCopiesBulk)
 #define TW_COPIES_PLAIN(feature, part, symbol) \
   TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesPlain)
 #define TW_COPIES_SKIPPED(feature, part, symbol) \
   TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesSkipped)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/copies/kernels.inc"
 };
 
 }  // namespace
 
-RowRange copies_rows() {
+KernelEntries copies_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What plans and the copies family's host bodies share.
+// Shared by the plan and the host bodies of the copies family.
 
 #include "kernels/copies/copies.h"
 
 namespace tw {
 
-/// An entry of a list, where the host can read it.
+/// Reads an entry of an address list in memory that the host can access.
 u64 listed_address_host(u64 list, u64 pair);
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy kernels that the target and the part have.
+// Instantiates the copy kernels of one part for the architecture being compiled.
 #include "kernels/common/emit.cuh"
 #include "kernels/copy/copy_boxes.cuh"
 #include "kernels/copy/copy_bulk_rows.cuh"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies by tensor boxes: load a box by the source's map, store it by the destination's.
+// Copies by TMA boxes: load a box by the source's map, store it by the destination's.
 //
-// Both maps have the same extents, but that the store's innermost ends at a multiple of 16 bytes.
-// The rest of each row is in the last box along dimension 0 and is stored from there by plain
-// stores.
+// Both maps have the same extents, except that the store map's innermost extent is rounded down to
+// a multiple of 16 bytes. Ordinary stores write the rest of each row from the last box along
+// dimension 0.
 
 #include "kernels/common/warp_ring.cuh"
 #include "kernels/copy/copy.h"
@@ -14,7 +14,6 @@
 
 namespace tw {
 
-// From the number of dimensions to the instruction that has as many coordinates.
 template <int kRank>
 __device__ __forceinline__ void load_box(u32 shared, const KernelMap* map, u32 barrier,
                                          const i32 (&at)[kRank], u64 policy) {
@@ -69,7 +68,6 @@ struct BoxMover {
     if (ptx::lane_id() == 0) store_box(&args.dst_map, stage, at, args.dst_policy);
   }
 
-  // A lane a row of the box.
   __device__ __forceinline__ void store_tails(const i32 (&at)[kRank], u32 stage) const {
     u32 rows = 1;
 #pragma unroll
@@ -103,12 +101,11 @@ __device__ __forceinline__ void copy_boxes(const CopyBoxArgs& args) {
     ptx::prefetch_map(&args.src_map);
     ptx::prefetch_map(&args.dst_map);
   }
-  const WarpRing ring = make_warp_ring(shared, args.stages, args.stage_bytes);
+  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, args.stage_bytes);
   BoxMover<kRank> mover{args};
-  // Neighbouring tiles go to neighbouring blocks, so that all of them work on one stretch of
-  // memory.
+  // Adjacent tiles go to adjacent blocks, so that all blocks work on the same region of memory.
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  run_warp_ring(ring, mover, first, args.tiles, static_cast<u64>(gridDim.x) * kCopyRingWarps);
+  run_warp_pipeline(ring, mover, first, args.tiles, static_cast<u64>(gridDim.x) * kCopyRingWarps);
 }
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies of rows that are contiguous on both sides: chunks by one-dimensional bulk copies, a lane a
-// chunk, and the bytes outside 16-byte boundaries by plain loads and stores.
+// Copies rows that are contiguous on both sides: each lane moves chunks by one-dimensional bulk
+// copies, and ordinary loads and stores move the bytes outside 16-byte boundaries.
 
 #include "kernels/common/warp_ring.cuh"
 #include "kernels/copy/place_row.cuh"
@@ -15,10 +15,9 @@ struct RowMover {
   struct Chunk {
     u64 src;
     u64 dst;
-    u32 bytes;  // 0: none
+    u32 bytes;  // 0: no chunk
   };
 
-  // The lane's k-th chunk of a stage.
   __device__ __forceinline__ Chunk chunk(u64 item, u32 slot) const {
     const u64 number = item * args.stage_chunks + slot;
     const u64 row = args.chunks == 1 ? number : number / args.chunks;
@@ -55,7 +54,8 @@ struct RowMover {
   }
 };
 
-// Heads and tails, a thread a byte: 16 threads serve a row's head, 16 its tail.
+// Copies heads and tails: per row, 16 threads copy one byte of the head each and 16 one of the
+// tail.
 __device__ __forceinline__ void copy_row_edges(const CopyRowArgs& args) {
   if (args.head_bytes + args.tail_bytes == 0) return;
   const u32 byte = threadIdx.x % 32;
@@ -73,11 +73,11 @@ __device__ __forceinline__ void copy_row_edges(const CopyRowArgs& args) {
 
 __device__ __forceinline__ void copy_bulk_rows(const CopyRowArgs& args) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, args.stages, args.stage_bytes);
+  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, args.stage_bytes);
   RowMover mover{args};
   const u64 items = (args.rows * args.chunks + args.stage_chunks - 1) / args.stage_chunks;
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  run_warp_ring(ring, mover, first, items, static_cast<u64>(gridDim.x) * kCopyRingWarps);
+  run_warp_pipeline(ring, mover, first, items, static_cast<u64>(gridDim.x) * kCopyRingWarps);
   copy_row_edges(args);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies on the CPU, in plain loops: boxes and chunks through the model of the copy engine, in the
-// order in which one warp would take them, or unit by unit.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the copy kernels. Boxes and chunks go through the TMA model, one after the other;
+// the other methods are plain loops over the same positions that the kernels compute. The family's
+// kernel entries are at the end.
 #include <cstdint>
 #include <cstring>
 
@@ -27,7 +27,7 @@ TensorMapBytes map_of(const KernelMap& map) {
   return bytes;
 }
 
-// What the store map leaves of the box's rows, from shared memory.
+// Stores the tails of the box's rows, which the store map excludes.
 void store_tails(const CopyBoxArgs& args, const int32_t* at, const uint8_t* shared) {
   u32 rows = 1;
   for (u32 d = 1; d < args.rank; ++d) rows *= args.box[d];
@@ -47,7 +47,6 @@ void store_tails(const CopyBoxArgs& args, const int32_t* at, const uint8_t* shar
   }
 }
 
-// Where a row begins on both sides.
 void place_row(const CopyRowArgs& args, u64 row, i64* src, i64* dst) {
   *src = *dst = 0;
   u64 rest = row;
@@ -60,7 +59,6 @@ void place_row(const CopyRowArgs& args, u64 row, i64* src, i64* dst) {
   }
 }
 
-// CopyBoxArgs: each box through shared memory by the model of the copy engine.
 void copy_boxes_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyBoxArgs*>(arguments);
   const TensorMapBytes src = map_of(args.src_map);
@@ -79,7 +77,6 @@ void copy_boxes_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// CopyRowArgs: each chunk through shared memory by counted bulk copies.
 void copy_rows_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyRowArgs*>(arguments);
   for (u64 row = 0; row < args.rows; ++row) {
@@ -98,7 +95,6 @@ void copy_rows_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyStridedArgs*>(arguments);
   u64 index[kCopyRank] = {};
@@ -117,7 +113,6 @@ void copy_strided_host(HostEngine&, const void* arguments) {
   }
 }
 
-// CopyFillArgs: likewise.
 void copy_fill_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyFillArgs*>(arguments);
   const CopyStridedArgs& place = args.place;
@@ -132,8 +127,6 @@ void copy_fill_host(HostEngine&, const void* arguments) {
     std::memcpy(global(place.dst, offset), pattern, place.unit_bytes);
   }
 }
-
-// Permutations on the CPU: the kernel's tiles and places, one after the other.
 
 struct Tile {
   u64 src;
@@ -160,7 +153,6 @@ Tile tile_of(const CopyPermuteArgs& args, u64 number) {
   return tile;
 }
 
-// CopyPermuteArgs: each tile through shared memory, element by element.
 void copy_permute_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyPermuteArgs*>(arguments);
   uint8_t* shared = engine.shared();
@@ -186,15 +178,12 @@ void copy_permute_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// Pieces, transposes and interleaving on the CPU: the places that the kernels compute, one after
-// the other.
-
 uint8_t* global(u64 address) {
   return reinterpret_cast<uint8_t*>(address);
 }
 
-// The piece's sixteen bytes out of the two aligned vectors that hold them, where both are the
-// source's to read.
+// The piece's 16 bytes, assembled from the two aligned vectors that hold them as the kernels do.
+// Vectors outside [src_low, src_high) are not read.
 Words4 realigned(const CopyPieceArgs& args, const CopyPiece& p) {
   const u64 base = p.from & ~15ull;
   Words4 low{}, high{};
@@ -238,8 +227,6 @@ void interleave(const CopyInterleaveArgs& args, bool to_planes) {
   }
 }
 
-// CopyPieceArgs: piece by piece; shifted ones put together from aligned vectors, as the kernels
-// do.
 void copy_pieces_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyPieceArgs*>(arguments);
   for (u64 slot = 0; slot < args.items; ++slot) {
@@ -260,7 +247,6 @@ void copy_shift_host(HostEngine&, const void* arguments) {
   }
 }
 
-// CopyTransposeArgs: tile by tile, in units of vectors (two of them) or of elements.
 void copy_transpose_host(HostEngine&, const void* arguments) {
   transpose(*static_cast<const CopyTransposeArgs*>(arguments));
 }
@@ -273,7 +259,6 @@ void copy_transpose_plain_host(HostEngine&, const void* arguments) {
   transpose(*static_cast<const CopyTransposeArgs*>(arguments));
 }
 
-// CopyInterleaveArgs: a warp's groups after the other's; from planes, and to planes.
 void copy_interleave_host(HostEngine&, const void* arguments) {
   interleave(*static_cast<const CopyInterleaveArgs*>(arguments), false);
 }
@@ -282,8 +267,8 @@ void copy_deinterleave_host(HostEngine&, const void* arguments) {
   interleave(*static_cast<const CopyInterleaveArgs*>(arguments), true);
 }
 
-// A tile of vectors along the source's and the destination's inner dimension.
-constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
+// Sets the tile: vectors (or elements) along the source's and the destination's inner dimension.
+constexpr KernelEntry with_tile(KernelEntry row, u32 a, u32 b) {
   row.tile[0] = static_cast<int32_t>(a);
   row.tile[1] = static_cast<int32_t>(b);
   return row;
@@ -325,13 +310,13 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
 #define TW_COPY_FILL(feature, part, symbol) \
   TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyFill)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/copy/kernels.inc"
 };
 
 }  // namespace
 
-RowRange copy_rows() {
+KernelEntries copy_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

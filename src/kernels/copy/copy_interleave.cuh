@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Interleaving a few planes, and taking them apart: a thread turns round one 16-byte vector of each
-// plane in registers. The packed side goes through shared memory of the warp's own, so that its
-// accesses cover whole lines.
+// Interleaves planes, or splits packed elements into planes. Each thread reorders one 16-byte
+// vector of each plane in registers. The packed side passes through the warp's own shared memory,
+// so that global accesses cover whole lines.
 
 #include "kernels/copy/interleave.h"
 #include "kernels/ptx/global.cuh"
@@ -12,14 +12,13 @@ namespace tw {
 
 template <int kElement, int kPlanes>
 struct PlaneGroup {
-  static constexpr int kSide = 16 / kElement;  // elements of a plane
+  static constexpr int kSide = 16 / kElement;  // elements of one plane
   static constexpr int kWords = 4 * kPlanes;
   u32 word[kWords];
 
-  // Element e of a word list, as (word, part of it).
   static constexpr int kOfWord = kElement < 4 ? 4 / kElement : 1;
 
-  // The word of parts at[0], at[1], ...: element numbers of the other order.
+  // Returns word w of the order whose element e is element at(e) of this one.
   template <class At>
   __device__ __forceinline__ u32 collect(int w, At at) const {
     if constexpr (kElement >= 4) {
@@ -39,7 +38,7 @@ struct PlaneGroup {
       return __byte_perm(low, high, 0x5410);
     }
   }
-  // From plane after plane to element after element.
+  // Reorders from planar to packed.
   __device__ __forceinline__ PlaneGroup packed() const {
     PlaneGroup out;
 #pragma unroll
@@ -68,11 +67,11 @@ struct PlaneGroup {
 template <int kElement, int kPlanes>
 struct Interleaver {
   const CopyInterleaveArgs& args;
-  u32 stage;  // shared memory of the warp: 32 vectors a plane
+  u32 stage;  // the warp's shared memory: 32 vectors per plane
   u32 lane;
 
-  // Where packed vector v lies: in different banks both for lanes that take neighbours and for
-  // lanes that take every kPlanes-th.
+  // Address of packed vector v. The swizzle avoids bank conflicts both for lanes that access
+  // adjacent vectors and for lanes that access every kPlanes-th vector.
   __device__ __forceinline__ u32 place(u32 v) const {
     constexpr u32 kSwizzle = kPlanes % 8 == 0 ? 7 : kPlanes % 4 == 0 ? 3 : kPlanes % 2 == 0 ? 1 : 0;
     return stage + (v ^ ((v >> 3) & kSwizzle)) * 16;
@@ -140,7 +139,7 @@ __device__ __forceinline__ void copy_interleave(const CopyInterleaveArgs& args) 
       mover.to_planes(at);
     else
       mover.from_planes(at);
-    ptx::sync_warp();  // the stage is read before the next turn writes it
+    ptx::sync_warp();  // all lanes have read the stage before the next iteration overwrites it
   }
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 // Permutations through shared memory: transposes, interleaving, any order of dimensions.
 //
-// A block keeps kPermuteStages tiles in flight: lines of the source arrive by asynchronous copies
-// of 16 bytes, and destination runs are put together from shared memory, element by element into
-// registers, and stored 16 bytes a thread. permute.h says where elements lie.
+// A block keeps kPermuteStages tiles in flight. cp.async loads the lines of the source. Threads
+// assemble 16 bytes of a destination run in registers, element by element, and store them.
+// permute.h defines where elements lie.
 
 #include "kernels/copy/permute.h"
 #include "kernels/ptx/async_copy.cuh"
@@ -108,7 +108,7 @@ struct PermuteBlock {
     return ptx::shared_load<kElement>(stage + permute_byte(place, args.shift));
   }
 
-  // 16 bytes of a destination run from their elements.
+  // Assembles 16 bytes of a destination run, from element `first` on.
   template <int kElement>
   __device__ __forceinline__ uint4 collect(u32 stage, u32 line_place, u32 first) const {
     constexpr int kCount = 16 / kElement;
@@ -153,7 +153,7 @@ struct PermuteBlock {
 
   template <int kElement, int kStore>
   __device__ __forceinline__ void store(const PermuteTile& tile, u32 stage) const {
-    constexpr u32 kLanes = 128 / kStore < 32 ? 128 / kStore : 32;  // side by side in a run
+    constexpr u32 kLanes = 128 / kStore < 32 ? 128 / kStore : 32;  // adjacent lanes within one run
     constexpr u32 kRows = 32 / kLanes;
     const u32 lane = threadIdx.x % 32;
     const u32 segments = (tile.dst_run + kLanes * kStore - 1) / (kLanes * kStore);
@@ -193,7 +193,8 @@ struct PermuteBlock {
     u32 storing = first;
     for (; number < args.tiles; number += step) {
       ptx::async_copy_wait<kPermuteStages - 2>();
-      // Everybody's loads of this tile have landed, and nobody reads the stage before it any more.
+      // All loads of this tile have landed, and no thread still reads the stage that is loaded
+      // next.
       ptx::sync_block();
       load_any(number + (kPermuteStages - 1) * step, loading);
       loading = loading == last ? first : loading + args.stage_bytes;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies of rows that are contiguous on both sides, by plain loads and stores: a lane a piece of 16
-// bytes of the destination, kFlight pieces a lane at once.
+// Copies rows that are contiguous on both sides by ordinary loads and stores: each lane moves
+// 16-byte pieces of the destination, kFlight of them at once.
 //
-// Where the two sides are misaligned against each other, each lane loads the aligned 16 bytes that
-// its piece begins in and takes the rest from the next lane, which loaded them for its own piece.
-// So a warp's last lane only loads, and a row has one slot more than pieces.
+// If source and destination are misaligned relative to each other, each lane loads the aligned 16
+// bytes in which its piece begins, and gets the rest from the next lane. So the last lane of a warp
+// only loads, and a row has one more slot than pieces.
 //
-// A sector of the L2 cache that is written in part is read from memory before it can leave the
-// cache. Left to the cache that happens one by one, in the order in which it runs out of room: rows
-// of 100 bytes then take twice the time. So such sectors are asked for beforehand, in the order of
-// memory.
+// When L2 evicts a partially written sector, it first reads the sector from memory. Left to the
+// cache, these reads happen one at a time in eviction order: rows of 100 bytes then take twice the
+// time. So the kernels prefetch such sectors in memory order.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/copy/pieces.h"
@@ -18,7 +17,7 @@
 
 namespace tw {
 
-/// A piece of which a row has bytes [first, end), until those are stored.
+/// A partial piece that waits in shared memory to be stored: bytes [first, end) of `v`.
 struct PieceEnd {
   uint4 v;
   u64 to;
@@ -26,19 +25,19 @@ struct PieceEnd {
   u32 end;
 };
 
-/// Small copies wait for the predecessor grid inside the kernel. What it writes is no constant for
-/// them, so they must not load it as such.
+/// Small copies wait for the predecessor grid, which may write the source, inside the kernel. So
+/// they must not use loads for constant memory.
 template <int kFlight>
 inline constexpr bool kPieceWaits = kFlight == 1;
 
 template <int kFlight, bool kRealign, int kRank>
 struct PieceMover {
   const CopyPieceArgs& args;
-  PieceEnd* warp_ends;  // kFlight * 32
+  PieceEnd* warp_ends;  // kFlight * 32 entries
 
-  static constexpr u32 kLanes = kRealign ? 31 : 32;  // that store
-  // Instructions more than what moves the bytes are worth their time in large copies, and where
-  // neither realigning nor further dimensions take many already.
+  static constexpr u32 kLanes = kRealign ? 31 : 32;  // lanes that store
+  // Both cost extra instructions. These pay off only in large copies that do not already spend many
+  // on realignment or on further dimensions.
   static constexpr bool kLarge = kFlight > 1;
   static constexpr bool kAsksSectors = kLarge && !kRealign && kRank == 1;
   static constexpr bool kGathersEnds = kLarge && (kRealign || kRank == 1);
@@ -52,25 +51,25 @@ struct PieceMover {
       return ptx::load_unit_hint<16>(from, args.src_policy);
   }
 
-  // What of a loaded piece the store needs.
+  // State kept from the load of a piece to its store.
   struct Pending {
     u64 to;
     u32 shift;  // bytes
     u32 first;
     u32 end;      // 0: nothing to store
-    u32 touches;  // bytes
+    u32 touches;  // bytes to prefetch
   };
 
-  // A piece that a row has in part waits in shared memory for store_ends(), behind `*ends` others.
-  __device__ __forceinline__ void keep_end(const Pending& p, const uint4& v, u32 lanes,
-                                           u32* ends) const {
+  // Appends the partial pieces of the lanes in mask `lanes` to warp_ends.
+  __device__ __forceinline__ void queue_end(const Pending& p, const uint4& v, u32 lanes,
+                                            u32* ends) const {
     if ((lanes >> ptx::lane_id() & 1) != 0)
       warp_ends[*ends + __popc(lanes & ptx::lanes_below())] = {v, p.to, p.first, p.end};
     *ends += __popc(lanes);
   }
 
-  // A thread a byte, two pieces an instruction: each sector is written once, where stores of 8, 4,
-  // 2 and 1 bytes write it up to four times.
+  // Each thread stores one byte, and each iteration covers two pieces. So the warp writes each
+  // sector once, where stores of 8, 4, 2 and 1 bytes would write it up to four times.
   __device__ __forceinline__ void store_ends(u32 ends) const {
     ptx::sync_warp();
     const u32 byte = ptx::lane_id() % 16;
@@ -97,7 +96,7 @@ struct PieceMover {
     if constexpr (kGathersEnds) {
       const u32 lanes = __ballot_sync(0xffffffffu, part);
       if (lanes == 0) return;
-      if (args.ends_bytes != 0) return keep_end(p, unit, lanes, ends);
+      if (args.ends_by_bytes != 0) return queue_end(p, unit, lanes, ends);
     }
     if (part && (p.first == 0 || p.end == 16))
       store_end(p.to, v, p.first, p.end);
@@ -109,14 +108,13 @@ struct PieceMover {
     return p.end != 0 && (!kRealign || ptx::lane_id() != 31);
   }
 
-  // Asks for the line of a piece that is written in part.
   __device__ __forceinline__ void touch_line(const CopyPiece& p) const {
     if (kLarge && !kAsksSectors && args.touch != kTouchNothing && p.end != 0 &&
         p.end - p.first != 16)
       ptx::prefetch_line(p.to + p.first);
   }
 
-  // Asks for the sectors that pieces' rows write in part, once all loads are on their way.
+  // Prefetches the sectors that the pieces cover in part. Called after all loads are issued.
   __device__ __forceinline__ void touch(const Pending (&pending)[kFlight]) const {
 #pragma unroll
     for (int k = 0; k < kFlight; ++k) {
@@ -128,7 +126,7 @@ struct PieceMover {
     }
   }
 
-  // Pieces at the ends of what may be read, byte by byte.
+  // Copies pieces whose aligned loads would leave [src_low, src_high), byte by byte.
   __device__ __forceinline__ void store_outside(u32 slot) const {
 #pragma unroll 1
     for (int k = 0; k < kFlight; ++k) {
@@ -156,7 +154,7 @@ struct PieceMover {
         const bool inside = piece_inside(args, p);
         outside = outside || (mine && !inside);
         pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0,
-                      kAsksSectors ? piece_touches(args, p) : 0};
+                      kAsksSectors ? prefetch_bytes_of(args, p) : 0};
       }
       if (kAsksSectors && args.touch != kTouchNothing) touch(pending);
       u32 ends = 0;

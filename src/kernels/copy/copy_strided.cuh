@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies by plain loads and stores: any rank, strides and alignment.
+// Copies of any rank, strides and alignment by ordinary loads and stores.
 //
-// Threads walk the destination's order, so that neighbours write neighbours; four loads are in
-// flight before the first store.
+// Threads iterate in the destination's order, so that adjacent threads write adjacent units. Each
+// thread issues four loads before its first store.
 
 #include "kernels/copy/copy.h"
 #include "kernels/ptx/global.cuh"

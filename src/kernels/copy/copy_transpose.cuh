@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Transposes by tiles.
+// Tiled transposes.
 //
-// Where everything is aligned to 16 bytes, a thread loads a square of elements, a vector long on
-// either side, and turns it round in registers: four-byte elements and wider change places by the
-// naming of registers alone, halves take one byte permutation a word and bytes three. The turned
-// vectors go through shared memory, so that a warp stores runs of 256 bytes. Small tensors are
-// stored as they are, by blocks of one warp.
+// If everything is aligned to 16 bytes, each thread loads a cell, a square of elements whose edge
+// is one 16-byte vector, and transposes it in registers. Elements of 4 bytes or more only need
+// register renaming; 2-byte elements need one byte permutation per word, 1-byte elements three. The
+// transposed vectors pass through shared memory, so that a warp stores runs of 256 bytes. Small
+// tensors skip shared memory and use blocks of one warp.
 //
-// Elsewhere a tile goes through shared memory element by element.
+// Otherwise a tile passes through shared memory element by element.
 
 #include "kernels/copy/transpose.h"
 #include "kernels/ptx/global.cuh"
@@ -17,7 +17,7 @@
 
 namespace tw {
 
-/// Words of a cell: vector r has words [4 r, 4 r + 4).
+/// Words [4 r, 4 r + 4) are vector r.
 template <int kElement>
 struct Cell {
   static constexpr int kSide = 16 / kElement;  // elements along an edge
@@ -30,7 +30,7 @@ struct Cell {
     word[vector * 4 + 3] = v.w;
   }
 
-  /// Vector `column` of the transposed cell.
+  /// Vector c of the transposed cell.
   __device__ __forceinline__ uint4 column(int c) const {
     u32 out[4] = {};
     if constexpr (kElement == 16) {
@@ -58,8 +58,7 @@ struct Cell {
   }
 };
 
-/// A block's share of a tile: kCellsA x kCellsB cells a thread, lanes and warps side by side along
-/// both dimensions.
+/// A block's tile: kCellsA x kCellsB cells per thread, lanes and warps along both dimensions.
 template <int kElement, int kThreads, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
 struct CellTile {
   static constexpr u32 kSide = 16 / kElement;
@@ -72,7 +71,7 @@ struct CellTile {
 
   const CopyTransposeArgs& args;
   TransposePlace at;
-  u32 a;  // of the thread's first cell within the tile
+  u32 a;  // the thread's first cell within the tile
   u32 b;
   Cell<kElement> cell[kCells];
 
@@ -90,7 +89,8 @@ struct CellTile {
     return at.a + va < args.units_a && at.b + vb < args.units_b;
   }
 
-  // Blocks of one warp wait for the predecessor grid: what it writes is no constant for them.
+  // The small kernels wait for the predecessor grid inside the kernel. It may write the source, so
+  // they must not use loads for constant memory.
   __device__ __forceinline__ uint4 load_vector(u64 from) const {
     if constexpr (kThreads == kSmallTransposeThreads)
       return ptx::load_own_vector(from, args.src_policy);
@@ -112,7 +112,7 @@ struct CellTile {
     }
   }
 
-  // Element line `line` of the tile, vector vb of it.
+  // Stores vector vb of element line `line` of the tile.
   __device__ __forceinline__ void store(u32 line, u32 vb, const uint4& value) const {
     const i64 row = static_cast<i64>(at.a) * static_cast<i64>(kSide) + line;
     ptx::store_unit_hint<16>(at.dst + (at.b + vb) * 16ull + static_cast<u64>(row * args.dst_pitch),
@@ -128,8 +128,8 @@ struct CellTile {
           store(cell_a(i) * kSide + c, cell_b(i), cell[i].column(static_cast<int>(c)));
   }
 
-  // Vector vb of a line in shared memory: lanes that write neighbours along a, and lanes that read
-  // neighbours along b, both meet eight different 16-byte columns.
+  // Shared address of vector vb of a line. The swizzle gives eight different 16-byte columns both
+  // to lanes that write adjacent cells along a and to lanes that read adjacent vectors along b.
   __device__ __forceinline__ static u32 place(u32 shared, u32 line, u32 vb) {
     return shared + (line * kTileB + (vb ^ (line / kSide & 7))) * 16;
   }
@@ -160,7 +160,7 @@ __device__ __forceinline__ void copy_transpose(const CopyTransposeArgs& args) {
   for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
     CellTile<kElement, kTransposeThreads, kLanesA, kWarpsA, kCellsA, kCellsB> tile(args, number);
     tile.load();
-    ptx::sync_block();  // nobody reads the tile before any more
+    ptx::sync_block();  // all threads have read the previous tile
     tile.stage(stage);
     ptx::sync_block();
     tile.store_staged(stage);
@@ -177,12 +177,12 @@ __device__ __forceinline__ void copy_transpose_small(const CopyTransposeArgs& ar
   }
 }
 
-/// Any addresses, pitches and extents: units are elements.
+/// Any addresses, pitches and extents. A unit is one element.
 template <int kElement>
 __device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& args) {
   constexpr u32 kEdge = transpose_edge(kElement);
   constexpr u32 kPitch = transpose_pitch(kElement);
-  constexpr u32 kLines = kTransposeThreads / kEdge;  // at once
+  constexpr u32 kLines = kTransposeThreads / kEdge;  // processed at once by the block
   constexpr u32 kEach = kEdge / kLines;
   __shared__ __align__(128) unsigned char shared[kEdge * kPitch];
   const u32 base = ptx::shared_address(shared);
@@ -199,7 +199,7 @@ __device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& ar
         value[k] = ptx::load_unit_cached_hint<kElement>(
             from + static_cast<u64>(static_cast<i64>(b) * args.src_pitch), args.src_policy);
     }
-    ptx::sync_block();  // nobody reads the tile before any more
+    ptx::sync_block();  // all threads have read the previous tile
 #pragma unroll
     for (u32 k = 0; k < kEach; ++k)
       ptx::shared_store<kElement>(base + (outer + k * kLines) * kPitch + inner * kElement,

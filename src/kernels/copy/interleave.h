@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A few planes interleaved, or taken apart: what the kernels of copy_interleave.cuh are launched
-// with, and where a warp's work lies.
+// Interleaves a few planes, or splits packed elements into planes: arguments of the kernels in
+// copy_interleave.cuh, and the position of each warp's work.
 //
-// A group is a 16-byte vector of each plane, and as many vectors of the packed side. The groups of
-// a row are contiguous on both sides; a warp takes 32 of them at once.
+// A group is one 16-byte vector of each plane, which makes `planes` vectors on the packed side. The
+// groups of a row are contiguous on both sides; a warp processes 32 groups at once.
 
 #include "kernels/arguments.h"
 #include "kernels/common/divide.h"
 
 namespace tw {
 
-/// Threads of a block, each with 16 bytes of every plane in shared memory.
+/// Threads per block. Each needs 16 bytes of shared memory per plane.
 TW_KERNEL_HD constexpr u32 interleave_threads(u32 planes) {
   return planes <= 8 ? 256 : 128;
 }
-/// The most planes that there are kernels for.
+/// The largest number of planes that has a kernel.
 TW_KERNEL_HD constexpr u32 interleave_planes(u32 element_bytes) {
   return element_bytes == 8 ? 4 : 16;
 }
-inline constexpr u32 kInterleaveRank = 6;  // dimensions of rows
+inline constexpr u32 kInterleaveRank = 6;  // dimensions outside a row
 
 struct CopyInterleaveArgs {
   u64 src;
@@ -27,14 +27,14 @@ struct CopyInterleaveArgs {
   i64 plane_pitch;
   u64 src_policy;
   u64 dst_policy;
-  u64 warps;  // of all rows, below kDividerLimit
+  u64 warps;  // over all rows, below kDividerLimit
   i64 src_stride[kInterleaveRank];
   i64 dst_stride[kInterleaveRank];
   Divider extent[kInterleaveRank];
   Divider row_warps;
   u32 row_groups;
   u32 rank;
-  u32 planes;  // read by the host body, as the next one; a kernel is compiled for its own
+  u32 planes;  // this and the next are read by the host body only; a kernel is compiled for them
   u32 element_bytes;
   u32 reserved;
 };
@@ -45,8 +45,8 @@ static_assert(__builtin_offsetof(CopyInterleaveArgs, row_groups) == 228, "as abo
 struct InterleavePlace {
   u64 src;  // of the row
   u64 dst;
-  u32 group;   // the warp's first
-  u32 groups;  // of the warp
+  u32 group;   // first group of the warp
+  u32 groups;  // number of groups of the warp
 };
 
 TW_KERNEL_HD constexpr InterleavePlace interleave_place(const CopyInterleaveArgs& args,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Permutations through shared memory: what its kernels are launched with, and where elements lie.
+// Permutations through shared memory: kernel arguments, and the position of each element.
 //
-// A tile is a box of the tensor. Seen from the source it is `src_lines` runs of contiguous bytes,
-// seen from the destination `dst_lines` runs; dimensions may belong to both runs. Shared memory
-// holds the source's lines, `pitch` bytes apart, a multiple of 128. Within a line the 16-byte piece
-// p of line l lies at p ^ (l >> shift) % 8: lanes that read neighbours of a destination run find
-// them in different banks.
+// A tile is a box of the tensor. In the source it consists of `src_lines` contiguous runs, in the
+// destination of `dst_lines` contiguous runs; a dimension may belong to both runs. Shared memory
+// holds the source lines, `pitch` bytes apart (a multiple of 128). 16-byte piece p of line l lies
+// at p ^ (l >> shift) % 8, so that lanes that read adjacent elements of a destination run access
+// different banks.
 //
-// A place in the tile is a sum of one weight a dimension: line << 16, plus line * pitch + byte. So
-// a destination element's place is the place of its line plus the place of its position in the run.
+// The place of an element encodes its position in shared memory: line << 16, plus line * pitch +
+// byte. Places are linear in the tile's indices, so the place of a destination element is the place
+// of its line plus the place of its position in the run.
 
 #include "kernels/arguments.h"
 #include "kernels/common/divide.h"
@@ -18,15 +19,15 @@ namespace tw {
 
 inline constexpr u32 kPermuteThreads = 256;
 inline constexpr u32 kPermuteStages = 3;
-inline constexpr u32 kPermuteRank = 9;         // eight dimensions and the elements of a row
-inline constexpr u32 kPermuteMaxLines = 512;   // of a tile, either side
+inline constexpr u32 kPermuteRank = 9;         // eight dimensions, and the units of a row
+inline constexpr u32 kPermuteMaxLines = 512;   // per tile, source or destination
 inline constexpr u32 kPermuteMaxRun = 4096;    // elements of a destination run
-inline constexpr u32 kPermuteMaxTile = 40960;  // bytes of a stage: places have 16 bits
+inline constexpr u32 kPermuteMaxTile = 40960;  // bytes per stage; a place has 16 bits for them
 
 /// A dimension of lines or runs within a tile.
 struct PermuteDim {
   u32 extent;
-  u32 weight;  // in the tile's places
+  u32 weight;  // step of the place per index
   i64 stride;  // bytes in global memory
 };
 
@@ -39,34 +40,34 @@ struct PermuteDims {
 /// A dimension of the grid of tiles.
 struct PermuteGridDim {
   Divider tiles;
-  u32 tile;    // extent of a whole tile
-  u32 extent;  // of the tensor
+  u32 tile;    // extent of a full tile
+  u32 extent;  // extent of the tensor
   u32 reserved;
   i64 src_step;  // bytes from one tile to the next
   i64 dst_step;
 };
 
-/// How much of a tile at the tensor's edge counts: `full`, or what is left of one grid dimension
-/// times `unit`.
+/// The valid size of a tile, which may be cut at the tensor's edge: `full`, or the remaining extent
+/// of grid dimension `grid_dim` times `unit`.
 struct PermuteEdge {
   u32 full;
   u32 unit;
-  i32 grid_dim;  // -1: nothing is cut
+  i32 grid_dim;  // -1: the size is never cut
 };
 
 struct CopyPermuteArgs {
   u64 src;
   u64 dst;
-  u64 src_policy;  // of the L2, see device/cache.cuh
+  u64 src_policy;  // L2 cache policies, see device/cache.cuh
   u64 dst_policy;
   u64 tiles;
   u32 grid_rank;
   u32 pitch;
   u32 shift;
   u32 stage_bytes;
-  u32 load_bytes;   // 16, 8 or 4 by asynchronous copies; 2 or 1 by plain loads
-  u32 load_lanes;   // threads that load one line side by side, a power of two
-  u32 store_bytes;  // 16, or the element's
+  u32 load_bytes;   // 16, 8 or 4: cp.async; 2 or 1: ordinary loads
+  u32 load_lanes;   // threads that load one line together, a power of two
+  u32 store_bytes;  // 16, or the element size
   u32 element_bytes;
   PermuteEdge src_run;  // bytes
   PermuteEdge src_lines;
@@ -82,7 +83,7 @@ static_assert(sizeof(PermuteGridDim) == 40 && sizeof(PermuteDims) == 152 &&
               "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyPermuteArgs, grid) == 120, "as above");
 
-/// The sums of weights and strides of index `index`, first dimension fastest.
+/// Place and global byte offset of index `index`, whose first dimension varies fastest.
 struct PermutePlace {
   u32 place;
   i64 offset;
@@ -99,12 +100,12 @@ TW_KERNEL_HD constexpr PermutePlace permute_place(const PermuteDims& dims, u32 i
   return out;
 }
 
-/// Tables in shared memory, in this order; the stages begin behind them.
+/// Offsets of the tables in shared memory. The stages follow them.
 struct PermuteTables {
-  u32 src_offsets;  // i64 a source line
-  u32 dst_offsets;  // i64 a destination line
-  u32 line_places;  // u32 a destination line
-  u32 run_places;   // u32 an element of a destination run
+  u32 src_offsets;  // i64 per source line
+  u32 dst_offsets;  // i64 per destination line
+  u32 line_places;  // u32 per destination line
+  u32 run_places;   // u32 per element of a destination run
   u32 stages;
   u32 total;
 };
@@ -118,12 +119,12 @@ TW_KERNEL_HD constexpr PermuteTables permute_tables(const CopyPermuteArgs& args)
   return at;
 }
 
-/// The byte of shared memory that a place stands for.
+/// Returns the byte offset in the stage that a place denotes.
 TW_KERNEL_HD constexpr u32 permute_byte(u32 place, u32 shift) {
   return (place ^ ((place >> (12 + shift)) & 0x70)) & 0xffff;
 }
 
-/// What counts of a tile whose grid indices are `index`.
+/// Returns the valid size of a tile whose index along `edge.grid_dim` is `index`.
 TW_KERNEL_HD constexpr u32 permute_extent(const CopyPermuteArgs& args, const PermuteEdge& edge,
                                           u32 index) {
   if (edge.grid_dim < 0) return edge.full;

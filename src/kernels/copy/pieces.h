@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows of any address and stride as pieces of 16 bytes of the destination: what the kernels of
-// copy_pieces.cuh are launched with, and where each piece lies.
+// Copies of rows with any address and stride, cut into 16-byte pieces of the destination: arguments
+// of the kernels in copy_pieces.cuh, and the position of each piece.
 
 #include "kernels/arguments.h"
 #include "kernels/common/divide.h"
@@ -10,16 +10,17 @@ namespace tw {
 
 inline constexpr u32 kPieceThreads = 256;
 inline constexpr u32 kPieceRank = 7;
-inline constexpr u32 kPieceSector = 32;  // bytes that the L2 reads and writes at once
+inline constexpr u32 kPieceSector = 32;  // granularity of L2 reads and writes, bytes
 
-/// How the sectors that a row's ends write in part are asked for before they are written: not at
-/// all, by lines of four, or by themselves, which takes an instruction that is slow where there are
-/// many. Larger numbers, multiples of 16: a row's last piece asks for that many bytes, which reach
-/// into the next row's first sector.
+/// CopyPieceArgs::touch: how the kernel prefetches the sectors that the ends of a row cover only in
+/// part, before it writes them. kTouchLines prefetches whole lines (four sectors). kTouchSectors
+/// prefetches single sectors by a bulk instruction, which is slow if there are many. With a larger
+/// multiple of 16, a row's last piece prefetches that many bytes, which also covers the first
+/// sector of the next row.
 enum : u32 { kTouchNothing = 0, kTouchLines = 1, kTouchSectors = 16 };
 
-/// A row has `slots`, one after the other: a slot is the piece of its number, or nothing where the
-/// row has fewer. Aligned loads of the source stay inside [src_low, src_high).
+/// Each row has `slots` consecutive slots. Slot i holds piece i of the row, or nothing if the row
+/// has fewer pieces. Aligned loads of the source stay inside [src_low, src_high).
 struct CopyPieceArgs {
   u64 src;
   u64 dst;
@@ -33,34 +34,34 @@ struct CopyPieceArgs {
   i64 dst_stride[kPieceRank];
   Divider extent[kPieceRank];
   Divider slots;
-  u32 rank;  // of the dimensions outside a row, 1 at least
-  // 1: rows begin at multiples of 16 bytes of the destination, and their last piece may be stored
-  // whole.
-  u32 whole_ends;
-  u32 touch;       // kTouchNothing and its neighbours
-  u32 ends_bytes;  // 1: pieces that a row has in part are stored byte by byte
+  u32 rank;  // number of dimensions outside a row, at least 1
+  // 1: in the destination, rows begin at multiples of 16 bytes and are padded to one, so the kernel
+  // may store a row's last piece as 16 bytes.
+  u32 ends_padded;
+  u32 touch;          // kTouchNothing, kTouchLines, or a multiple of 16 bytes
+  u32 ends_by_bytes;  // 1: partial pieces are stored byte by byte
 };
 static_assert(sizeof(CopyPieceArgs) == 288, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyPieceArgs, extent) == 176, "as above");
 static_assert(__builtin_offsetof(CopyPieceArgs, slots) == 260, "as above");
 
-/// Items end early enough for a block's step past the last one to be a number that divide() takes.
+/// Leaves room for a grid-stride step past the last item, so that the sum still suits divide().
 inline constexpr u64 kPieceLimit = kDividerLimit - (1 << 20);
 
-/// Bytes [first, end) of the 16 at `to` are to be stored; `end` is 0 where there is no piece.
+/// A 16-byte piece. The kernel stores its bytes [first, end); `end` is 0 if there is no piece.
 struct CopyPiece {
-  u64 to;    // a multiple of 16
-  u64 from;  // of the piece's byte 0, wherever that is
-  u64 row_from;
-  u64 row_end;  // of the source
-  u32 row;      // along dimension 0
+  u64 to;        // a multiple of 16
+  u64 from;      // source address of the piece's byte 0, which may lie before the row
+  u64 row_from;  // source address of the row's first byte
+  u64 row_end;   // source address past the row's last byte
+  u32 row;       // index along dimension 0
   u32 first;
   u32 end;
-  bool begins;  // its row
-  bool ends;
+  bool begins;  // the piece begins its row
+  bool ends;    // the piece ends its row
 };
 
-/// The piece of a slot; `kRank` is args.rank, or 0 for any.
+/// Returns the piece of a slot. `kRank` is args.rank, or 0 to read the rank from `args`.
 template <int kRank>
 TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot) {
   const u32 row = divide(slot, args.slots);
@@ -79,7 +80,7 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
     rest = next;
   }
   p.to = (dst & ~15ull) + number * 16ull;
-  const i64 ahead = static_cast<i64>(p.to - dst);  // of the row's first byte
+  const i64 ahead = static_cast<i64>(p.to - dst);  // offset from the row's first byte
   p.from = src + static_cast<u64>(ahead);
   p.row_from = src;
   p.row_end = src + args.row_bytes;
@@ -88,7 +89,7 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
   p.ends = left <= 16;
   p.first = ahead < 0 ? static_cast<u32>(-ahead) : 0;
   p.end = left >= 16 ? 16 : left > 0 ? static_cast<u32>(left) : 0;
-  if (args.whole_ends != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
+  if (args.ends_padded != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
   if (slot >= args.items) {
     p.end = 0;
     p.row_end = p.row_from;
@@ -96,15 +97,16 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
   return p;
 }
 
-/// Whether the aligned 16 bytes that the piece begins in hold a byte of its row and may be read.
+/// Returns whether the aligned 16 bytes at the start of the piece hold a byte of its row and lie in
+/// [src_low, src_high).
 TW_KERNEL_HD constexpr bool piece_loads(const CopyPieceArgs& args, const CopyPiece& p) {
   const u64 base = p.from & ~15ull;
   return base < p.row_end && base + 16 > p.row_from && base >= args.src_low &&
          base + 16 <= args.src_high;
 }
 
-/// Bytes from the piece on that its row's ends leave to be asked for; 0: none.
-TW_KERNEL_HD constexpr u32 piece_touches(const CopyPieceArgs& args, const CopyPiece& p) {
+/// Returns how many bytes from `p.to` on the kernel must prefetch for this piece; 0 for none.
+TW_KERNEL_HD constexpr u32 prefetch_bytes_of(const CopyPieceArgs& args, const CopyPiece& p) {
   const u32 to = static_cast<u32>(p.to);
   if (p.end == 0 || args.touch == kTouchNothing) return 0;
   if (p.ends && (to + p.end) % kPieceSector != 0)
@@ -114,7 +116,7 @@ TW_KERNEL_HD constexpr u32 piece_touches(const CopyPieceArgs& args, const CopyPi
   return 0;
 }
 
-/// Whether the aligned loads that hold the piece's bytes may all be made.
+/// Returns whether all aligned loads for the piece's bytes lie in [src_low, src_high).
 TW_KERNEL_HD constexpr bool piece_inside(const CopyPieceArgs& args, const CopyPiece& p) {
   const u64 low = (p.from + p.first) & ~15ull;
   const u64 high = ((p.from + p.end - 1) & ~15ull) + 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where a row begins on both sides.
+// Source and destination address of a row.
 
 #include "kernels/copy/copy.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Transposes by tiles: what the kernels of copy_transpose.cuh are launched with, and where tiles
-// lie.
+// Tiled transposes: arguments of the kernels in copy_transpose.cuh, and the position of each tile.
 //
 // Dimension a is contiguous in the source, dimension b in the destination. Both are counted in
-// units: 16-byte vectors where everything is aligned to them, else elements. A tile is tile_a x
-// tile_b units.
+// units: 16-byte vectors if all addresses, pitches and extents are multiples of 16 bytes, else
+// elements. A tile has tile_a x tile_b units.
 
 #include "kernels/arguments.h"
 #include "kernels/common/divide.h"
@@ -14,10 +13,11 @@ namespace tw {
 
 inline constexpr u32 kTransposeThreads = 256;
 inline constexpr u32 kSmallTransposeThreads = 32;
-inline constexpr u32 kTransposeRank = 6;  // dimensions beside a and b
+inline constexpr u32 kTransposeRank = 6;  // dimensions other than a and b
 
-/// The edge of a tile of elements, and the bytes between its lines in shared memory: an odd number
-/// of words for narrow elements, so that a column lies in different banks.
+/// Edge of a tile whose units are elements, and the bytes from one of its lines to the next in
+/// shared memory. For elements narrower than 4 bytes the pitch is an odd number of words, so that
+/// the elements of a column lie in different banks.
 TW_KERNEL_HD constexpr u32 transpose_edge(u32 element_bytes) {
   return element_bytes >= 8 ? 32 : 64;
 }
@@ -28,24 +28,24 @@ TW_KERNEL_HD constexpr u32 transpose_pitch(u32 element_bytes) {
 struct CopyTransposeArgs {
   u64 src;
   u64 dst;
-  i64 src_pitch;  // bytes from one b to the next
-  i64 dst_pitch;  // bytes from one a to the next
+  i64 src_pitch;  // bytes from one index of b to the next
+  i64 dst_pitch;  // bytes from one index of a to the next
   u64 src_policy;
   u64 dst_policy;
-  u64 tiles;  // of all planes, below kDividerLimit
+  u64 tiles;  // of all planes together, below kDividerLimit
   i64 src_stride[kTransposeRank];
   i64 dst_stride[kTransposeRank];
   Divider extent[kTransposeRank];
-  Divider plane_tiles;  // of one plane of a and b
+  Divider plane_tiles;  // tiles of one a-b plane
   Divider tiles_b;
   u32 rank;
-  u32 units_a;  // extents of a and b
+  u32 units_a;  // extents of a and b in units
   u32 units_b;
-  u32 tile_a;  // read by the host body, as the next three; a kernel is compiled for its own
+  u32 tile_a;  // this and the next three are read by the host body; a kernel is compiled for them
   u32 tile_b;
   u32 unit_elements;
   u32 element_bytes;
-  u32 planes;  // read by the plan
+  u32 planes;  // read by the plan only
   u32 reserved;
 };
 static_assert(sizeof(CopyTransposeArgs) == 288, "the device sees the layout the host writes");
@@ -55,11 +55,11 @@ static_assert(__builtin_offsetof(CopyTransposeArgs, rank) == 248, "as above");
 struct TransposePlace {
   u64 src;  // of the plane
   u64 dst;
-  u32 a;  // first units of the tile
-  u32 b;
+  u32 a;  // first unit of the tile along a
+  u32 b;  // first unit of the tile along b
 };
 
-/// Tiles are walked along b first: those that run at one time write long runs.
+/// Tiles are numbered along b first, so that concurrent tiles write long contiguous runs.
 TW_KERNEL_HD constexpr TransposePlace transpose_place(const CopyTransposeArgs& args, u32 tile,
                                                       u32 tile_a, u32 tile_b) {
   u32 plane = divide(tile, args.plane_tiles);

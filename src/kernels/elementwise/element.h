@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One element: from the bits of its operands to the bits that the destination gets. Both devices
-// take this, the GPU for what is no whole vector.
+// Arithmetic on one element: from the bits of its operands to the bits of the result. The host
+// bodies use it for all elements, the kernels for those outside whole vectors.
 
 #include "kernels/elementwise/elementwise.h"
 
 namespace tw {
 
-// Products that no compiler fuses with a sum, and a fused one where it is meant.
+// product() is never contracted with an addition; fused() is one fused multiply-add.
 TW_KERNEL_HD inline float product(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
@@ -43,7 +43,7 @@ TW_KERNEL_HD inline double fused(double a, double b, double c) {
 #endif
 }
 
-/// Floating numbers as integers that are in the same order, -0 below +0.
+/// Maps a floating-point number to an integer with the same order; -0 is below +0.
 TW_KERNEL_HD constexpr i32 ordered(float value) {
   const auto bits = static_cast<i32>(bits_of(value));
   return bits ^ (bits >> 31 & 0x7fffffff);
@@ -53,7 +53,7 @@ TW_KERNEL_HD constexpr i64 ordered(double value) {
   return bits ^ (bits >> 63 & 0x7fffffffffffffffll);
 }
 
-/// Add, min or max of numbers: of a NaN and a number min and max have the number.
+/// Add, min or max. min and max ignore a single NaN operand.
 template <class Number>
 TW_KERNEL_HD constexpr Number reduce_number(u32 op, Number before, Number value) {
   if (op == kCombineAdd) return before + value;
@@ -63,10 +63,9 @@ TW_KERNEL_HD constexpr Number reduce_number(u32 op, Number before, Number value)
   return less == (op == kCombineMin) ? value : before;
 }
 
-/// The destination's bits from a result in f32. `limit` is ElementwiseArgs::saturate_at. What is
-/// reduced has been rounded to the destination's format, as if it had been stored and then reduced:
-/// the sum of two such numbers in f32 is rounded again without harm, f32 having more than twice
-/// their bits.
+/// Returns the destination's bits of a result in f32. `limit` is ElementwiseArgs::saturate_at.
+/// Before a reduction, the result is rounded to the destination's format, as if it had been stored.
+/// Rounding the f32 sum again is harmless, because f32 has more than twice the bits of the format.
 TW_KERNEL_HD constexpr u32 finish_float(u32 format, float value, u32 reduction, u32 before,
                                         float limit) {
   u32 bits = encode(format, saturate(value, limit));
@@ -75,14 +74,13 @@ TW_KERNEL_HD constexpr u32 finish_float(u32 format, float value, u32 reduction, 
   return encode(format, saturate(sum, limit));
 }
 
-/// A factor of floating numbers: the f32 at `address`, or `own` where there is no address.
+/// Returns the f32 at `address`, or `own` if `address` is 0.
 template <class Number>
 TW_KERNEL_HD inline Number factor_of(u64 address, Number own) {
   return address == 0 ? own : static_cast<Number>(*reinterpret_cast<const float*>(address));
 }
 
-/// The factors of a run on floating formats (float) or on f64 (double). They are read once the
-/// kernel runs.
+/// The factors of a run, read when the kernel runs: float for floating formats, double for f64.
 template <class Number>
 struct Factors {
   Number alpha, beta;
@@ -96,7 +94,7 @@ TW_KERNEL_HD inline Factors<double> double_factors(const ElementwiseArgs& args) 
           factor_of(args.device_beta, __builtin_bit_cast(double, args.beta))};
 }
 
-/// A conversion: one source, no activation and no reduction.
+/// A conversion: one source, no activation, no reduction.
 TW_KERNEL_HD inline u32 convert_element(const ElementwiseArgs& args, float alpha, u32 a) {
   const float value = product(alpha, decode(args.kind[kOperandA], a));
   return encode(args.kind[kOperandDst], saturate(value, args.saturate_at));
@@ -114,8 +112,8 @@ TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, const Factors
   return finish_float(args.kind[kOperandDst], value, args.reduction, before, args.saturate_at);
 }
 
-/// A reduction of integers; Word is u32 for up to four bytes, and holds an element zero-extended in
-/// its `bits` lowest.
+/// Reduces an integer. Word is u32 for up to 4 bytes. The element is zero-extended and occupies the
+/// lowest `bits` bits.
 template <class Word>
 TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word before, Word value) {
   switch (op) {
@@ -123,7 +121,7 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
       return before + value;
     case kCombineMin:
     case kCombineMax: {
-      // The sign bit turned round puts signed numbers in the order of unsigned ones.
+      // Flipping the sign bit makes signed numbers compare as unsigned ones.
       const Word flip = is_signed ? Word{1} << (bits - 1) : Word{0};
       const bool less = (value ^ flip) < (before ^ flip);
       return less == (op == kCombineMin) ? value : before;
@@ -143,8 +141,7 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
   }
 }
 
-/// Integers of `bytes` bytes, wrapping. Beta is 0 with one source, and where sources are
-/// multiplied.
+/// Integers of `bytes` bytes, which wrap. Beta is 0 unless two sources are added.
 template <bool kReduce, class Word>
 TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
                                          Word before) {
@@ -157,9 +154,8 @@ TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes,
   return value & mask;
 }
 
-/// As word_element of every element of a word of one or two bytes each, without a reduction.
-/// Factors are taken as their lowest bits: of a product of bytes only its own 16 bits have
-/// anything.
+/// word_element() for all 1-byte or 2-byte elements of a word, without a reduction. Only the lowest
+/// 8 * kBytes bits of the factors affect the result.
 template <u32 kBytes>
 TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
   static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
@@ -172,14 +168,13 @@ TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
     constexpr u32 kEven = 0x00ff00ffu;
     const u32 x = alpha & 0xffu;
     const u32 y = beta & 0xffu;
-    // A byte and a product of bytes are less than 2^16 together: nothing carries to the next.
+    // A byte plus a product of bytes is less than 2^16, so nothing carries into the next lane.
     const u32 even = (x * (a & kEven) & kEven) + y * (b & kEven);
     const u32 odd = (x * (a >> 8 & kEven) & kEven) + y * (b >> 8 & kEven);
     return (even & kEven) | (odd & kEven) << 8;
   }
 }
 
-/// The products of the elements of two words of one or two bytes each, wrapping.
 template <u32 kBytes>
 TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
   static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
@@ -190,8 +185,7 @@ TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
   return word;
 }
 
-/// As reduce_word of every element of some words, but for inc and dec, which u32 alone has. What
-/// the reduction is decides once for them all.
+/// reduce_word() for all elements of several words, without inc and dec, which only u32 has.
 template <u32 kBytes, u32 kWords>
 TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&before)[kWords],
                                          u32 (&value)[kWords]) {
@@ -229,7 +223,7 @@ TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&bef
   }
 }
 
-/// f64, with one NaN too.
+/// f64. The result uses a single NaN.
 TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, const Factors<double>& by,
                                        u64 a, u64 b, u64 before) {
   const double x = __builtin_bit_cast(double, a);
@@ -244,14 +238,13 @@ TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, const Factor
   return value != value ? 0x7fffffffffffffffull : __builtin_bit_cast(u64, value);
 }
 
-/// An element of integers or f64: bits of the operands' bytes, zero-extended.
+/// One integer or f64 element; the operands are zero-extended.
 TW_KERNEL_HD inline u64 wide_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
   if (args.kind[kOperandDst] == kWordF64)
     return double_element(args, double_factors(args), a, b, before);
   return word_element<true, u64>(args, args.bytes[kOperandDst], a, b, before);
 }
 
-/// Any element.
 TW_KERNEL_HD inline u64 any_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
   if (args.kind[kOperandDst] >= kWordUnsigned) return wide_element(args, a, b, before);
   return float_element(args, float_factors(args), static_cast<u32>(a), static_cast<u32>(b),

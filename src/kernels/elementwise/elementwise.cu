@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elementwise kernels that the target and the part have.
+// Instantiates the elementwise kernels of one part for the architecture being compiled.
 #include "kernels/common/emit.cuh"
 #include "kernels/elementwise/elementwise_strided.cuh"
 #include "kernels/elementwise/elementwise_vectors.cuh"
 
-// Four blocks an SM leave each thread 64 registers: what a turn of vectors needs, and 64 KB in
-// flight. A sum of vectors of four elements needs 48, with which five blocks run.
+// Four blocks per SM leave 64 registers per thread, enough for the vectors of one iteration, and
+// keep 64 KB in flight. Combining vectors of four elements needs 48 registers, so five blocks fit.
 #define TW_ELEMENTWISE(feature, part, symbol, blocks, body)                         \
   TW_EMIT(                                                                          \
       feature, part,                                                                \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dst = act(alpha * a + beta * b) or act(alpha * a) * b, element by element: the arguments of the
-// elementwise kernels, and which elements a thread computes in each step.
+// dst = act(alpha * a + beta * b) or act(alpha * a) * b, element by element: kernel arguments, and
+// the elements that each thread computes.
 //
-// An element of the destination belongs to one thread, which alone reads and writes it: so a result
-// may be reduced into the destination, and a source may be the destination, without atomics.
+// Only one thread reads and writes an element of the destination. So a result may be reduced into
+// the destination, and a source may alias the destination, without atomics.
 
 #include "kernels/arguments.h"
 #include "kernels/common/activation.h"
@@ -13,27 +13,28 @@
 
 namespace tw {
 
-/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 to 15: elements of a vector, bits 16 to
-/// 23: what they are (kElementwiseFloats and so on); 0 in a host row stands for any.
+/// KernelEntry::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: elements per vector.
+/// Bits 16 to 23: the kind of elements (kElementwiseConvert and so on). 0 in a host entry means
+/// any.
 enum : u32 {
   kElementwiseVectors = 1,  // rows that are contiguous in every operand, by vectors
-  kElementwiseStrided = 2,  // anything, an element a thread
+  kElementwiseStrided = 2,  // any strides, one element per thread
   kElementwiseMethods = 3
 };
 enum : u32 {
   kElementwiseConvert = 1,  // one source of a floating format, no activation, no reduction
-  kElementwiseFloats = 2,   // floating formats: everything
-  kElementwiseWords = 3     // integers, or f64: every operand of one type
+  kElementwiseFloats = 2,   // any operation on floating formats
+  kElementwiseWords = 3     // any operation on integers or f64; all operands have one type
 };
 
-/// What the elements of the operands are: formats of convert.h, or one of these for all three.
+/// Element types of the operands: formats of convert.h, or one of these for all three operands.
 enum : u32 {
   kWordUnsigned = 16,
   kWordSigned = 17,
   kWordF64 = 18,
 };
 
-/// What becomes of the destination's element: the same numbers as tw_reduction.
+/// Reductions into the destination; the same values as tw_reduction.
 enum : u32 {
   kCombineNone = 0,
   kCombineAdd = 1,
@@ -46,42 +47,43 @@ enum : u32 {
   kCombineDec = 8
 };
 
-/// How two sources are combined: the same numbers as tw_combine.
+/// How two sources are combined; the same values as tw_combine.
 enum : u32 { kSourcesAdd = 0, kSourcesMultiply = 1 };
 
 inline constexpr u32 kElementwiseThreads = 256;
 inline constexpr u32 kElementwiseRank = 8;
-inline constexpr u32 kElementwiseFlight = 2;  // vectors in flight of each operand of a sum
+inline constexpr u32 kElementwiseFlight = 2;  // vectors in flight per operand, not in conversions
 inline constexpr u32 kElementwiseStridedFlight = 4;
 
-/// The operands by number.
+/// Operand numbers.
 enum : u32 { kOperandA = 0, kOperandB = 1, kOperandDst = 2, kElementwiseOperands = 3 };
 
-/// Dimensions are innermost first, strides count bytes; the destination's are positive. Of vectors
-/// the dimensions are those outside a row of `row_elements`, each of `slots` turns.
+/// Dimensions are innermost first, strides are in bytes, and the destination's strides are
+/// positive. For vectors, the dimensions are those outside a row of `row_elements`; each row has
+/// `slots` vectors.
 struct ElementwiseArgs {
   u64 address[kElementwiseOperands];
   u64 src_policy;
   u64 dst_policy;
   u64 items;  // vectors: rows times slots, below kElementwiseLimit; strided: elements
   u64 row_elements;
-  u64 alpha;         // the bits of an f32; for words a number that wraps, or the bits of an f64
-  u64 beta;          // 0 where there is no second source, or sources are multiplied
-  u64 device_alpha;  // address of an f32 that replaces alpha; 0: alpha counts
+  u64 alpha;         // bits of an f32 or f64, or an integer
+  u64 beta;          // 0 if there is one source or the sources are multiplied
+  u64 device_alpha;  // address of an f32 that replaces alpha; 0: none
   u64 device_beta;
   u64 extent[kElementwiseRank];
   i64 stride[kElementwiseOperands][kElementwiseRank];
-  Divider divider[kElementwiseRank];  // by extent, where `items` is below kDividerLimit
+  Divider divider[kElementwiseRank];  // by `extent`; used if `items` is below kDividerLimit
   Divider slots;
-  u32 rank;                         // 1 at least
+  u32 rank;                         // at least 1
   u32 sources;                      // 1 or 2
-  u32 kind[kElementwiseOperands];   // formats or words
-  u32 bytes[kElementwiseOperands];  // of an element; 0 without a second source
+  u32 kind[kElementwiseOperands];   // formats of convert.h or kWord...
+  u32 bytes[kElementwiseOperands];  // per element; 0 without a second source
   u32 reduction;
-  float saturate_at;  // largest magnitude of a floating result: infinity where nothing saturates
-  u32 dst_shift;      // bytes of a destination's element are 1 << dst_shift
+  float saturate_at;  // largest magnitude of a floating-point result; infinity: no saturation
+  u32 dst_shift;      // an element of the destination has 1 << dst_shift bytes
   u32 combine;        // kSourcesMultiply only with two sources
-  u32 activation;     // kActIdentity and so on; of floating formats
+  u32 activation;     // kActIdentity and so on; floating formats only
 };
 static_assert(sizeof(ElementwiseArgs) == 504, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(ElementwiseArgs, device_alpha) == 72, "as above");
@@ -91,20 +93,19 @@ static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 452, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, dst_shift) == 492, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, activation) == 500, "as above");
 
-/// Vectors that a thread of a conversion has in flight. What writes four bytes for two read is best
-/// with fewer, what writes one for two with more.
+/// Vectors per thread in flight in a conversion. Conversions from 2 to 4 bytes are fastest with
+/// fewer, those from 2 to 1 byte with more.
 TW_KERNEL_HD constexpr u32 elementwise_convert_flight(u32 vector) {
   return vector == 4 ? 3 : 4;
 }
 
-/// Items end early enough for a block's step past the last one to be a number that divide() takes.
+/// Leaves room for a grid-stride step past the last item, so that the sum still suits divide().
 inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);
 
-/// The most elements of a vector that an activation is applied to: with sixteen a thread would need
-/// more registers than it has.
+/// The most elements of a vector with an activation; 16 would exceed a thread's registers.
 inline constexpr u32 kActivatedVector = 8;
 
-/// Elements of a vector: 16 bytes of the widest operand. With one source bytes[kOperandB] is 0.
+/// Elements per vector: 16 bytes of the widest operand. bytes[kOperandB] is 0 with one source.
 TW_KERNEL_HD constexpr u32 elementwise_vector(const u32 (&bytes)[kElementwiseOperands],
                                               u32 activation) {
   u32 widest = 1;
@@ -113,15 +114,16 @@ TW_KERNEL_HD constexpr u32 elementwise_vector(const u32 (&bytes)[kElementwiseOpe
   return activation != kActIdentity && elements > kActivatedVector ? kActivatedVector : elements;
 }
 
-/// Elements [first, end) of a vector whose element 0 would lie at these addresses; `end` is 0 where
-/// there is nothing. The destination's is a multiple of the vector's bytes.
+/// Elements [first, end) of a vector whose element 0 lies at these addresses, possibly before the
+/// row; `end` is 0 if there is nothing. The destination address is a multiple of the vector's
+/// bytes.
 struct ElementwiseSlot {
   u64 address[kElementwiseOperands];
   u32 first;
   u32 end;
 };
 
-/// `kVector` is the vector's elements, a power of two.
+/// Returns the slot's elements. `kVector` is the number of elements per vector, a power of two.
 template <u32 kVector>
 TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& args, u32 slot) {
   const u32 row = divide(slot, args.slots);
@@ -136,7 +138,7 @@ TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& a
       s.address[o] += static_cast<u64>(index * args.stride[o][d]);
     rest = next;
   }
-  // Of the row's first element within its vector of the destination.
+  // Offset of the row's first element within its vector of the destination.
   const u64 within = s.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
   const auto before = static_cast<i64>(within >> args.dst_shift);
   const i64 start = static_cast<i64>(number) * kVector - before;
@@ -149,7 +151,7 @@ TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& a
   return s;
 }
 
-/// Where element `unit` of the strided method lies; `kSmall` where divide() takes its number.
+/// Computes the addresses of element `unit` (strided method). `kSmall`: divide() takes `unit`.
 template <bool kSmall>
 TW_KERNEL_HD constexpr void elementwise_place(const ElementwiseArgs& args, u64 unit,
                                               u64 (&address)[kElementwiseOperands]) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operations on the CPU: the kernels' places and the formulas that their instructions
-// are held to.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the elementwise kernels: the kernels' vectors, with element.h defining the bits
+// that the kernels must reproduce. The family's kernel entries are at the end.
 #include <cstring>
 
 #include "kernels/elementwise/element.h"
@@ -37,7 +36,7 @@ void vectors(const ElementwiseArgs& args) {
   }
 }
 
-// ElementwiseArgs: vector by vector as the kernels place them, element by element within.
+// Vector by vector in the kernels' order, element by element within.
 void elementwise_vectors_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
   switch (elementwise_vector(args.bytes, args.activation)) {
@@ -52,7 +51,6 @@ void elementwise_vectors_host(HostEngine&, const void* arguments) {
   }
 }
 
-// ElementwiseArgs: element by element.
 void elementwise_strided_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
   const bool small = args.items < kDividerLimit;
@@ -78,13 +76,13 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
 #define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
   TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/elementwise/kernels.inc"
 };
 
 }  // namespace
 
-RowRange elementwise_rows() {
+KernelEntries elementwise_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

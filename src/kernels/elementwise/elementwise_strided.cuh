@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Any rank, strides and alignment: an element a thread, in the order of the destination, so that
-// neighbours write neighbours; four elements' loads are in flight before the first store.
+// Any rank, strides and alignment: one element per thread, in the order of the destination, so that
+// adjacent threads write adjacent elements. Each thread loads four elements before its first store.
 
 #include "kernels/elementwise/element.h"
 #include "kernels/ptx/global_own.cuh"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows that are contiguous in every operand: a thread takes kFlight vectors of kVector elements, 16
-// bytes of the widest operand, loads them all and then computes. Lanes take neighbouring vectors,
-// so that narrower operands are as coalesced as the widest.
+// Rows that are contiguous in every operand. A thread loads kFlight vectors of kVector elements (16
+// bytes of the widest operand) and then computes them. Lanes take adjacent vectors, so that
+// accesses to narrower operands coalesce as well.
 //
-// What the operands hold is the launch's: a uniform branch for some vectors at once costs less than
-// the tenfold of kernels would.
+// The launch selects the element types. A uniform branch per few vectors costs less than a tenfold
+// number of kernels.
 
 #include "kernels/common/convert.cuh"
 #include "kernels/elementwise/element.h"
@@ -14,14 +14,13 @@
 
 namespace tw {
 
-/// A thread's vectors of one turn.
 template <u32 kVector, u32 kFlight>
-struct VectorTurn {
+struct ThreadVectors {
   u64 address[kElementwiseOperands][kFlight];
   bool whole[kFlight];
-  bool parts;  // a vector is there of which only a part is the row's
+  bool parts;  // some vector is only partly inside its row
 
-  __device__ __forceinline__ VectorTurn(const ElementwiseArgs& args, u32 at) : parts(false) {
+  __device__ __forceinline__ ThreadVectors(const ElementwiseArgs& args, u32 at) : parts(false) {
     if (args.items == args.slots.divisor)
       place_in_one_row(args, at);
     else
@@ -39,7 +38,7 @@ struct VectorTurn {
     }
   }
 
-  // As above where there is one row: the thread's vectors are a constant step apart.
+  // The same for a single row: the thread's vectors are a constant step apart.
   __device__ __forceinline__ void place_in_one_row(const ElementwiseArgs& args, u32 at) {
     const u64 within = args.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
     const i64 start = static_cast<i64>(at) * kVector - static_cast<i64>(within >> args.dst_shift);
@@ -55,7 +54,7 @@ struct VectorTurn {
     for (u32 k = 0; k < kFlight; ++k) {
       constexpr auto kElements = static_cast<i32>(kVector);
       const i32 before = static_cast<i32>(32 * k) * kElements;
-      // Only the row's very first vector can begin before it.
+      // Only the first vector of the row can begin before it.
       whole[k] = (k != 0 || start >= 0) && left >= before + kElements;
       parts = parts || (!whole[k] && left > before);
     }
@@ -68,7 +67,7 @@ struct VectorTurn {
       if (whole[k]) ptx::load_own<kBytes>(address[operand][k], policy, raw[k]);
   }
 
-  /// The whole vectors of an operand whose elements have `bytes` bytes.
+  /// Loads the whole vectors of an operand; `bytes` is the size of its elements.
   __device__ __forceinline__ void load(u32 operand, u32 bytes, u64 policy,
                                        u32 (&raw)[kFlight][4]) const {
     if (bytes * kVector == 16)
@@ -80,8 +79,9 @@ struct VectorTurn {
   }
 };
 
-/// The parts of vectors at the ends of rows, element by element, four elements' loads in flight:
-/// one(a, b, before) gives the destination's bits. With kConvert there are sources alone, one.
+/// Processes partial vectors at the ends of rows element by element, with the loads of four
+/// elements in flight. one(a, b, before) returns the destination's bits. With kConvert there is
+/// only source a.
 template <u32 kVector, u32 kFlight, bool kConvert, class One>
 __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u32 at, One one) {
   constexpr u32 kAtOnce = 4;
@@ -116,7 +116,7 @@ __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u
   }
 }
 
-/// Applies an activation to vectors; all threads take the same branch.
+/// Applies an activation to all vectors. The branch is uniform.
 template <u32 kFlight, u32 kVector>
 __device__ __forceinline__ void activate_vectors(u32 which, float (&value)[kFlight][kVector]) {
   const auto each = [&](auto function) {
@@ -139,7 +139,7 @@ __device__ __forceinline__ void activate_vectors(u32 which, float (&value)[kFlig
   }
 }
 
-/// Calls with(number, b) for every number of vectors and the one of the other source beside it.
+/// Calls with(x, y) for every element x and the corresponding element y of the other source.
 template <u32 kFlight, u32 kVector, class With>
 __device__ __forceinline__ void with_other(u32 format, const u32 (&raw)[kFlight][4],
                                            float (&value)[kFlight][kVector], With with) {
@@ -154,7 +154,7 @@ __device__ __forceinline__ void with_other(u32 format, const u32 (&raw)[kFlight]
   });
 }
 
-/// Results to the destination's format, and into what is there.
+/// Converts results to the destination's format and reduces them into the old values.
 template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float (&value)[kVector],
                                               const u32 (&before)[4], u32 (&words)[4]) {
@@ -173,8 +173,8 @@ __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float
   encode_vector<kFormat, kVector>(value, args.saturate_at, words);
 }
 
-/// The parts of vectors of floating formats. The factors are read again: kept since the whole
-/// vectors they would cost these registers.
+/// Partial vectors of floating formats. Reads the factors again instead of keeping them in
+/// registers.
 template <u32 kVector, u32 kFlight, bool kConvert>
 __device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at) {
   const Factors<float> by = float_factors(args);
@@ -187,7 +187,7 @@ __device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at)
   });
 }
 
-/// Floating formats. With kConvert there is one source, no activation and no reduction.
+/// Floating formats. With kConvert: one source, no activation, no reduction.
 template <u32 kVector, bool kConvert>
 __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) {
   constexpr u32 kFlight = kConvert ? elementwise_convert_flight(kVector) : kElementwiseFlight;
@@ -196,13 +196,13 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
   u64 at =
       static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
   for (; at < args.items; at += step) {
-    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    const ThreadVectors<kVector, kFlight> turn(args, static_cast<u32>(at));
     u32 raw[kElementwiseOperands][kFlight][4] = {};
     turn.load(kOperandA, args.bytes[kOperandA], args.src_policy, raw[kOperandA]);
     if constexpr (!kConvert) {
       if (args.sources == 2)
         turn.load(kOperandB, args.bytes[kOperandB], args.src_policy, raw[kOperandB]);
-      // Sixteen elements are those of 8-bit formats, which are not reduced.
+      // Vectors of sixteen have 8-bit elements, which cannot be reduced.
       if (kVector < 16 && args.reduction != kCombineNone)
         turn.load(kOperandDst, args.bytes[kOperandDst], args.dst_policy, raw[kOperandDst]);
     }
@@ -255,7 +255,6 @@ struct WordOf<8> {
   using Type = u64;
 };
 
-/// Element e of a vector of integers of four or eight bytes.
 template <u32 kBytes, class Word>
 __device__ __forceinline__ Word word_at(const u32 (&words)[4], u32 e) {
   if constexpr (kBytes == 8)
@@ -274,7 +273,7 @@ __device__ __forceinline__ void put_word(u32 (&words)[4], u32 e, Word value) {
   }
 }
 
-/// A vector of integers of one or two bytes, several at once.
+/// A vector of 1-byte or 2-byte integers, several per 32-bit operation.
 template <u32 kBytes, bool kReduce>
 __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u32 (&a)[4],
                                             const u32 (&b)[4], const u32 (&before)[4],
@@ -291,7 +290,7 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
     reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, before, words);
 }
 
-/// A vector of integers, or of f64 where kDouble is set.
+/// A vector of integers, or of f64 if kDouble is set.
 template <u32 kBytes, bool kDouble, bool kReduce>
 __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u32 (&a)[4],
                                             const u32 (&b)[4], const u32 (&before)[4],
@@ -315,7 +314,7 @@ __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u
   }
 }
 
-/// Integers and f64: every operand of the same type, 16 bytes a vector.
+/// Integers and f64: all operands have the same type, 16 bytes per vector.
 template <u32 kVector>
 __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
   constexpr u32 kBytes = 16 / kVector;
@@ -325,7 +324,7 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
   u64 at =
       static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
   for (; at < args.items; at += step) {
-    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    const ThreadVectors<kVector, kFlight> turn(args, static_cast<u32>(at));
     u32 raw[kElementwiseOperands][kFlight][4] = {};
     turn.load(kOperandA, kBytes, args.src_policy, raw[kOperandA]);
     if (args.sources == 2) turn.load(kOperandB, kBytes, args.src_policy, raw[kOperandB]);

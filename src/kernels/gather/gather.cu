@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gather kernels that the target and the part have.
+// Instantiates the gather kernels of one part for the architecture being compiled.
 #include "kernels/common/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/gather/gather_plain.cuh"

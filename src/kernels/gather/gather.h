@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// packed[i, :] = table[index[i], :], zeros where index[i] names no row; or the weighted sum of
-// several rows of the table.
+// packed[i, :] = table[index[i], :], or zeros if index[i] is outside the table; or the weighted sum
+// of several rows of the table.
 
 #include "kernels/rows/rows.h"
 
@@ -9,9 +9,9 @@ namespace tw {
 
 using GatherArgs = RowsArgs;
 
-/// Zeros for the columns of the packed operand that lie outside the table.
+/// Writes zeros to the columns of the packed operand that lie outside the table.
 struct MarginArgs {
-  RowsArgs rows;  // packed is column 0, row_bytes the whole row
+  RowsArgs rows;  // packed points to column 0, row_bytes covers the whole row
   u64 lead_bytes;
   u64 tail_bytes;
 };

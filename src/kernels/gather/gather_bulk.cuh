@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gather by per-row bulk loads into a warp's ring, and bulk stores to the packed side; with weights
-// or sums in between, in shared memory.
+// Gathers rows by one bulk load per row into a per-warp pipeline, and bulk stores to the packed
+// operand. Weights and sums are applied in shared memory in between.
 
 #include "kernels/gather/gather.h"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -19,13 +19,13 @@ struct GatherMover : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     u32 bytes = 0;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k)
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k)
       if (next_row[k] != kNoRow) bytes += piece(item, k).bytes;
     bytes = __reduce_add_sync(0xffffffffu, bytes);
     if (ptx::lane_id() == 0) ptx::mbarrier_arrive_expect(barrier, bytes);
     ptx::sync_warp();
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       const RowPiece p = piece(item, k);
       const u32 to = stage + slot(k) * args.part_bytes;
@@ -41,7 +41,7 @@ struct GatherMover : RowPieces {
     fetch<kWeights>(item + step);
   }
 
-  // The whole warp writes the zeros of each lane that has `bytes` of them.
+  // The whole warp writes the zeros of each lane: `bytes` of them from `to` on.
   __device__ __forceinline__ void write_zeros(u32 to, u32 bytes) const {
     u32 lanes = __ballot_sync(0xffffffffu, bytes != 0);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -60,7 +60,7 @@ struct GatherMover : RowPieces {
       rows = packed_row_of(args, rows);
       sum_stage(args, stage, weight_note(stage, 0), rows);
     }
-    // Zeros and sums were written by plain stores, which the copy engine does not see by itself.
+    // Threads wrote zeros and sums: the async proxy needs a fence before the bulk store reads them.
     ptx::fence_async_shared();
     ptx::sync_warp();
     if (args.dense) {

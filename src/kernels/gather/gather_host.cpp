@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the gather kernels. The bulk kernels' stages go through the TMA model; the others
+// work row by row. The family's kernel entries are at the end.
 #include "kernels/common/host_engine.hpp"
 #include "kernels/gather/gather.h"
 #include "kernels/rows/rows_host.hpp"
@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-// Pieces of a stage into shared memory; what is not named becomes zeros.
+// Loads the pieces of a stage into shared memory, and zeros for indices without a row.
 void load_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 pieces) {
   const u64 total = total_pieces(args, run_count(args));
   for (u32 slot = 0; slot < pieces; ++slot) {
@@ -23,7 +23,6 @@ void load_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 piece
   }
 }
 
-// Row r of a stage becomes the weighted sum of its `group` pieces.
 void sum_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows) {
   const u64 total = total_pieces(args, run_count(args));
   const auto shared = reinterpret_cast<u64>(engine.shared());
@@ -58,7 +57,6 @@ void store_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows
   }
 }
 
-// Rows through shared memory by counted bulk copies. All but the last two take GatherArgs.
 void gather_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -67,7 +65,6 @@ void gather_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
-// Four rows at once through the tensor map, by the model of the copy engine; FourArgs.
 void gather_four_host(HostEngine& engine, const void* arguments) {
   const auto& four = *static_cast<const FourArgs*>(arguments);
   const RowsArgs& args = four.rows;
@@ -86,7 +83,7 @@ void gather_four_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
+// Rows of the table by plain copies; the packed side of a stage by bulk copies.
 void gather_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -103,7 +100,6 @@ void gather_staged_host(HostEngine& engine, const void* arguments) {
   });
 }
 
-// Weighted rows and sums of rows, through shared memory and by elements.
 void gather_sum_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -128,7 +124,7 @@ void gather_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
-// Row by row, these two: what differs on a GPU is how bytes get into registers.
+// The same as gather_plain_host: on a GPU the methods differ only in how they load bytes.
 void gather_shift_host(HostEngine& engine, const void* arguments) {
   gather_plain_host(engine, arguments);
 }
@@ -153,7 +149,6 @@ void gather_sum_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
-// MarginArgs.
 void gather_margin_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const MarginArgs*>(arguments);
   const i64 count = run_count(args.rows);
@@ -164,7 +159,6 @@ void gather_margin_host(HostEngine&, const void* arguments) {
   }
 }
 
-// FewArgs.
 void gather_few_host(HostEngine&, const void* arguments) {
   few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
     if (table)
@@ -174,7 +168,6 @@ void gather_few_host(HostEngine&, const void* arguments) {
   });
 }
 
-// OutsideArgs.
 void gather_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
@@ -192,13 +185,13 @@ void gather_outside_host(HostEngine&, const void* arguments) {
 #define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
 #define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/gather/kernels.inc"
 };
 
 }  // namespace
 
-RowRange gather_rows() {
+KernelEntries gather_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

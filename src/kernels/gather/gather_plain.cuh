@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Weighted gathers and sums of rows of any alignment, and zeros beside a table, by plain loads and
-// stores.
+// Weighted gathers and sums of rows of any alignment, and the zeros beside a table, by ordinary
+// loads and stores.
 
 #include "kernels/gather/gather.h"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// Each thread sums four units of kCount elements at once, member after member.
+/// Each thread sums four units of kCount elements at once, member by member.
 template <class T, u32 kCount>
 __device__ __forceinline__ void sum_units(const GatherArgs& args) {
   constexpr int kBytes = static_cast<int>(T::kBytes * kCount);

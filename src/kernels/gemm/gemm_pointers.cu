@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels in front of a batch by addresses.
+// The kernels that prepare a batch given by addresses (gemm_pointers.cuh).
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/gemm_pointers.cuh"
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kernel in front of a batch by addresses: a warp for each product.
+// Prepares a batch given by addresses, before the kernel of the product runs (see
+// arguments/gemm_pointers.h). One warp handles one product: it checks the addresses, writes them to
+// the workspace, and writes the product's tensor maps.
 
 #include "kernels/gemm/arguments/gemm_pointers.h"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
-// The product's maps, made in shared memory and sent from there to the workspace: a map in global
-// memory is the tensor-map proxy's, and the copy is its fence.
+// Builds the product's maps in shared memory and copies them to the workspace. The TMA reads maps
+// through the tensor-map proxy: the copy instruction also is the proxy fence.
 __device__ __forceinline__ void gemm_make_maps(const GemmPointersArgs& args, KernelMap* shared,
                                                u64 address, i32 index, u32 lane) {
   constexpr u32 kWords = sizeof(KernelMap) / 8;
@@ -30,7 +32,7 @@ __device__ __forceinline__ void gemm_make_maps(const GemmPointersArgs& args, Ker
 
 template <bool kMakesMaps>
 __device__ void gemm_read_pointers(const GemmPointersArgs& args) {
-  // It writes what an earlier run on this workspace may still read.
+  // An earlier run may still read the workspace that this kernel writes.
   ptx::grid_dependency_wait_and_launch();
   __shared__ KernelMap shared[kGemmPointersWarps][kGemmMaps];
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The copy in front of a product whose operands no tensor map reads (gemm_realign.h). Small ones
-// are all latency, so that a launch for each takes twice the time; and where a copy plan must not
-// write past a line's end, here whole pieces are stored. A thread has one piece at a time: as many
-// threads as there are pieces, of few registers, leave an SM room for a block of the product where
-// that has one warpgroup that multiplies and shared memory to spare: it begins beside the last.
+// The staging copy of operands that no tensor map can describe (arguments/gemm_realign.h). Small
+// operands are bound by launch latency, so one launch copies both. Unlike a copy plan, it may write
+// past the end of a line, so it stores whole 16-byte pieces. A thread handles one piece at a time
+// and needs few registers: a CTA of the product that has one consumer warpgroup and enough shared
+// memory finds room on the SM while the last CTAs of the copy run.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/gemm/arguments/gemm_realign.h"
@@ -12,7 +12,7 @@
 
 namespace tw {
 
-// Sixteen bytes at the operand's ends, of which some are not the operand's.
+// Loads a piece element by element, with zeros beyond the operand's end.
 __device__ __forceinline__ uint4 realign_at_end(const GemmRealignOperand& of, u64 from) {
   u32 word[4] = {};
 #pragma unroll
@@ -43,7 +43,7 @@ __device__ __forceinline__ void realign_operand(const GemmRealignOperand& of, u3
 }
 
 __device__ __forceinline__ void gemm_realign(const GemmRealignArgs& args) {
-  // The copy takes the place of one that an earlier product may still read.
+  // An earlier product may still read the workspace.
   ptx::grid_dependency_wait_and_launch();
   const bool second = blockIdx.x >= args.blocks;
   realign_operand(args.operands[second ? 1 : 0], second ? blockIdx.x - args.blocks : blockIdx.x,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a row of the table to what gemm.h's functions ask for.
+// Converts a kernel entry to the GemmTile that gemm.h's functions take.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/table/kernel_table.hpp"
 
 namespace tw {
 
-constexpr GemmTile gemm_tile(const KernelRow& row, int32_t in_bytes, int32_t out_bytes) {
+constexpr GemmTile gemm_tile(const KernelEntry& row, int32_t in_bytes, int32_t out_bytes) {
   return {static_cast<u32>(row.tile[0]), static_cast<u32>(row.tile[1]),
           static_cast<u32>(row.tile[2]), row.variant,
           static_cast<u32>(in_bytes),    static_cast<u32>(out_bytes)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gemm family's rows of the kernel table.
+// The gemm family's entries of the kernel table.
 #include "kernels/gemm/arguments/gemm_realign.h"
 #include "kernels/gemm/gemm_row.hpp"
 #include "kernels/gemm/host/gemm_host.hpp"
@@ -11,9 +11,9 @@ constexpr uint32_t kOrderROW = 0;
 constexpr uint32_t kOrderCOLUMN = 1;
 constexpr DType kAny{};
 
-constexpr KernelRow wgmma_row(const char* symbol, const char* part, DType in, DType out, int tm,
-                              int tn, int tk, int cm, int cn, uint32_t variant) {
-  KernelRow row{};
+constexpr KernelEntry wgmma_row(const char* symbol, const char* part, DType in, DType out, int tm,
+                                int tn, int tk, int cm, int cn, uint32_t variant) {
+  KernelEntry row{};
   row.family = Family::gemm;
   row.feature = feature::wgmma;
   row.symbol = symbol;
@@ -31,10 +31,10 @@ constexpr KernelRow wgmma_row(const char* symbol, const char* part, DType in, DT
   return row;
 }
 
-// Of narrow types, which are K-major and have any D.
-constexpr KernelRow narrow_row(const char* symbol, const char* part, DType a, DType b, int tm,
-                               int tn, int tk, uint32_t variant) {
-  KernelRow row{};
+// An entry for narrow types: both operands K-major, D of any type.
+constexpr KernelEntry narrow_row(const char* symbol, const char* part, DType a, DType b, int tm,
+                                 int tn, int tk, uint32_t variant) {
+  KernelEntry row{};
   row.family = Family::gemm;
   row.feature = feature::wgmma;
   row.symbol = symbol;
@@ -52,9 +52,9 @@ constexpr KernelRow narrow_row(const char* symbol, const char* part, DType a, DT
   return row;
 }
 
-constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, const char* part, DType in,
-                              DType out, int tm, int tn, int tk, uint32_t variant,
-                              int threads = 128, bool shared_first = false) {
+constexpr KernelEntry plain_row(FeatureMask needs, const char* symbol, const char* part, DType in,
+                                DType out, int tm, int tn, int tk, uint32_t variant,
+                                int threads = 128, bool prefers_shared_carveout = false) {
   return {.family = Family::gemm,
           .feature = needs,
           .symbol = symbol,
@@ -66,10 +66,10 @@ constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, const char*
           .cluster = {1, 1},
           .dtypes = {in, out},
           .variant = variant,
-          .shared_first = shared_first};
+          .prefers_shared_carveout = prefers_shared_carveout};
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #define TW_GEMM(feature_, part_, symbol_, in, out, a_order, b_order, tm, tn, tk, cm, cn, schedule) \
   wgmma_row(                                                                                       \
       #symbol_, #part_, DType::in, DType::out, tm, tn, tk, cm, cn,                                 \
@@ -81,12 +81,12 @@ constexpr KernelRow kRows[] = {
   narrow_row(#symbol_, #part_, DType::a, DType::b, tm, tn, tk, kSchedule_##schedule),
 #define TW_GEMM_SCALED_MMA(feature_, part_, symbol_, in, loads, tm, tn, tk, threads_) \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, kAny, tm, tn, tk,         \
-            kGemmPlain | kGemmFull | kGemmScaled, threads_),
+            kGemmNoMaps | kGemmEpilogue | kGemmScaled, threads_),
 #define TW_GEMM_POINTERS(feature_, part_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, part_, symbol_)                     \
   plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, \
-            kGemmPrologue | kGemmRealigns, static_cast<int>(kRealignThreads), true),
+            kGemmPrologue | kGemmStagingCopy, static_cast<int>(kRealignThreads), true),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \
@@ -104,7 +104,7 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-RowRange gemm_rows() {
+KernelEntries gemm_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

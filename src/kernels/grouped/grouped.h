@@ -26,7 +26,7 @@
 
 namespace tw {
 
-/// Bits of KernelRow::variant in this family.
+/// Bits of KernelEntry::variant in this family.
 enum : u32 {
   kGroupedColumnB = 1,  // the kernel wants weights that are contiguous along k
   kGroupedMma = 2,      // any pitches and addresses, by mma.sync
@@ -169,7 +169,7 @@ struct GroupedArgs {
   unsigned char out;        // kRows
   unsigned char bias_f32;   // as in GemmFullArgs
   unsigned char activation;
-  unsigned char gate;      // kGate, as in GemmFullArgs
+  unsigned char gate;      // kGate, as in GemmEpilogueArgs
   unsigned char host_in;   // DType
   unsigned char host_out;  // DType
   unsigned char reserved[3];

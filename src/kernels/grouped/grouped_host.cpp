@@ -328,9 +328,9 @@ constexpr GroupedTile kMmaTile = {64, 64, 32};
 constexpr GroupedTile kScaledTile = {32, 128, 32};
 constexpr GroupedTile kNoTile = {0, 0, 0};
 
-constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
-                                   HostBody host, u32 threads, GroupedTile tile, DType in,
-                                   DType out, u32 variant) {
+constexpr KernelEntry grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
+                                     HostBody host, u32 threads, GroupedTile tile, DType in,
+                                     DType out, u32 variant) {
   return {.family = Family::grouped,
           .feature = needs,
           .symbol = symbol,
@@ -372,13 +372,13 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
                  grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/grouped/kernels.inc"
 };
 
 }  // namespace
 
-RowRange grouped_rows() {
+KernelEntries grouped_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

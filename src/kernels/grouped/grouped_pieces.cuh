@@ -87,7 +87,7 @@ __device__ __forceinline__ void grouped_activate(float (&v)[kCount]) {
 
 // Without a gate.
 template <class Config>
-__device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kSums],
+__device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
                                                     const GroupedSpot& tile,
                                                     const GroupedLines<Config>& lines, u32 staging,
@@ -98,7 +98,7 @@ __device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kSums],
   const float bias[2] = {grouped_bias_at<typename Config::In>(args, values, row0),
                          grouped_bias_at<typename Config::In>(args, values, row0 + 8)};
 #pragma unroll
-  for (int i = 0; i < Config::kSums; ++i)
+  for (int i = 0; i < Config::kAccumulators; ++i)
     d[i] = act::fused(values.alpha, d[i], bias[epilogue_half(i)]);
   if (args.activation == kActRelu) grouped_activate<kActRelu>(d);
   if (kPiecesTakeSilu<Config> && args.activation == kActSilu) grouped_activate<kActSilu>(d);
@@ -118,7 +118,7 @@ struct GatedSlab {
 
 // Gated, of 16-bit D.
 template <class Config>
-__device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kSums],
+__device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
                                                     const GroupedSpot& tile,
                                                     const GroupedLines<Config>& lines, u32 staging,
@@ -131,9 +131,9 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kSums],
   const i32 own = at0 + static_cast<i32>(warp * 8 + lane / 4);
   const float bias[2] = {grouped_bias_at<In>(args, values, grouped_place(args, own, false).at),
                          grouped_bias_at<In>(args, values, grouped_place(args, own, true).at)};
-  float v[Config::kSums / 2];
+  float v[Config::kAccumulators / 2];
 #pragma unroll
-  for (int i = 0; i < Config::kSums / 2; ++i) {
+  for (int i = 0; i < Config::kAccumulators / 2; ++i) {
     const int gate = i / 2 * 4 + i % 2;
     float first = act::fused(values.alpha, d[gate], bias[0]);
     const float second = act::fused(values.alpha, d[gate + 2], bias[1]);

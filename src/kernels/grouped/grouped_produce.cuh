@@ -21,7 +21,7 @@ __device__ __forceinline__ i32 grouped_lines(const GroupedSpot& tile) {
 // kinds, eights, weights}.
 template <class Config>
 __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
-                                                     const GemmRing<Config>& ring,
+                                                     const GemmPipeline<Config>& ring,
                                                      const GroupedSpot& tile, i32 k) {
   const u32 barrier = ring.full_barrier(ring.stage);
   if constexpr (Config::kColumnA) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
 
 template <class Config>
 __device__ __forceinline__ void grouped_load_rows(const GroupedArgs& args,
-                                                  const GemmRing<Config>& ring,
+                                                  const GemmPipeline<Config>& ring,
                                                   const GroupedSpot& tile, i32 lines, i32 k) {
   const u32 barrier = ring.full_barrier(ring.stage);
   i32 at = 0;
@@ -57,7 +57,7 @@ __device__ __forceinline__ void grouped_load_rows(const GroupedArgs& args,
 template <class Config>
 __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const GroupedTiles& table,
                                                 const GroupedShares& shares,
-                                                GemmRing<Config> ring) {
+                                                GemmPipeline<Config> ring) {
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const G
 
 // Threads of the producer's warpgroup, which arrive at a full barrier as their copies land. What
 // they copy are ordinary writes, and the tensor cores read by the asynchronous proxy: those who
-// multiply put the fence between them (GemmRing::landed). In a producer it would wait for all
+// multiply put the fence between them (GemmPipeline::landed). In a producer it would wait for all
 // copies that are under way.
 inline constexpr u32 kGatherThreads = 128;
 
@@ -88,8 +88,8 @@ inline constexpr u32 kGatherThreads = 128;
 // to multiply.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
-                                                  const GemmRing<Config>& ring, u32 rows, i32 lines,
-                                                  i32 k) {
+                                                  const GemmPipeline<Config>& ring, u32 rows,
+                                                  i32 lines, i32 k) {
   constexpr u32 kTogether = Config::kScaled ? 2 : 4, kStep = kGatherThreads / 8;
   constexpr u32 kElement = Config::In::kBytes;
   constexpr i32 kOfPiece = 16 / kElement;
@@ -133,8 +133,8 @@ __device__ __forceinline__ void grouped_look_up(const GroupedArgs& args, const G
 
 template <class Config>
 __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const GroupedTiles& table,
-                                               const GroupedShares& shares, GemmRing<Config> ring,
-                                               u32 rows) {
+                                               const GroupedShares& shares,
+                                               GemmPipeline<Config> ring, u32 rows) {
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {

@@ -48,7 +48,7 @@ struct RangesWalk {
 
 template <class Config>
 __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const RangesWalk& walk,
-                                               GemmRing<Config> ring) {
+                                               GemmPipeline<Config> ring) {
   const i32 boxes = (walk.width.width + 63) / 64;
   const u32 bytes = Config::kShared.a_bytes + static_cast<u32>(boxes) * (Config::kTileK * 128);
   for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < walk.units(args);
@@ -76,7 +76,7 @@ __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const Ra
 // Zeros to the rows of the stage at hand that belong to the next group, of both operands: an
 // infinity there times a zero would be NaN. By all who multiply.
 template <class Config>
-__device__ __forceinline__ void ranges_clear_tail(const GemmRing<Config>& ring, i32 boxes,
+__device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ring, i32 boxes,
                                                   i32 rows) {
   using Party = StreamParty<Config>;
   ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
@@ -97,10 +97,10 @@ __device__ __forceinline__ void ranges_clear_tail(const GemmRing<Config>& ring, 
 // A range's products, in accumulation chains of at most args.chain_blocks k blocks, which are added
 // up in `place`.
 template <class Config>
-__device__ __forceinline__ void ranges_accumulate(float (&d)[Config::kPieces][Config::kSums],
-                                                  const GroupedArgs& args, const RangesWalk& walk,
-                                                  i32 depth, const StreamPlace<Config>& place,
-                                                  GemmRing<Config>& ring, u32 group) {
+__device__ __forceinline__ void ranges_accumulate(
+    float (&d)[Config::kPieces][Config::kAccumulators], const GroupedArgs& args,
+    const RangesWalk& walk, i32 depth, const StreamPlace<Config>& place, GemmPipeline<Config>& ring,
+    u32 group) {
   const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
   const i32 whole = depth / Config::kTileK;
   const auto multiply = [&](i32 begin, i32 end, u32 accumulate) {
@@ -128,7 +128,7 @@ __device__ __forceinline__ void ranges_accumulate(float (&d)[Config::kPieces][Co
 
 template <class Config>
 __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const RangesWalk& walk,
-                                               GemmRing<Config> ring, u32 group) {
+                                               GemmPipeline<Config> ring, u32 group) {
   using Slab = StreamSlab<Config>;
   constexpr u32 kAcross = Slab::kRows / 8;
   const u32 staging = ring.base + Config::kShared.d_offset +
@@ -141,7 +141,7 @@ __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const Ra
   } places = {args.workspace, args.partials, walk.width.width};
   const StreamPlace<Config> place(places, block, 0, 0);
   const u32 row = threadIdx.x % kAcross * 8;
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   for (i32 unit = block; unit < walk.units(args);
        unit += static_cast<i32>(ptx::grid_size_again())) {
     const RangesSpot spot = walk.at<Config>(args, unit);
@@ -163,7 +163,7 @@ __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const Ra
 template <class Config>
 __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const RangesWalk walk = RangesWalk::of<Config>(args);
   const u32 boxes = static_cast<u32>((walk.width.width + 63) / 64);

@@ -4,8 +4,8 @@
 // with sums that leave the tensor cores after each k block of 128. No tile is shared along k.
 //
 // With a stage come the block's scales: one for each of the tile's columns of the weights, whatever
-// it is a scale of, and one for each of its rows. All threads of the producer's warpgroup copy them,
-// and rows that are gathered.
+// it is a scale of, and one for each of its rows. All threads of the producer's warpgroup copy
+// them, and rows that are gathered.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/grouped/grouped_scales.h"
@@ -17,7 +17,7 @@ namespace tw {
 template <class Config>
 inline constexpr u32 kGroupedStageScales = (Config::kTileM + Config::kTileN) * 4;
 template <class Config>
-__device__ __forceinline__ u32 grouped_stage_scales(const GemmRing<Config>& ring) {
+__device__ __forceinline__ u32 grouped_stage_scales(const GemmPipeline<Config>& ring) {
   return ring.base + Config::kShared.d_offset -
          static_cast<u32>(ring.stage + 1) * kGroupedStageScales<Config>;
 }
@@ -81,7 +81,7 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& all
 /// Whether rows are gathered: kept with the ring, or, where floats leave no register, read anew.
 template <class Config>
 __device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
-                                                const GemmRing<Config>& ring) {
+                                                const GemmPipeline<Config>& ring) {
   if constexpr (Config::Out::kBytes == 2)
     return ring.copied();
   else
@@ -92,7 +92,7 @@ template <class Config>
 __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& all,
                                                        const GroupedTiles& table,
                                                        const GroupedShares& shares,
-                                                       GemmRing<Config> ring, u32 rows) {
+                                                       GemmPipeline<Config> ring, u32 rows) {
   const GroupedArgs& args = all.grouped;
   for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < shares.units;
        unit += static_cast<i32>(ptx::grid_size_again())) {
@@ -122,9 +122,9 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
 
 /// A tile's products times their scales. All warps read scales, and each says so.
 template <class Config>
-__device__ __forceinline__ void grouped_promote(const GroupedArgs& args, float (&d)[Config::kSums],
-                                                i32 blocks, i32 width, GemmRing<Config>& ring,
-                                                u32 group) {
+__device__ __forceinline__ void grouped_promote(const GroupedArgs& args,
+                                                float (&d)[Config::kAccumulators], i32 blocks,
+                                                i32 width, GemmPipeline<Config>& ring, u32 group) {
   using In = typename Config::In;
 #pragma unroll
   for (float& value : d) value = 0.0f;
@@ -135,7 +135,7 @@ __device__ __forceinline__ void grouped_promote(const GroupedArgs& args, float (
     const u32 stage = ptx::kept(ring.a());
     const u64 a = ptx::wgmma_descriptor(stage + group * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(stage + Config::kShared.a_bytes, 64 * 128, 1024);
-    float part[Config::kSums];
+    float part[Config::kAccumulators];
     ptx::wgmma_new_width(part, typename In::A{}, typename In::B{}, a, b,
                          static_cast<u32>(width <= 128 ? width / 32 - 1 : width / 16 - 5));
     ptx::wgmma_wait<0>();
@@ -154,10 +154,10 @@ template <class Config>
 __device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args,
                                                        const GroupedTiles& table,
                                                        const GroupedShares& shares,
-                                                       GemmRing<Config> ring, u32 group) {
+                                                       GemmPipeline<Config> ring, u32 group) {
   GroupedLines<Config> lines(
       args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
-  float d[Config::kSums];
+  float d[Config::kAccumulators];
   for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < shares.units;
        unit += static_cast<i32>(ptx::grid_size_again())) {
     grouped_promote<Config>(args, d, shares.k_blocks,
@@ -176,7 +176,7 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& al
   using Shared = GroupedPlaces<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
   const GroupedArgs& args = all.grouped;
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   if (warp == 0) grouped_begin<Config>(args, ring, true, 4 * Config::kReaders);
   ptx::grid_dependency_wait();

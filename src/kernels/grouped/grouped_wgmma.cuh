@@ -27,9 +27,9 @@ struct GroupedPlaces {
 // thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written
 // by `across` threads.
 template <class Config, class Use>
-__device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kSums], i32 begin,
-                                                  i32 end, u32 across, u32 staging, u32 group,
-                                                  Use use) {
+__device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccumulators],
+                                                  i32 begin, i32 end, u32 across, u32 staging,
+                                                  u32 group, Use use) {
   using Slab = StreamSlab<Config>;
   const u32 first = threadIdx.x % 128 / across, step = 128 / across;
 #pragma unroll 1
@@ -51,7 +51,7 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kSums
 // A warpgroup's accumulators to D. A thread writes the same eight columns of all its rows, so that
 // it reads their bias once.
 template <class Config>
-__device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSums],
+__device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAccumulators],
                                                    const GroupedArgs& args, const GroupedSpot& tile,
                                                    const GroupedLines<Config>& lines, u32 staging,
                                                    u32 group) {
@@ -91,10 +91,10 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
 
 // Likewise, by the shortest way that there is.
 template <class Config>
-__device__ __forceinline__ void grouped_write_any(float (&d)[Config::kSums],
+__device__ __forceinline__ void grouped_write_any(float (&d)[Config::kAccumulators],
                                                   const GroupedArgs& args, const GroupedSpot& tile,
                                                   const GroupedLines<Config>& lines,
-                                                  const GemmRing<Config>& ring, u32 group) {
+                                                  const GemmPipeline<Config>& ring, u32 group) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   if (!grouped_in_pieces<Config>(args))
@@ -107,13 +107,13 @@ __device__ __forceinline__ void grouped_write_any(float (&d)[Config::kSums],
 
 template <class Config>
 __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
-                                                const GroupedShares& shares, GemmRing<Config> ring,
-                                                u32 group) {
+                                                const GroupedShares& shares,
+                                                GemmPipeline<Config> ring, u32 group) {
   GroupedLines<Config> lines(
       args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
   GroupedWork work(shares);
   StreamItem item;
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   while (work.next(shares, &item)) {
     const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     const GroupedParts parts(args, shares, tile.width, tile.width_number);
@@ -136,8 +136,9 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
 // which takes a microsecond. A stage is full when its bytes have come and, where rows are gathered,
 // all who copy them have arrived. A stage is empty when `readers` have said so.
 template <class Config>
-__device__ __forceinline__ void grouped_begin(const GroupedArgs& args, const GemmRing<Config>& ring,
-                                              bool copies, u32 readers = Config::kReaders) {
+__device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
+                                              const GemmPipeline<Config>& ring, bool copies,
+                                              u32 readers = Config::kReaders) {
   if (ptx::elect_one()) {
     ptx::prefetch_map(&args.map_b);
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
@@ -166,7 +167,7 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   using Shared = GroupedPlaces<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   if (warp == 0) grouped_begin<Config>(args, ring, args.a_rows != 0);
   ptx::grid_dependency_wait();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ELF64 with EM_CUDA: `.nv.info` has attributes of all functions by symbol number, `.nv.info.NAME`
-// those of one kernel, `.nv.shared.NAME` is as large as its static shared memory.
+// A cubin is an ELF64 file with EM_CUDA. Section `.nv.info` has attributes of all functions by
+// symbol number, `.nv.info.NAME` has those of one kernel, and the size of `.nv.shared.NAME` is its
+// static shared memory.
 #include "kernels/image/cubin_info.hpp"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class Cubin {
     std::memcpy(&out, data_ + table_ + uint64_t{index} * sizeof out, sizeof out);
     return out;
   }
-  /// A zero-terminated name in a table of strings; empty where it lies outside.
+  /// The zero-terminated name at `offset` of a string table; empty if the offset is out of range.
   std::string_view text(const Section& strings, uint32_t offset) const {
     if (!holds(strings.offset, strings.size) || offset >= strings.size) return {};
     const auto* begin = reinterpret_cast<const char*>(data_ + strings.offset + offset);
@@ -55,7 +56,7 @@ class Cubin {
     }
     return false;
   }
-  /// The number of a symbol, or -1.
+  /// Index of a function's symbol, or -1.
   int64_t symbol(std::string_view name) const {
     Section symbols;
     if (!find(".symtab", &symbols) || symbols.type != kSymbols || symbols.link >= count_) return -1;
@@ -68,7 +69,8 @@ class Cubin {
     }
     return -1;
   }
-  /// Calls visit(attribute, value, bytes of value) for each attribute of an info section.
+  /// Calls visit(attribute, value, bytes of value) for each attribute of an info section. False if
+  /// the section is damaged.
   template <class Visit>
   bool attributes(const Section& info, Visit&& visit) const {
     if (info.type == kNoBits || !holds(info.offset, info.size)) return false;
@@ -77,7 +79,7 @@ class Cubin {
     while (end - at >= 4) {
       uint16_t word;
       std::memcpy(&word, at + 2, sizeof word);
-      // Format 4 has its size here, the others a value of up to two bytes.
+      // Attributes of format 4 have their size here, the others a value of two bytes.
       const uint8_t* value = at[0] == 4 ? at + 4 : at + 2;
       const ptrdiff_t bytes = at[0] == 4 ? word : 2;
       if (end - value < bytes) return false;
@@ -94,11 +96,11 @@ class Cubin {
   uint16_t count_ = 0, names_ = 0;
 };
 
-// Attributes, by NVIDIA's numbers.
+// NVIDIA's numbers of attributes (EIATTR).
 constexpr uint8_t kMaxThreads = 0x05, kReqThreads = 0x10, kFrameSize = 0x11, kParam = 0x17,
                   kParamBytes = 0x19, kRegisters = 0x2f;
 
-// What the system has of each block's shared memory from 9.0 on; the driver does not count it.
+// Bytes of each block that the system reserves from 9.0 on; the driver does not count them.
 constexpr uint64_t kReservedShared = 1024;
 
 uint32_t word_of(const uint8_t* value, size_t bytes, size_t index) {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the assembler file that embeds fatbins in .rodata, hidden and 64-byte aligned.
 
-The file carries each image's hash: .incbin is invisible to dependency scanners, and without the
-hash a changed image would leave the assembler file, hence the old bytes, in place. With --chosen it
-names the kernels that a build with -Dkernels has, for the library to know which it has not.
+The file contains each image's hash, because dependency scanners do not see .incbin: without the hash
+a changed image would leave the file unchanged, and the old bytes in the library. --chosen gives the
+names of the kernels in a build with -Dkernels, which the library uses to report the missing ones.
 """
 import argparse
 import hashlib
@@ -36,7 +36,7 @@ def main():
     for path, symbol in zip(paths, symbols):
         lines += image_lines(path, symbol)
     lines += [f'.Ltw_chosen_{name}: .asciz "{name}"' for name in chosen]
-    # Pointers need relocations in position-independent code, hence not .rodata.
+    # Pointers need relocations in position-independent code, so they cannot be in .rodata.
     lines += [
         '    .section .data.rel.ro.local.tilewright_kernels, "aw", %progbits',
         "    .balign 8",

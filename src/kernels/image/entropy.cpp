@@ -44,7 +44,7 @@ uint64_t BackwardBits::read(int count) {
 
 namespace {
 
-/// Bits from the first one on, as the descriptions of tables have them.
+/// Reads bits from the first one on, as in descriptions of FSE tables.
 class ForwardBits {
  public:
   explicit ForwardBits(Input input) : input_(input) {}
@@ -79,7 +79,7 @@ bool FseTable::read(Input* input, int max_log, int max_symbol) {
   int left = 1 << table_log;
   int symbol = 0;
   while (left > 0 && symbol <= max_symbol) {
-    // Values up to `left` + 1; the small ones take one bit less.
+    // Values range up to `left` + 1; small ones take one bit less.
     const int width = std::bit_width(static_cast<unsigned>(left + 1));
     const auto low_mask = (1u << (width - 1)) - 1;
     const uint32_t threshold = (1u << width) - 1 - static_cast<uint32_t>(left + 1);
@@ -143,7 +143,7 @@ namespace {
 
 constexpr int kMaxWeights = 255;  // the last of 256 is derived
 
-/// Weights packed by FSE, two states taking turns. Their number, or -1.
+/// Decodes FSE-packed weights with two alternating states. Returns their number, or -1 on an error.
 int read_weights(Input input, uint8_t* weights) {
   FseTable table;
   BackwardBits bits;
@@ -156,7 +156,7 @@ int read_weights(Input input, uint8_t* weights) {
     weights[count++] = states[turn].symbol();
     states[turn].next(&bits);
     if (bits.left() < 0) {
-      // Nothing was left for this state; the other one still holds a symbol.
+      // The bits ended with this state; the other state still holds a symbol.
       if (count == kMaxWeights) return -1;
       weights[count++] = states[turn ^ 1].symbol();
       return count;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The entropy decoders of zstd: bits read from the end of a range, FSE tables, Huffman trees. See
-// unpack.hpp for what is promised.
+// The entropy decoders of zstd: backward bit streams, FSE tables and Huffman trees. unpack.hpp
+// states what they guarantee for damaged input.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace tw::zstd {
 
-/// A range of bytes that is read forwards and knows its end.
+/// A range of bytes, read from the front. Reads beyond its end return false.
 struct Input {
   const uint8_t* data = nullptr;
   size_t size = 0;
@@ -31,14 +31,14 @@ struct Input {
   }
 };
 
-/// Bits from the last one back to the first; past the first, zeros.
+/// Reads bits from the last one back to the first; beyond the first, zeros.
 class BackwardBits {
  public:
-  /// The highest set bit of the last byte marks the end. False where there is none.
+  /// The highest set bit of the last byte marks the end of the bits. False if there is none.
   bool open(Input input);
   uint64_t read(int count);
   uint64_t peek(int count) const;
-  /// Bits that are left; negative where more were read than there are.
+  /// Number of unread bits; negative if more were read than exist.
   int64_t left() const { return at_; }
 
  private:
@@ -48,7 +48,7 @@ class BackwardBits {
 
 inline constexpr int kMaxFseLog = 9;
 
-/// A decoding table of finite state entropy.
+/// A decoding table of finite state entropy (FSE).
 struct FseTable {
   struct Cell {
     uint8_t symbol;
@@ -58,15 +58,15 @@ struct FseTable {
   int log = 0;
   Cell cells[1 << kMaxFseLog];
 
-  /// From a description in front of `input`, which it takes.
+  /// Builds the table from the description at the front of `input`, and removes that.
   bool read(Input* input, int max_log, int max_symbol);
-  /// From probabilities; -1 is "less than one".
+  /// Builds the table from probabilities; -1 is "less than one".
   bool build(const int16_t* probabilities, int symbols, int table_log);
-  /// One symbol, always.
+  /// Makes a table that always decodes `symbol`.
   void repeat(uint8_t symbol);
 };
 
-/// A state of a table, which gives a symbol and moves on by some bits.
+/// A decoding state: yields a symbol, then reads bits to get to the next state.
 struct FseState {
   const FseTable* table = nullptr;
   uint64_t at = 0;
@@ -81,17 +81,17 @@ struct FseState {
   }
 };
 
-/// A Huffman tree as a table over its longest code.
+/// A Huffman tree as a lookup table, indexed by as many bits as its longest code has.
 struct HuffmanTable {
   static constexpr int kMaxBits = 11;
   struct Cell {
     uint8_t symbol;
     uint8_t bits;
   };
-  int bits = 0;  // 0: there is no tree yet
+  int bits = 0;  // of the longest code; 0: no tree yet
   Cell cells[1 << kMaxBits];
 
-  /// From a description in front of `input`, which it takes.
+  /// Builds the table from the description at the front of `input`, and removes that.
   bool read(Input* input);
   /// Decodes exactly `size` symbols of one stream.
   bool decode(Input stream, uint8_t* out, size_t size) const;

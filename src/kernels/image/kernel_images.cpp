@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds embedded images. embed.py writes the tables that this reads.
+// Finds embedded images in the tables that embed.py writes.
 #include "kernels/image/kernel_images.hpp"
 
 #include <cstring>
@@ -7,7 +7,7 @@
 namespace {
 
 struct Entry {
-  const char* name;  // of a part: "gemm_basic_0"; nullptr ends the table
+  const char* name;  // name of a part: "gemm_basic_0"; nullptr ends the table
   const void* begin;
   const void* end;
 };
@@ -15,7 +15,7 @@ struct Entry {
 }  // namespace
 
 extern "C" const Entry tw_kernel_image_table[];
-// Names of the kernels that a build with -Dkernels has, ended by nullptr; none where it has all.
+// Names of the kernels in a build with -Dkernels, ended by nullptr. Empty if the build has all.
 extern "C" const char* const tw_kernel_chosen_table[];
 
 namespace tw {
@@ -35,7 +35,7 @@ const char* kernel_image_name(int32_t index) {
   return entry->name;
 }
 
-bool kernel_left_out(const KernelRow& row) {
+bool kernel_left_out(const KernelEntry& row) {
   if (!row.image || !tw_kernel_chosen_table[0]) return false;
   for (const char* const* name = tw_kernel_chosen_table; *name; ++name)
     if (std::strcmp(*name, row.symbol) == 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for kernel_images.cpp in a build without device code.
+// Replaces kernel_images.cpp in a build without device code.
 #include "kernels/image/kernel_images.hpp"
 
 namespace tw {
@@ -12,7 +12,7 @@ const char* kernel_image_name(int32_t) {
   return nullptr;
 }
 
-bool kernel_left_out(const KernelRow&) {
+bool kernel_left_out(const KernelEntry&) {
   return false;
 }
 

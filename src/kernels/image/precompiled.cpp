@@ -22,7 +22,7 @@ constexpr Family kFamilies[] = {
 template <class Visit>
 bool each(Visit&& visit) {
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       if (!row.image || kernel_left_out(row)) continue;
       const KernelImage image = kernel_image(row.image);
       if (image.size == 0) continue;
@@ -49,7 +49,7 @@ T at(const uint8_t* data, size_t offset) {
 TargetRange targets() {
   using namespace feature;  // NOLINT: the names of archs.inc
   constexpr bool elf = false, ptx = true;
-  // "90a" without its letter.
+  // std::atoi ignores the letter of "90a".
   static const Target kTargets[] = {
 #define TW_ARCH(name, kind, sm, features) \
   {#name, kind, static_cast<uint32_t>(std::atoi(#sm)), features},
@@ -98,7 +98,7 @@ Status precompiled_image(const Precompiled& kernel, FatbinEntry* out) {
 }
 
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out) {
-  // A header of 16 bytes; entries of a header, which says its own length, and a payload.
+  // A 16-byte header, then entries: each has a header, which contains its length, and a payload.
   constexpr size_t kHeader = 16, kEntryHeader = 64;
   constexpr uint16_t kPtx = 1, kElf = 2;
   constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The precompiled kernels as they are embedded: which there are for which target, the machine code
-// or PTX of each. For people who want to look; no run comes through here.
+// Lists the embedded kernels and extracts their machine code or PTX, for inspection by users only.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace tw {
 struct Target {
   const char* name;  ///< "sm_90a"
   bool ptx;
-  uint32_t sm;  ///< 90, as fatbinary writes it
+  uint32_t sm;  ///< fatbinary's number: 90
   FeatureMask features;
 };
 
@@ -27,36 +26,35 @@ struct TargetRange {
   const Target* begin() const { return begin_; }
   const Target* end() const { return end_; }
 };
-/// All of them, whether this build has them or not.
+/// All targets of archs.inc, whether this build has them or not.
 TargetRange targets();
 
-/// One kernel for one target.
 struct Precompiled {
-  const KernelRow* row;
+  const KernelEntry* row;
   const Target* target;
 };
 
 /// One packed image in a fatbin.
 struct FatbinEntry {
   const uint8_t* data = nullptr;
-  size_t packed_size = 0;  ///< what it takes of the library
-  size_t size = 0;         ///< unpacked
+  size_t packed_size = 0;  ///< bytes in the library
+  size_t size = 0;         ///< bytes after unpack()
   enum class Packing { none, lz4, zstd } packing = Packing::none;
-  uint16_t version[2] = {};  ///< major and minor: of the PTX language, where it is PTX
+  uint16_t version[2] = {};  ///< for PTX: major and minor version of the language
 };
 
-/// How many kernels for how many targets this build embeds, counted one by one.
+/// Number of pairs of a kernel and a target that this build embeds.
 int32_t precompiled_count();
-/// The k-th of them, in the order of the families, their rows and archs.inc; false past the end.
+/// The index-th pair, ordered by family, kernel entry and target; false past the end.
 bool precompiled_at(int32_t index, Precompiled* out);
-/// The one of this name and target. ERROR_NOT_FOUND says which there are.
+/// Finds a kernel by name and target. The error ERROR_NOT_FOUND lists the kernel's targets.
 Status find_precompiled(const char* name, const char* target, Precompiled* out);
 
-/// Its image in its part's fatbin, which holds other kernels too.
+/// The image that contains the kernel; it contains the other kernels of its part, too.
 Status precompiled_image(const Precompiled& kernel, FatbinEntry* out);
-/// Finds an entry of a target in a fatbin; false where there is none or the fatbin is damaged.
+/// Finds a target's entry in a fatbin; false if there is none or the fatbin is damaged.
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out);
-/// Unpacks an image into `size` bytes.
+/// Unpacks an image to `out`, which has entry.size bytes.
 Status unpack(const FatbinEntry& entry, void* out);
 
 }  // namespace tw

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kMagic = 0xFD2FB528;
 constexpr size_t kMaxBlock = 128 << 10;
 
-// Lengths by code: what is added to the extra bits, and how many those are.
+// Length codes: a length is `base` plus the value of `bits` extra bits.
 struct LengthCode {
   uint32_t base;
   uint8_t bits;
@@ -34,7 +34,7 @@ constexpr LengthCode kMatchLengths[53] = {
     {67, 4},    {83, 4},    {99, 5},     {131, 7},    {259, 8},   {515, 9}, {1027, 10}, {2051, 11},
     {4099, 12}, {8195, 13}, {16387, 14}, {32771, 15}, {65539, 16}};
 
-// The distributions that a block may refer to instead of describing its own.
+// The predefined distributions, which a block may use instead of its own.
 constexpr int16_t kLiteralDefault[36] = {4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1,  1,  2,  2,
                                          2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1};
 constexpr int16_t kOffsetDefault[29] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 1,  1,  1,  1,  1, 1,
@@ -43,7 +43,7 @@ constexpr int16_t kMatchDefault[53] = {1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1,  1,  1, 
                                        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  1,  1,  1,  1,  1,  1, 1,
                                        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1};
 
-/// Where the codes of a sequence's three numbers come from.
+/// Codes of one of a sequence's three numbers: literal length, offset, match length.
 struct CodeKind {
   const int16_t* probabilities;
   int symbols, default_log, max_log;
@@ -102,12 +102,12 @@ bool Frame::unpack(Input input) {
     last = head & 1;
     const auto size = static_cast<size_t>(head >> 3);
     switch (head >> 1 & 3) {
-      case 0:  // as it is
+      case 0:  // raw bytes
         if (!input.take(size, &part) || size > size_ - at_) return false;
         std::copy_n(part.data, size, out_ + at_);
         at_ += size;
         break;
-      case 1:  // one byte, often
+      case 1:  // one byte, repeated
         if (!input.take(1, &part) || size > size_ - at_) return false;
         std::fill_n(out_ + at_, size, part.data[0]);
         at_ += size;
@@ -132,7 +132,7 @@ bool Frame::literals(Input* input) {
   uint64_t head = 0;
   Input part;
   if (kind < 2) {
-    // Raw, or one byte repeated: the size has 5, 12 or 20 bits.
+    // Raw, or one byte repeated. The size has 5, 12 or 20 bits.
     static constexpr size_t kHeadBytes[4] = {1, 2, 1, 3};
     if (!input->number(kHeadBytes[format], &head)) return false;
     const auto size = static_cast<size_t>(head >> (format % 2 ? 4 : 3));
@@ -154,7 +154,7 @@ bool Frame::literals(Input* input) {
   if (kind == 2 ? !huffman_.read(&part) : huffman_.bits == 0) return false;
   literals_ = {literal_bytes_, size};
   if (format == 0) return huffman_.decode(part, literal_bytes_, size);
-  // Four streams of equal length, but for the last.
+  // Four streams; all but the last decode to `each` bytes.
   const size_t each = (size + 3) / 4;
   uint64_t sizes[3];
   for (uint64_t& bytes : sizes)
@@ -211,8 +211,8 @@ bool Frame::sequences(Input input) {
     const size_t match_length = match.base + bits.read(match.bits);
     const size_t literal_length = literal.base + bits.read(literal.bits);
     if (bits.left() < 0) return false;
-    // 1 to 3 name one of the last three offsets; without literals one further, 3 then being the
-    // last one less 1.
+    // Values 1 to 3 select one of the last three offsets. Without literals they select the next
+    // one, and 3 is the last offset minus 1.
     const uint64_t which = value + (literal_length == 0 ? 1 : 0);
     uint64_t offset = value - 3;
     if (value <= 3) {
@@ -242,7 +242,7 @@ bool Frame::copy_literals(size_t count) {
 
 bool Frame::copy_match(size_t offset, size_t length) {
   if (offset == 0 || offset > at_ || length > size_ - at_) return false;
-  // Byte by byte: a match may run into what it writes.
+  // Byte by byte, because a match may overlap its own output.
   for (size_t i = 0; i < length; ++i, ++at_) out_[at_] = out_[at_ - offset];
   return true;
 }
@@ -251,7 +251,7 @@ bool Frame::copy_match(size_t offset, size_t length) {
 }  // namespace zstd
 
 bool unpack_zstd(const uint8_t* packed, size_t packed_size, uint8_t* out, size_t size) {
-  // Its tables and literals are too much for a small thread's stack.
+  // On the heap: the frame's tables and literals are too large for the stack of a small thread.
   const auto frame = std::make_unique<zstd::Frame>(out, size);
   return frame->unpack({packed, packed_size});
 }
@@ -259,7 +259,7 @@ bool unpack_zstd(const uint8_t* packed, size_t packed_size, uint8_t* out, size_t
 bool unpack_lz4(const uint8_t* packed, size_t packed_size, uint8_t* out, size_t size) {
   zstd::Input input{packed, packed_size};
   size_t at = 0;
-  // A length of 15 in a token goes on in bytes, of which each but 255 is the last.
+  // A length of 15 in a token continues in further bytes, up to the first one that is not 255.
   const auto longer = [&input](uint64_t* length) {
     for (uint64_t byte = 255; byte == 255; *length += byte)
       if (!input.number(1, &byte)) return false;

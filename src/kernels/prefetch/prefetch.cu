@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches into the L2, and the emission of the prefetch rows.
+// Kernels that prefetch into L2.
 //
-// The prefetch instructions are dropped when more come than memory keeps up with, and bring a line
-// to the half of the L2 where it is at home, so that half of its readers fetch it from there.
-// Loads are not dropped, and leave a copy in the half of the SM that loads; they cost it shared
-// memory and a warp until they have landed.
+// The hardware drops prefetch instructions that exceed the memory bandwidth. They also bring a line
+// only to its home half of L2, so half of the SMs later fetch it from the far half. Loads are never
+// dropped and leave a copy in the half of the loading SM, but occupy shared memory and a warp until
+// they complete.
 #include "kernels/common/emit.cuh"
 #include "kernels/prefetch/prefetch.h"
 #include "kernels/ptx/basic.cuh"
@@ -17,9 +17,9 @@ struct alignas(128) LandingSpace {
   u64 barrier[kPrefetchThreads][kPrefetchDepth];
 };
 
-/// Where a thread's loads land. Nobody reads what does, so that all of a block's land on each
-/// other; each thread waits on barriers of its own, for a place for one more and in the end for
-/// them all.
+/// Target of a thread's loads. Nothing reads the data, so the loads of a block may overwrite each
+/// other. Each thread has its own barriers: it waits for a free one per load, and for all in the
+/// end.
 class Landing {
  public:
   __device__ __forceinline__ explicit Landing(LandingSpace& space)
@@ -27,12 +27,12 @@ class Landing {
         barriers_(ptx::shared_address(space.barrier[threadIdx.x])) {
     for (u32 i = 0; i < kPrefetchDepth; ++i) ptx::mbarrier_init(barriers_ + 8 * i, 1);
     ptx::fence_mbarrier_init();
-    ptx::sync_warp();  // lanes share the instructions that initialise their barriers
+    ptx::sync_warp();  // lanes initialize their barriers in the same instructions
   }
 
   __device__ __forceinline__ u32 buffer() const { return buffer_; }
 
-  /// The barrier of a load of so many bytes, which the caller issues.
+  /// Returns the barrier for a load of `bytes`, which the caller then issues.
   __device__ __forceinline__ u32 expect(u32 bytes) {
     if (issued_ >= kPrefetchDepth) wait(issued_ - kPrefetchDepth);
     const u32 barrier = barriers_ + 8 * (issued_++ % kPrefetchDepth);

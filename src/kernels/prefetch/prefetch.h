@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the rows of the prefetch family are launched with: one struct a method. Nothing outside the
-// stated rows is ever asked for.
+// Arguments of the prefetch kernels, one struct per method. No kernel prefetches anything outside
+// the given rows.
 
 #include "kernels/arguments.h"
 
 namespace tw {
 
-/// KernelRow::variant of this family: the method.
+/// KernelEntry::variant of this family: the method.
 enum : u32 { kPrefetchBoxes = 1, kPrefetchRows = 2 };
 
-inline constexpr u32 kPrefetchThreads = 32;  // of a block
-inline constexpr u32 kPrefetchDepth = 2;     // loads that a thread has in flight
-inline constexpr u32 kPrefetchBytes = 4096;  // that a box or chunk has at most
+inline constexpr u32 kPrefetchThreads = 32;  // per block
+inline constexpr u32 kPrefetchDepth = 2;     // loads that a thread keeps in flight
+inline constexpr u32 kPrefetchBytes = 4096;  // largest size of a box or chunk
 inline constexpr u32 kPrefetchRank = 8;
 
-/// A matrix by boxes of its tensor map.
+/// A matrix, by boxes of its tensor map.
 struct PrefetchBoxArgs {
   KernelMap map;
   u64 tiles;
   u32 tiles_x;
   u32 box[2];     // elements
-  u32 box_bytes;  // loaded into shared memory; 0: asked for by the prefetch instruction
-  u64 policy;     // of the L2, see device/cache.cuh
+  u32 box_bytes;  // loads this many bytes into shared memory; 0: uses the prefetch instruction
+  u64 policy;     // L2 cache policy, see device/cache.cuh
   u32 reserved2[24];
 };
 static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
@@ -30,25 +30,25 @@ static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
 static_assert(__builtin_offsetof(PrefetchBoxArgs, tiles) == 128, "as above");
 static_assert(__builtin_offsetof(PrefetchBoxArgs, box) == 140, "as above");
 
-/// Rows of any alignment in chunks of `chunk_bytes`, from the first 16-byte boundary in a
-/// row to the last; the lines of a row's first and last byte are asked for singly where those
-/// boundaries leave bytes out.
+/// Rows of any alignment. Chunks of `chunk_bytes` cover a row between its first and its last
+/// 16-byte boundary. If bytes remain at an end, the kernel prefetches the line of the first or last
+/// byte.
 struct PrefetchRowArgs {
   u64 src;
-  u64 rows;  // of all dimensions
+  u64 rows;  // over all dimensions
   u64 row_bytes;
-  u64 policy;       // of the L2, see device/cache.cuh
+  u64 policy;       // L2 cache policy, see device/cache.cuh
   u32 chunk_bytes;  // a multiple of 16
-  u32 chunks;       // of a row, whatever its alignment
+  u32 chunks;       // per row, for any alignment
   u32 rank;         // dimensions outside a row, innermost first
-  u32 loads;        // 1: loaded into shared memory; 0: asked for by the prefetch instruction
+  u32 loads;        // 1: loads into shared memory; 0: uses the prefetch instruction
   u64 extent[kPrefetchRank];
   i64 stride[kPrefetchRank];  // bytes
 };
 static_assert(sizeof(PrefetchRowArgs) == 176, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(PrefetchRowArgs, extent) == 48, "as above");
 
-/// Where row number `row` begins.
+/// Returns the address of row number `row`.
 TW_KERNEL_HD inline u64 prefetch_row(const PrefetchRowArgs& args, u64 row) {
   u64 address = args.src;
   u64 rest = row;
@@ -60,7 +60,7 @@ TW_KERNEL_HD inline u64 prefetch_row(const PrefetchRowArgs& args, u64 row) {
   return address;
 }
 
-/// One chunk of a row at `address`; `bytes` 0 where the row has no such chunk.
+/// A chunk of the row at `address`; `bytes` is 0 if the row has no such chunk.
 struct PrefetchChunk {
   u64 from;
   u32 bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches on the CPU: nothing moves, and the engine counts and checks what is asked for.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the prefetch kernels. They move nothing; the engine counts and checks the
+// requests. The family's kernel entries are at the end.
 #include <cstring>
 
 #include "kernels/common/host_engine.hpp"
@@ -10,7 +10,6 @@
 namespace tw {
 namespace {
 
-// PrefetchBoxArgs.
 void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const PrefetchBoxArgs*>(arguments);
   TensorMapBytes map;
@@ -22,7 +21,6 @@ void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// PrefetchRowArgs.
 void prefetch_rows_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const PrefetchRowArgs*>(arguments);
   for (u64 row = 0; row < args.rows; ++row) {
@@ -39,13 +37,13 @@ void prefetch_rows_host(HostEngine& engine, const void* arguments) {
 #define TW_PREFETCH_ROWS(feature, part, symbol) \
   TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchRows)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/prefetch/kernels.inc"
 };
 
 }  // namespace
 
-RowRange prefetch_rows() {
+KernelEntries prefetch_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Asynchronous copies of 4 to 16 bytes by threads, to any place in shared memory.
+// cp.async: asynchronous copies of 4, 8 or 16 bytes from global to shared memory.
 
 #include "kernels/ptx/basic.cuh"
 
 namespace tw::ptx {
 
-/// Copies the first `bytes` of kBytes and fills the rest with zeros; both addresses are multiples
-/// of kBytes.
+/// Copies `bytes` of kBytes bytes and zero-fills the rest. Both addresses are multiples of kBytes.
 template <int kBytes>
 __device__ __forceinline__ void async_copy(u32 shared, u64 global, u32 bytes) {
   if constexpr (kBytes == 16)
@@ -20,7 +19,7 @@ __device__ __forceinline__ void async_copy(u32 shared, u64 global, u32 bytes) {
                  : "memory");
 }
 
-/// As async_copy, with a cache policy.
+/// Like async_copy, with a cache policy.
 template <int kBytes>
 __device__ __forceinline__ void async_copy_hint(u32 shared, u64 global, u32 bytes, u64 policy) {
   if constexpr (kBytes == 16)
@@ -45,8 +44,15 @@ __device__ __forceinline__ void async_copy_wait() {
   delay_here();
 }
 
-/// Arrives once the thread's copies so far have landed; counts as one of the arrivals that the
-/// barrier was made for.
+/// Waits until all of the thread's copies have landed, also those that belong to no group.
+__device__ __forceinline__ void async_copy_wait_all() {
+  delay_here();
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  delay_here();
+}
+
+/// Arrives when the thread's copies so far have landed. This is one of the arrivals that the
+/// barrier was initialized for.
 __device__ __forceinline__ void mbarrier_arrive_copies(u32 barrier) {
   delay_here();
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");

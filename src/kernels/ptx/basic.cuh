@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every kernel's code may call: the public header for kernel authors, and beside it identities
-// and barriers of threads. One instruction a function.
+// Included by all kernels: the public header for kernel authors, and functions of mostly one PTX
+// instruction for thread identities, distributed shared memory, barriers and register limits.
 
 #include "kernels/ptx/delay.cuh"
 // The delays come first: the public header calls them.
@@ -12,7 +12,7 @@ namespace tw::ptx {
 // Kernels call the public header's functions as ptx::name, too.
 using namespace tilewright;
 
-/// The kernels' arguments hold addresses of global memory as numbers.
+/// Kernel arguments hold global addresses as integers.
 __device__ __forceinline__ void* global_pointer(u64 address) {
   return reinterpret_cast<void*>(address);
 }
@@ -23,60 +23,60 @@ __device__ __forceinline__ u32 lane_id() {
   return lane;
 }
 
-/// A bit for each lane of a lower number.
+/// Mask of the lanes below the calling one.
 __device__ __forceinline__ u32 lanes_below() {
   u32 mask;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
   return mask;
 }
 
-/// The same, read where it stands and not kept from before.
+/// lane_id(), read anew at this place, so that no register holds it until here.
 __device__ __forceinline__ u32 lane_id_again() {
   u32 lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
 }
 
-/// threadIdx.x, likewise.
+/// threadIdx.x, read anew.
 __device__ __forceinline__ u32 thread_id_again() {
   u32 thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
 
-/// blockIdx.x, likewise.
+/// blockIdx.x, read anew.
 __device__ __forceinline__ u32 block_id_again() {
   u32 block;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
   return block;
 }
 
-/// gridDim.x, likewise.
+/// gridDim.x, read anew.
 __device__ __forceinline__ u32 grid_size_again() {
   u32 blocks;
   asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
   return blocks;
 }
 
-/// The same value, not to be made anew from here on.
+/// The same value, opaque to the compiler: it keeps the register instead of recomputing the value.
 __device__ __forceinline__ u32 kept(u32 value) {
   asm volatile("" : "+r"(value));
   return value;
 }
 
-/// The same value, behind a move that stays where it stands: branches round several of them remain.
+/// The same value through a move that stays in place: a branch around several of them remains.
 __device__ __forceinline__ float moved(float value) {
   float out;
   asm volatile("mov.b32 %0, %1;" : "=f"(out) : "f"(value));
   return out;
 }
 
-/// The same value in every lane, known to the compiler as such.
+/// Lane 0's value, which the compiler then knows to be uniform in the warp.
 __device__ __forceinline__ u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
 }
 
-/// To some two units of the last place.
+/// 1 / x with an error of about 2 ulp.
 __device__ __forceinline__ float reciprocal(float x) {
   float out;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
@@ -101,7 +101,7 @@ __device__ __forceinline__ void store_cluster_u16(u32 remote, u32 value) {
                : "memory");
 }
 
-/// Stores into a block of the cluster, and counts the bytes on a barrier there once they are seen.
+/// Stores to a CTA of the cluster; completes the bytes on a barrier there when they are visible.
 __device__ __forceinline__ void store_async_v4(u32 remote, const float (&v)[4], u32 barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
@@ -125,7 +125,6 @@ __device__ __forceinline__ void store_async(u32 remote, float x, u32 barrier) {
       : "memory");
 }
 
-/// All threads of the block, and of a converged warp, with their accesses to shared memory.
 __device__ __forceinline__ void sync_block() {
   delay_here();
   __syncthreads();
@@ -138,14 +137,14 @@ __device__ __forceinline__ void sync_warp() {
   delay_here();
 }
 
-/// Barrier `id` (1 to 15; 0 is __syncthreads) among `threads` threads of the block.
+/// Barrier `id` (1 to 15; 0 is __syncthreads) among `threads` threads of the CTA.
 __device__ __forceinline__ void named_barrier(u32 id, u32 threads) {
   delay_here();
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
   delay_here();
 }
 
-/// Counts as arrived at a named barrier without waiting for it.
+/// Arrives at a named barrier without waiting.
 __device__ __forceinline__ void named_barrier_arrive(u32 id, u32 threads) {
   delay_here();
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -162,8 +161,8 @@ __device__ __forceinline__ void set_max_registers_down() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-/// At the top of a kernel that takes hardly longer than its launch: its blocks may be there before
-/// the grid in front has finished, and those of the next one before it has itself.
+/// For the start of a kernel that takes hardly longer than its launch: waits for the predecessor
+/// grid, then lets the dependent grid launch.
 __device__ __forceinline__ void grid_dependency_wait_and_launch() {
   grid_dependency_wait();
   grid_dependency_launch();

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pairs of 8-bit floating numbers. One instruction a function.
+// Conversions of pairs of 8-bit floats, one instruction each.
 
 #include "kernels/arguments.h"
 
 namespace tw::ptx {
 
-/// Two e4m3 numbers as two f16 ones, which hold them exactly.
+/// Two e4m3 numbers as two f16, which is exact.
 __device__ __forceinline__ u32 e4m3_to_f16(unsigned short pair) {
   u32 halves;
   asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
   return halves;
 }
 
-/// Rounded to nearest even; beyond the largest finite number, infinities included, that number. A
-/// NaN of either sign becomes 0x7f.
+/// Rounds to nearest even and saturates, also infinities. Every NaN becomes 0x7f.
 __device__ __forceinline__ u32 pack_e4m3(float low, float high) {
   unsigned short pair;
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));

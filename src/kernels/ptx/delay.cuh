@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random delays at both sides of every barrier operation, for a build that looks for races
-// (-Dkernel_delays=true); nothing otherwise.
+// Random delays on both sides of every barrier operation, for a build that looks for races
+// (-Dkernel_delays=true). Otherwise empty.
 
 #include "kernels/arguments.h"
 
 namespace tw::ptx {
 
 #ifdef TW_DELAYS
-/// One time in eight, up to 8,191 clocks, some 4 us; otherwise none. The clock is the source of
-/// chance, the SM and the warp keep neighbours apart. A loop, not nanosleep: a lane that sleeps by
-/// itself is not joined again by its warp (on an H200 not once in 13 million turns; behind a loop
-/// always), and what the other lanes do meanwhile overwrites uniform registers that the sleeper's
-/// instructions for the copy engine are about to read. No kernel sleeps without delays.
+/// Delays one call in eight, by up to 8,191 clocks (about 4 us). The clock is the source of
+/// randomness; the SM and the warp number decorrelate neighbors. This is a loop because nanosleep
+/// breaks TMA code: on an H200 no warp in 13 million reconverged with a lane that slept alone, and
+/// the other lanes meanwhile overwrote uniform registers of the sleeper's TMA instructions. After a
+/// loop the warp always reconverged. Kernels do not use nanosleep elsewhere.
 __device__ __forceinline__ void delay_here() {
   asm volatile(
       "{\n\t.reg .b32 x, y, begin;\n\t.reg .pred p;\n\t"
@@ -39,7 +39,7 @@ __device__ __forceinline__ void delay_here() {}
 
 }  // namespace tw::ptx
 
-// The public header's operations on barriers wait as well.
+// The public header's barrier operations delay as well.
 #ifdef TW_DELAYS
 #define TILEWRIGHT_DELAY() ::tw::ptx::delay_here()
 #endif

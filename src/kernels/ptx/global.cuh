@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plain loads and stores of 1 to 16 bytes, and line prefetches. Loads are of memory that nothing
-// writes during the kernel, and do not stay in the first-level cache unless the name says so.
+// Plain loads and stores of 1 to 16 bytes, and L2 prefetches. load_unit and its variants use the
+// path for constant data (.nc): nothing may write the memory while the kernel runs. They do not
+// allocate in the L1 unless their name says "cached".
 
 #include "kernels/ptx/unit.cuh"
 
@@ -25,8 +26,7 @@ __device__ __forceinline__ Unit<kBytes> load_unit(u64 address) {
   return value;
 }
 
-/// As load_unit, for narrow accesses whose neighbours other threads ask for: kept in the
-/// first-level cache.
+/// Like load_unit, but kept in the L1, for narrow accesses whose neighbors other threads load.
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_unit_cached(u64 address) {
   Unit<kBytes> value;
@@ -44,7 +44,7 @@ __device__ __forceinline__ Unit<kBytes> load_unit_cached(u64 address) {
   return value;
 }
 
-/// Where `there` is true; otherwise `value` stays. No branch, and nobody waits for it here.
+/// Loads if `there`, otherwise keeps `value`. No branch, and no wait for the result.
 __device__ __forceinline__ void load_if_u32(u32& value, u64 address, bool there) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
@@ -62,8 +62,8 @@ __device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there)
       : "l"(address), "r"(static_cast<u32>(there)));
 }
 
-/// Likewise, kept in the first-level cache. Not by the path for constant data: memory that a
-/// predecessor grid writes is no constant for a grid that begins before griddepcontrol.wait.
+/// Like load_if_u32 for 16 bytes. It does not use the path for constant data: memory that a
+/// predecessor grid writes is not constant for a kernel that starts before that grid has finished.
 __device__ __forceinline__ void load_if_cached(u32& x, u32& y, u32& z, u32& w, u64 address,
                                                bool there) {
   asm volatile(
@@ -93,7 +93,7 @@ __device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
                  : "memory");
 }
 
-/// As load_unit, with a cache policy for the second-level cache.
+/// Like load_unit, with a cache policy for the L2.
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_unit_hint(u64 address, u64 policy) {
   Unit<kBytes> value;
@@ -120,7 +120,7 @@ __device__ __forceinline__ Unit<kBytes> load_unit_hint(u64 address, u64 policy) 
   return value;
 }
 
-/// As load_unit_cached, with a cache policy.
+/// Like load_unit_cached, with a cache policy.
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_unit_cached_hint(u64 address, u64 policy) {
   Unit<kBytes> value;
@@ -147,7 +147,7 @@ __device__ __forceinline__ Unit<kBytes> load_unit_cached_hint(u64 address, u64 p
   return value;
 }
 
-/// As store_unit, with a cache policy.
+/// Like store_unit, with a cache policy.
 template <int kBytes>
 __device__ __forceinline__ void store_unit_hint(u64 address, Unit<kBytes> value, u64 policy) {
   if constexpr (kBytes == 1)
@@ -171,7 +171,7 @@ __device__ __forceinline__ void store_unit_hint(u64 address, Unit<kBytes> value,
                  : "memory");
 }
 
-/// Asks for the line of an address, which must be valid, in the L2.
+/// Prefetches the line of a valid address to the L2.
 __device__ __forceinline__ void prefetch_line(u64 address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }

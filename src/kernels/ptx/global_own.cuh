@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads of memory that is written during the kernel, by the same thread later or by the grid in
-// front while this one waits for it: not by the path for constant data.
+// Loads and stores of memory that this kernel or its predecessor grid writes. The loads do not use
+// the path for constant data (.nc).
 
 #include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
 
-/// A word or a vector, for what lies behind grid_dependency_wait(); kept in the first-level cache.
+/// Loads a word or a vector after grid_dependency_wait(); kept in the L1.
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_after_wait(u64 address) {
   static_assert(kBytes == 4 || kBytes == 16, "a word or a vector");
@@ -22,15 +22,15 @@ __device__ __forceinline__ Unit<kBytes> load_after_wait(u64 address) {
   return value;
 }
 
-/// Likewise a byte.
+/// Like load_after_wait, for a byte.
 __device__ __forceinline__ Unit<1> load_byte_after_wait(u64 address) {
   Unit<1> value;
   asm volatile("ld.global.u8 %0, [%1];" : "=h"(value) : "l"(address) : "memory");
   return value;
 }
 
-/// Four floats that another block of this grid has written, from the L2. The offset is part of the
-/// instruction, so that neighbours have one address register.
+/// Loads four floats that another CTA of this grid has written, from the L2. The offset is part of
+/// the instruction, so that neighboring loads share an address register.
 template <u32 kOffset = 0>
 __device__ __forceinline__ void load_l2_v4(u64 address, float (&v)[4]) {
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4 + %5];"
@@ -45,13 +45,13 @@ __device__ __forceinline__ void store_v4(u64 address, float x, float y, float z,
                : "memory");
 }
 
-/// What this thread, and those whom it has waited for, wrote before is seen by whoever sees what it
-/// writes after.
+/// A device-scope fence: a thread that observes a write after it also observes the writes before
+/// it, of this thread and of the threads that it has synchronized with.
 __device__ __forceinline__ void fence_gpu() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/// As load_after_wait<4>, or `other` where no word is wanted; without a branch.
+/// Like load_after_wait<4> if `wanted`, otherwise returns `other`; without a branch.
 __device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u32 other) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
@@ -63,7 +63,7 @@ __device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u3
   return other;
 }
 
-/// A vector of 4, 8 or 16 bytes, which no neighbour shares: not kept in the first-level cache.
+/// Loads 4, 8 or 16 bytes that no other thread needs: not kept in the L1.
 template <u32 kBytes>
 __device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4]) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "a vector");
@@ -84,7 +84,7 @@ __device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4
                  : "memory");
 }
 
-/// Likewise sixteen bytes as a vector.
+/// Like load_own<16>, as a vector.
 __device__ __forceinline__ uint4 load_own_vector(u64 address, u64 policy) {
   u32 words[4];
   load_own<16>(address, policy, words);
@@ -108,7 +108,7 @@ __device__ __forceinline__ void store_words(u64 address, const u32 (&words)[4], 
                  : "memory");
 }
 
-/// One element of 1 to 8 bytes, zero-extended.
+/// Loads an element of 1, 2, 4 or 8 bytes, zero-extended.
 __device__ __forceinline__ u64 load_own_element(u64 address, u32 bytes, u64 policy) {
   u32 narrow = 0;
   u64 wide = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Matrix fragments: stmatrix, mma.sync and conversions of pairs.
+// Matrix fragments: stmatrix, ldmatrix, mma.sync, shared-memory vectors and conversions of pairs.
 
 #include "kernels/ptx/basic.cuh"
 
 namespace tw::ptx {
 
-/// The upper 16 bits of two floats. Told in PTX, so that nvcc goes on taking them for floats: sums
-/// that it takes for words it moves between products, which then wait for each other.
+/// The upper 16 bits of two floats. Written in PTX, so that nvcc keeps treating them as floats: it
+/// moves accumulators that it treats as integers between wgmma instructions, which serializes
+/// those.
 __device__ __forceinline__ u32 upper_halves(float low, float high) {
   u32 out;
   asm("{\n .reg .b32 a, b;\n mov.b32 a, %1;\n mov.b32 b, %2;\n prmt.b32 %0, a, b, 0x7632;\n}"
@@ -16,7 +17,7 @@ __device__ __forceinline__ u32 upper_halves(float low, float high) {
   return out;
 }
 
-/// Two f32 to a packed pair, round to nearest even; `low` is the lower address.
+/// Converts two f32 to a packed pair, rounded to nearest even; `low` goes to the lower half.
 __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   u32 pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
@@ -35,7 +36,6 @@ __device__ __forceinline__ float f16_to_float(unsigned short bits) {
   return value;
 }
 
-/// Both halves of a packed pair.
 __device__ __forceinline__ void unpack_f16(u32 pair, float& low, float& high) {
   low = f16_to_float(static_cast<unsigned short>(pair));
   high = f16_to_float(static_cast<unsigned short>(pair >> 16));
@@ -45,7 +45,7 @@ __device__ __forceinline__ float bf16_to_float(unsigned short bits) {
   return __uint_as_float(static_cast<u32>(bits) << 16);
 }
 
-/// The same, and what is below 0 becomes 0; NaN stays one.
+/// Like pack_bf16 with relu: numbers below 0 become 0, NaN stays NaN.
 __device__ __forceinline__ u32 pack_bf16_relu(float low, float high) {
   u32 pair;
   asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
@@ -57,7 +57,7 @@ __device__ __forceinline__ u32 pack_f16_relu(float low, float high) {
   return pair;
 }
 
-/// The larger of each half; of a NaN and a number the number.
+/// The larger number of each half; a NaN loses against a number.
 __device__ __forceinline__ u32 max_bf16(u32 a, u32 b) {
   u32 pair;
   asm("max.bf16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
@@ -72,14 +72,14 @@ __device__ __forceinline__ void stmatrix_x4(u32 shared, u32 r0, u32 r1, u32 r2, 
                : "memory");
 }
 
-/// Two of them: lanes 0 to 15 give the addresses.
+/// Stores two matrices: lanes 0 to 15 give the addresses.
 __device__ __forceinline__ void stmatrix_x2(u32 shared, u32 r0, u32 r1) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(shared), "r"(r0),
                "r"(r1)
                : "memory");
 }
 
-/// The way back from stmatrix_x4.
+/// Loads what stmatrix_x4 stored.
 __device__ __forceinline__ void ldmatrix_x4(u32 shared, u32 (&r)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -87,7 +87,7 @@ __device__ __forceinline__ void ldmatrix_x4(u32 shared, u32 (&r)[4]) {
                : "memory");
 }
 
-/// As stmatrix_x4, each matrix transposed: a lane addresses what was column l % 8.
+/// Like stmatrix_x4 with each matrix transposed: lane l gives the address of column l % 8.
 __device__ __forceinline__ void stmatrix_x4_trans(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {
   asm volatile(
       "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared),
@@ -101,8 +101,8 @@ __device__ __forceinline__ void stmatrix_x2_trans(u32 shared, u32 r0, u32 r1) {
                : "memory");
 }
 
-/// An 8 x 8 matrix of 16-bit elements, a row of it in four lanes, transposed.
-__device__ __forceinline__ u32 turn_matrix(u32 pair) {
+/// Transposes an 8 x 8 matrix of 16-bit elements; four lanes hold a row.
+__device__ __forceinline__ u32 transpose_matrix(u32 pair) {
   u32 turned;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(pair));
   return turned;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions of a thread's registers in global memory.
+// Reductions and other atomic operations of single threads in global memory, at device scope.
 
 #include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
 
-// One element.
 #define TW_REDUCE(name, suffix, type, constraint)                                               \
   __device__ __forceinline__ void reduce_##name(u64 global, type value) {                       \
     asm volatile("red.relaxed.gpu.global." suffix " [%0], %1;" ::"l"(global), constraint(value) \
@@ -30,7 +29,7 @@ TW_REDUCE(max_u64, "max.u64", u64, "l")
 TW_REDUCE(max_s64, "max.s64", i64, "l")
 #undef TW_REDUCE
 
-/// Sixteen bytes of elements; the address is a multiple of 16.
+/// 16 bytes of elements; the address is a multiple of 16.
 __device__ __forceinline__ void reduce_add_v4_f32(u64 global, const float (&v)[4]) {
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(global), "f"(v[0]),
                "f"(v[1]), "f"(v[2]), "f"(v[3])
@@ -47,7 +46,7 @@ __device__ __forceinline__ void reduce_add_v4_bf16x2(u64 global, uint4 v) {
                : "memory");
 }
 
-/// Replaces the bits at `global` if they are `expected`; what was there.
+/// Replaces the value at `global` by `desired` if it is `expected`. Returns the old value.
 __device__ __forceinline__ unsigned short compare_swap(u64 global, unsigned short expected,
                                                        unsigned short desired) {
   unsigned short old;
@@ -74,8 +73,9 @@ __device__ __forceinline__ u64 compare_swap(u64 global, u64 expected, u64 desire
   return old;
 }
 
-/// What the thread, and those whom it has waited for, wrote before is seen by whoever sees the new
-/// value, and what those wrote is seen by this thread. Both return what was there.
+/// Acquire and release: writes before this operation, also of threads that the caller has
+/// synchronized with, are visible to a thread that acquires the new value. The caller sees the
+/// writes before the operation that stored the old value. Both return the old value.
 __device__ __forceinline__ u64 add_acq_rel(u64 global, u64 value) {
   u64 old;
   asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads and stores of shared memory by shared-state-space address.
+// Loads and stores of 1 to 16 bytes in shared memory, by 32-bit shared-space address.
 
 #include "kernels/ptx/unit.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element types of the kernels, as tags: how they are stored and converted.
+// Element types of the kernels as tag types: storage, conversions and mma.sync.
 
 #include "kernels/narrow.h"
 #include "kernels/ptx/convert.cuh"
@@ -28,7 +28,7 @@ struct Bf16 {
   }
 };
 
-using BF16 = Bf16;  // as kernel entries write it
+using BF16 = Bf16;  // the spelling of kernel entries
 
 struct F16 {
   using Storage = unsigned short;
@@ -55,7 +55,7 @@ struct F32 {
   static __device__ __forceinline__ float to_float(Storage value) { return value; }
 };
 
-/// As inputs 32-bit floats that tensor maps round.
+/// An input type: 32-bit floats that tensor maps round to tf32.
 struct Tf32 {
   using Storage = float;
   static constexpr u32 kBytes = 4;
@@ -65,7 +65,7 @@ struct Tf32 {
 };
 using TF32 = Tf32;
 
-/// Saturates.
+/// Conversions from float saturate, here and in F8E5M2.
 struct F8E4M3 {
   using Storage = unsigned char;
   static constexpr u32 kBytes = 1;
@@ -94,7 +94,7 @@ struct F8E5M2 {
   }
 };
 
-/// Saturates; of NaN 0.
+/// Conversions from float saturate; NaN becomes 0.
 struct I8 {
   using Storage = signed char;
   static constexpr u32 kBytes = 1;

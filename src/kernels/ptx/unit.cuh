@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a thread moves at once, as registers.
+// Register types for 1 to 16 bytes that a thread moves in one instruction.
 
 #include "kernels/ptx/basic.cuh"
 
 namespace tw::ptx {
 
-/// The bits of one unit. Words for 16 bytes, so that no pair lands in a wrong register.
+/// Register type of kBytes bytes. 16 bytes are words because PTX moves them as v4.u32.
 template <int kBytes>
 struct UnitOf;
 template <>

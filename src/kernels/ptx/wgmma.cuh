@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Warpgroup matrix products: D (64 x N, f32, in registers) += A (64 x 16) B (16 x N), both operands
-// in shared memory behind descriptors. sm_90a alone.
+// Warpgroup matrix products: D (64 x N, in registers) += A (64 x K) B (K x N), with K of 32 bytes
+// and both operands in shared memory, given by descriptors. sm_90a only.
 //
 // A thread of warp w and lane l holds in d[4 j + 2 h + i] the element of row 16 w + l / 4 + 8 h and
 // column 8 j + 2 (l % 4) + i (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
@@ -12,8 +12,8 @@
 namespace tw::ptx {
 
 /// Descriptor of an operand in 128-byte-swizzled shared memory. `stride_bytes` is the distance of
-/// groups of eight rows, `leading_bytes` that of 64-element columns where the operand is not
-/// contiguous along k (ignored otherwise).
+/// groups of eight rows. `leading_bytes` is the distance of 64-element columns of an operand that
+/// is not contiguous along k (ignored otherwise).
 __device__ __forceinline__ u64 wgmma_descriptor(u32 shared, u32 leading_bytes, u32 stride_bytes) {
   return static_cast<u64>((shared & 0x3ffff) >> 4) | static_cast<u64>(leading_bytes >> 4) << 16 |
          static_cast<u64>(stride_bytes >> 4) << 32 | 1ull << 62;
@@ -32,8 +32,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// Lists for every N: registers %0 on, and the operands they stand for, each one step of eight
-// columns longer than the one before.
+// Lists for every N: asm operands from %0 on and the registers bound to them. Each list extends the
+// previous one by eight columns.
 #define TW_REGS_8 "%0, %1, %2, %3"
 #define TW_REGS_16 TW_REGS_8 ", %4, %5, %6, %7"
 #define TW_REGS_24 TW_REGS_16 ", %8, %9, %10, %11"
@@ -101,8 +101,8 @@ __device__ __forceinline__ void wgmma_wait() {
 #define TW_OUTS_248(d) TW_OUTS_240(d), TW_OUT4(d, 120)
 #define TW_OUTS_256(d) TW_OUTS_248(d), TW_OUT4(d, 124)
 
-// kColumnA, kColumnB: 1 where the operand is contiguous along m or n instead of k. `accumulate` 0
-// overwrites d. The numbers are those of the operands after d's: nvcc knows no names for them.
+// kColumnA, kColumnB: 1 if the operand is contiguous along m or n instead of k. `accumulate` 0
+// overwrites d. The macro's numbers are asm operands after those of d: nvcc has no named operands.
 #define TW_WGMMA(type, n, a, b, accumulates, column_a, column_b)                                 \
   template <int kColumnA, int kColumnB>                                                          \
   __device__ __forceinline__ void wgmma(float(&d)[n / 2], type, u64 desc_a, u64 desc_b,          \
@@ -153,11 +153,10 @@ __device__ __forceinline__ void wgmma_wait() {
 TW_WGMMA_SIZES(Bf16)
 TW_WGMMA_SIZES(F16)
 
-// The products of one k block of 64, of the first columns of a tile of 256: as many as `width`
-// says, the number of a width in the list below. All widths are branches of one asm statement, so
-// that they have their accumulators in the same registers: as cases of a switch they would be moved
-// while products are running, which makes ptxas run the products one after the other. They are a
-// group of their own.
+// The products of one k block of 64 for the first columns of a 256-column tile, as one wgmma group.
+// `width` is the index of the number of columns in the list below (kGemmWidths). All widths are
+// branches of one asm statement, so that they share the accumulator registers. Cases of a switch
+// would move accumulators while products run, and ptxas would serialize the wgmma.
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
       " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"
@@ -189,7 +188,7 @@ TW_WGMMA_ANY_WIDTH(F16)
 #undef TW_WIDTH
 #undef TW_STEP
 
-// The same of narrow types, 128 bytes of k, both operands contiguous along k.
+// The same for narrow types: 128 bytes of k, both operands contiguous along k.
 #define TW_STEP(n, kinds, signs, a, b, p)                                                   \
   "wgmma.mma_async.sync.aligned.m64n" #n kinds " {" TW_REGS_##n "}, " a ", " b ", " p signs \
                                                                 ";\n"                       \
@@ -241,8 +240,8 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #undef TW_PAIR16
 #undef TW_WGMMA_ANY_WIDTH
 
-// The same of a tile of 192, whatever d holds before. Columns that are not in use become zeros: a
-// register that a branch leaves alone would be kept from before, and from tile to tile.
+// The same for a 192-column tile; overwrites d. Unused columns become zeros: a register that a
+// branch does not write would stay live from before, and from tile to tile.
 #define TW_ZERO(i) "mov.f32 %" #i ", 0f00000000;\n\t"
 #define TW_ZERO4(a, b, c, d) TW_ZERO(a) TW_ZERO(b) TW_ZERO(c) TW_ZERO(d)
 #define TW_ZERO8(a, b, c, d, e, f, g, h) TW_ZERO4(a, b, c, d) TW_ZERO4(e, f, g, h)
@@ -293,8 +292,8 @@ TW_WGMMA_NEW_WIDTH(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_WIDTH
 #undef TW_STEP
 
-// Sums in f16: d holds pairs, d[2 j + h] the columns 8 j + 2 (l % 4) and one more of row half h. N
-// counts as above, so that a list is as long as that of half the columns.
+// Accumulators in f16: d[2 j + h] holds columns 8 j + 2 (l % 4) and the next one, of row half h.
+// Lists have half as many registers as for f32, so the list of half N is used.
 #define TW_WGMMA_HALF(n, half_n, outs, a, b, accumulates, column_a, column_b)                     \
   template <int kColumnA, int kColumnB>                                                           \
   __device__ __forceinline__ void wgmma(u32(&d)[n / 4], F16, u64 desc_a, u64 desc_b,              \

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quantize kernels that the target and the part have.
-//
-// Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
+// Instantiates the quantize kernels of one part for the architecture being compiled. Each kernel
+// may start before the predecessor grid has ended, and waits for it before it accesses memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/quantize/quantize_any.cuh"
 #include "kernels/quantize/quantize_steps.cuh"
 
 namespace tw {
 
-// By vectors, or with kVector 0 element by element.
+// By vectors, or element by element if kVector is 0.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax_by(const QuantizeArgs& args) {
   if constexpr (kVector == 0)
@@ -33,8 +32,8 @@ __device__ __forceinline__ void quantize_dequantize_by(const QuantizeArgs& args)
 
 }  // namespace tw
 
-// 1024 threads an SM leave each 64 registers: eight vectors and what becomes of them, and 128 KB in
-// flight.
+// 1024 threads per SM leave 64 registers per thread. That holds eight vectors and their results,
+// and keeps 128 KB in flight.
 #define TW_QUANTIZE_KERNEL(feature, part, symbol, threads, body)              \
   TW_EMIT(                                                                    \
       feature, part,                                                          \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantisation at any alignment and pitch: lanes take neighbouring elements one by one, and a
-// region is read a second time, mostly from the cache.
+// Quantization at any alignment and pitch. Lanes process adjacent elements one by one. A region is
+// read twice, the second time mostly from the cache.
 
 #include "kernels/quantize/quantize_steps.cuh"
 
@@ -22,14 +22,14 @@ __device__ __forceinline__ void store_bits(const QuantizeArgs& args, u32 row, u3
                      bytes, bits, args.dst_policy);
 }
 
-/// Calls one(row, column, bits) for this thread's elements of a region: those of a warp, or of a
-/// block, whose warps take rows in turn where a region has several.
+/// Calls one(row, column, bits) for this thread's elements of a region. The region is processed by
+/// one warp (`of_warp`) or by one block, whose warps take its rows in turn if it has several.
 template <class One>
 __device__ __forceinline__ void each_element(const QuantizeArgs& args, const QuantizeRegion& r,
                                              bool of_warp, One one) {
   const u32 warp = threadIdx.x / 32;
   const bool rows = !of_warp && args.region_rows > 1;
-  const u32 row_step = rows ? kQuantizeWarpsOfBlock : 1;
+  const u32 row_step = rows ? kQuantizeWarpsPerBlock : 1;
   const u32 step = of_warp || rows ? 32 : kQuantizeThreads;
   const u32 first = step == 32 ? ptx::lane_id() : threadIdx.x;
 #pragma unroll 1
@@ -64,16 +64,16 @@ __device__ __forceinline__ void quantize_region_by(const QuantizeArgs& args,
   });
 }
 
-/// The first region of this thread's warp or block, and how many there are at once.
+/// The first region of this thread's warp or block, and the step to its next one.
 __device__ __forceinline__ u32 first_region(bool of_warp) {
-  return of_warp ? blockIdx.x * kQuantizeWarpsOfBlock + threadIdx.x / 32 : blockIdx.x;
+  return of_warp ? blockIdx.x * kQuantizeWarpsPerBlock + threadIdx.x / 32 : blockIdx.x;
 }
 __device__ __forceinline__ u32 region_step(bool of_warp) {
-  return of_warp ? gridDim.x * kQuantizeWarpsOfBlock : gridDim.x;
+  return of_warp ? gridDim.x * kQuantizeWarpsPerBlock : gridDim.x;
 }
 
 __device__ __forceinline__ void quantize_regions(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[2][kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[2][kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const bool warps = quantize_has(args, kQuantizeWarps);
   u32 turn = 0;
@@ -90,7 +90,7 @@ __device__ __forceinline__ void quantize_regions(const QuantizeArgs& args) {
 }
 
 __device__ __forceinline__ void quantize_amax_any(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   for (u32 number = first_region(true); number < args.regions; number += region_step(true))
@@ -99,7 +99,7 @@ __device__ __forceinline__ void quantize_amax_any(const QuantizeArgs& args) {
 }
 
 __device__ __forceinline__ void quantize_cast_any(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const float inverse = cast_inverse(args, of_warp);
   const bool measures = cast_measures(args);
@@ -112,7 +112,7 @@ __device__ __forceinline__ void quantize_cast_any(const QuantizeArgs& args) {
   if (measures) raise_amax(args, top);
 }
 
-/// Regions of 128 elements of a row, whatever the scales are for.
+/// Regions are 128 elements of a row, whatever region the scales cover.
 __device__ __forceinline__ void quantize_dequantize_any(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {

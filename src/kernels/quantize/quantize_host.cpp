@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation and dequantisation on the CPU, by the formulas that the kernels are held to. At the
-// end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the quantize kernels, which define the bits that the kernels must reproduce. The
+// family's kernel entries are at the end.
 #include <algorithm>
 #include <cstring>
 
@@ -126,13 +126,13 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
 #define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \
   TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeRegions, elements)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/quantize/kernels.inc"
 };
 
 }  // namespace
 
-RowRange quantize_rows() {
+KernelEntries quantize_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

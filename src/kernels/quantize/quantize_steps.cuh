@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantisation of rows that are aligned to vectors: each element is read once, where a region of a
-// scale fits into the registers of its threads.
+// Quantization of rows that are aligned to vectors. If the region of a scale fits in the registers
+// of its threads, each element is read once.
 
 #include "kernels/quantize/quantize_vectors.cuh"
 
 namespace tw {
 
-/// The largest magnitude of the group of each of a thread's vectors. Of 16-bit types each word has
-/// those of two vectors, and both go through the same exchanges.
+/// The largest magnitude of the group of each of a thread's vectors. For 16-bit types each word
+/// holds those of two vectors, so that one exchange serves both.
 template <u32 kVector>
 struct GroupTops {
   static constexpr u32 kWords = kVector == 4 ? kQuantizeFlight : kQuantizeFlight / 2;
@@ -51,7 +51,7 @@ struct GroupTops {
     }
   }
 
-  /// That of vector `flight`, a number that the compiler does not know.
+  /// Returns that of vector `flight`, which is not a compile-time constant.
   __device__ __forceinline__ u32 of(u32 flight) const {
     const u32 own = kVector == 4 ? flight : flight / 2;
     u32 top = word[0];
@@ -62,8 +62,8 @@ struct GroupTops {
   }
 };
 
-/// A scale for each 128 elements of a row. Each of the first eight lanes of a group divides for one
-/// of the tile's vectors: a scale costs one division, and neighbouring scales go out at once.
+/// One scale per 128 elements of a row. Each of the first eight lanes of a group computes one of
+/// the tile's scales, so a scale costs one division and adjacent scales are stored together.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   constexpr u32 kLanes = kGroupLanes<kVector>;
@@ -89,13 +89,13 @@ __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   });
 }
 
-/// A team's part of a row: kQuantizeFlight vectors of each thread from vector `first` on.
+/// A team's part of a row: kQuantizeFlight vectors per thread, from vector `first` on.
 template <u32 kVector>
 struct RowVectors {
   u64 src, dst;
   u32 first;  // this thread's first vector
   u32 step;   // from one of its vectors to the next
-  u32 end;    // vectors of the row
+  u32 end;    // number of vectors in the row
 
   __device__ __forceinline__ void load(const QuantizeArgs& args, u32 base,
                                        u32 (&raw)[kQuantizeFlight][4]) const {
@@ -124,15 +124,15 @@ struct RowVectors {
   }
 };
 
-/// A scale for each row. As many warps share one as it takes to hold it; of a row that is longer
-/// than a block holds, all but the last part is read a second time.
+/// One scale per row. A team of team_warps warps holds a row in registers. If a row is longer than
+/// a block holds, all but its last part are read a second time.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[2][kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[2][kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const u32 warps = args.team_warps;
   const u32 warp = threadIdx.x / 32;
-  const u32 teams = kQuantizeWarpsOfBlock / warps;
+  const u32 teams = kQuantizeWarpsPerBlock / warps;
   const u32 part = warps * 32 * kQuantizeFlight;
   RowVectors<kVector> row{};
   row.first = warp % warps * 32 + ptx::lane_id();
@@ -156,7 +156,7 @@ __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args)
       if (ptx::lane_id() == 0) of_warp[turn][warp] = top;
       ptx::sync_block();
       for (u32 w = 0; w < warps; ++w) top = max(top, of_warp[turn][warp / warps * warps + w]);
-      turn ^= 1;  // who is ahead writes the other places
+      turn ^= 1;  // double buffer: a warp that is ahead writes the other half
     }
     if (row.end == 0) continue;
     const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
@@ -171,12 +171,12 @@ __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args)
   }
 }
 
-/// A scale for each 128 by 128 elements, which a block's threads hold.
+/// One scale per 128 x 128 elements, which the threads of a block hold in registers.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   constexpr u32 kThreads = quantize_block_threads(kVector);
   constexpr u32 kLanes = kGroupLanes<kVector>;
-  constexpr u32 kRows = kThreads / kLanes;  // at once
+  constexpr u32 kRows = kThreads / kLanes;  // processed at once
   static_assert(kRows * kQuantizeFlight == 128, "a block of 128 rows");
   __shared__ u32 of_warp[2][kThreads / 32];
   ptx::grid_dependency_wait_and_launch();
@@ -219,19 +219,17 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   }
 }
 
-/// What a block has read becomes its part.
 __device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 top,
-                                                u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+                                                u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
   top = block_largest(top, of_warp);
   if (threadIdx.x == 0)
     ptx::store_unit<4>(args.parts + static_cast<u64>(blockIdx.x) * 4,
                        __float_as_uint(decode(args.src_format, top)));
 }
 
-/// The largest magnitude of what each block reads.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   each_tile(args, [&](u32 tile) {
@@ -242,11 +240,11 @@ __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
   store_amax_part(args, top, of_warp);
 }
 
-/// 1 / the one scale, for all threads: read, or made of the parts and then written by block 0.
+/// Returns 1 / scale to all threads. Unless the scale is given, block 0 stores it.
 __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
-                                              u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+                                              u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
   if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
-  // Bits of numbers that are not negative are in the numbers' order.
+  // Bits of non-negative f32 numbers compare like the numbers.
   u32 top = 0;
   for (u32 part = threadIdx.x; part < args.part_count; part += kQuantizeThreads)
     top = max(top, ptx::load_after_wait<4>(args.parts + static_cast<u64>(part) * 4));
@@ -259,7 +257,7 @@ __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
   return quantize_inverse(scale);
 }
 
-/// Whether the caller wants the largest magnitude of what is quantised by a given scale.
+/// Returns whether the caller gives the scale but also wants the largest magnitude.
 __device__ __forceinline__ bool cast_measures(const QuantizeArgs& args) {
   return quantize_has(args, kQuantizeGiven) && args.amax != 0;
 }
@@ -269,10 +267,9 @@ __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
     ptx::reduce_max_u32(args.amax, __float_as_uint(decode(args.src_format, top)));
 }
 
-/// Quantises by one scale.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const float inverse = cast_inverse(args, of_warp);
   const bool measures = cast_measures(args);
@@ -294,7 +291,7 @@ __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
   if (measures) raise_amax(args, top);
 }
 
-/// The other way; all vectors and their scales are asked for before the first is used.
+/// Dequantizes. All vectors and scales are loaded before the first is used.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_dequantize(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the quantize kernels share: 16 bytes of the wide type in registers, their largest magnitude,
-// both directions of the conversion, and a warp's tile of such vectors.
+// Shared by the vector kernels: 16 bytes of the wide type in registers, their largest magnitude,
+// conversion in both directions, and the tile of a warp.
 //
-// kVector is 8 for f16 and bf16 and 4 for f32. Which of two 16-bit types it is, and the narrow
-// type, are the launch's: a uniform branch for many vectors at once.
+// kVector is 8 for f16 and bf16 and 4 for f32. The launch selects between f16 and bf16 and selects
+// the narrow type, by one uniform branch for many vectors.
 
 #include "kernels/common/convert.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -17,13 +17,13 @@ namespace tw {
 
 inline constexpr u32 kQuantizeLanes = 0xffffffffu;
 
-/// Lanes that a group of 128 elements takes, and groups that a warp's access covers.
+/// Lanes that hold a group of 128 elements, and groups that one access of a warp covers.
 template <u32 kVector>
 inline constexpr u32 kGroupLanes = kQuantizeGroup / kVector;
 template <u32 kVector>
-inline constexpr u32 kGroupsBeside = 32 / kGroupLanes<kVector>;
+inline constexpr u32 kGroupsPerAccess = 32 / kGroupLanes<kVector>;
 
-/// A launch's formats as tags. Of vectors of four the wide type is f32.
+/// Calls body with the launch's format as a tag type. Vectors of four elements are f32.
 template <u32 kVector, class Body>
 __device__ __forceinline__ void with_wide(u32 format, Body body) {
   if constexpr (kVector == 4)
@@ -43,12 +43,12 @@ __device__ __forceinline__ void with_narrow(u32 format, Body body) {
     body(FormatTag<kFormatI8>{});
 }
 
-// Magnitudes are bits of the wide type without the sign. Of 16-bit types two are compared at once,
-// as bf16: magnitudes of f16 are in the same order, and what is NaN in bf16 is none of f16's
-// numbers.
+// A magnitude is an element's bits without the sign. Two 16-bit magnitudes are compared at once as
+// bf16. That also works for f16: its magnitudes have the same order, and no f16 number has the bits
+// of a bf16 NaN.
 
-/// The largest magnitude of 16 bytes, of 16-bit types those of the even and the odd elements. Of
-/// numbers and NaN it is a number's or infinity's.
+/// The largest magnitude of 16 bytes; for 16-bit types separately for the even and the odd
+/// elements. NaN is ignored unless there is nothing else; infinity is not.
 template <u32 kVector>
 __device__ __forceinline__ u32 largest_lanes(const u32 (&raw)[4]) {
   if constexpr (kVector == 4) {
@@ -75,7 +75,7 @@ __device__ __forceinline__ bool lanes_finite(u32 lanes, u32 infinity) {
     return (lanes & 0xffffu) < infinity && lanes >> 16 < infinity;
 }
 
-/// The largest finite magnitude of 16 bytes that have infinities or nothing but NaN.
+/// The largest finite magnitude of 16 bytes. The slow path for vectors with infinities or only NaN.
 template <u32 kVector>
 __device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity) {
   u32 top = 0;
@@ -92,7 +92,6 @@ __device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity)
   return top;
 }
 
-/// The largest finite magnitude of all vectors of a thread.
 template <u32 kVector>
 __device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFlight][4],
                                                  u32 infinity) {
@@ -109,7 +108,6 @@ __device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFligh
   return top;
 }
 
-/// A magnitude as a number.
 template <u32 kVector>
 __device__ __forceinline__ float magnitude_value(u32 format, u32 magnitude) {
   if constexpr (kVector == 4) return __uint_as_float(magnitude);
@@ -117,7 +115,6 @@ __device__ __forceinline__ float magnitude_value(u32 format, u32 magnitude) {
                                : ptx::f16_to_float(static_cast<unsigned short>(magnitude));
 }
 
-/// Four numbers of a narrow format.
 template <u32 kFormat>
 __device__ __forceinline__ u32 pack_narrow(const float* value) {
   if constexpr (kFormat == kFormatI8) {
@@ -155,13 +152,12 @@ __device__ __forceinline__ void dequantize_vector(const u32 (&raw)[4], float sca
   encode_vector<kWide, kVector>(value, __uint_as_float(kInfinityF32), words);
 }
 
-/// The largest of a warp, in each lane.
 __device__ __forceinline__ u32 warp_largest(u32 top) {
   return __reduce_max_sync(kQuantizeLanes, top);
 }
 
-/// The largest of a block's threads, in each of them. `of_warp` has a place for each warp; before
-/// the next call with the same places the block must meet.
+/// Returns the largest value of the block to all its threads. `of_warp` has one word per warp. The
+/// block must synchronize before the next call with the same `of_warp`.
 template <u32 kWarps>
 __device__ __forceinline__ u32 block_largest(u32 top, u32 (&of_warp)[kWarps]) {
   top = warp_largest(top);
@@ -175,7 +171,6 @@ __device__ __forceinline__ float load_scale(u64 address) {
   return __uint_as_float(ptx::load_after_wait<4>(address));
 }
 
-/// The scale of a region by its largest finite magnitude.
 __device__ __forceinline__ float region_scale(const QuantizeArgs& args, float amax) {
   return quantize_scale(amax, args.limit, quantize_has(args, kQuantizePowersOfTwo));
 }
@@ -184,16 +179,16 @@ __device__ __forceinline__ u64 row_address(u64 matrix, i64 pitch, u32 row) {
   return matrix + static_cast<u64>(static_cast<i64>(row) * pitch);
 }
 
-/// A warp's tile: this thread's vectors of it. kSrc and kDst are bytes of a vector.
+/// This thread's vectors of a warp's tile. kSrc and kDst are the bytes of a vector.
 template <u32 kVector, u32 kSrc, u32 kDst>
 struct WarpTile {
   static constexpr u32 kLanes = kGroupLanes<kVector>;
-  static constexpr u32 kBeside = kGroupsBeside<kVector>;
+  static constexpr u32 kBeside = kGroupsPerAccess<kVector>;
   const QuantizeArgs& args;
   u32 row, group;   // of the first vector
-  u32 lane;         // in its group
-  u32 count;        // vectors that are there
-  u32 group_count;  // of which the group is there
+  u32 lane;         // within the group
+  u32 count;        // vectors inside the matrix
+  u32 group_count;  // vectors whose group is inside the matrix
   u64 src, dst;
 
   __device__ __forceinline__ WarpTile(const QuantizeArgs& arguments, u32 tile) : args(arguments) {
@@ -204,7 +199,7 @@ struct WarpTile {
     row = down ? line * kQuantizeFlight : line;
     group = beside * (down ? kBeside : kBeside * kQuantizeFlight) + ptx::lane_id() / kLanes;
     const u32 column = group * kQuantizeGroup + lane * kVector;
-    // Vectors are whole or not there: the rows' length is a multiple of kVector.
+    // A vector is entirely inside or outside, because the row length is a multiple of kVector.
     count = there(down, column);
     group_count = there(down, group * kQuantizeGroup);
     src = row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (kSrc / kVector);
@@ -218,7 +213,7 @@ struct WarpTile {
                down ? args.rows - row : (args.columns - column + kStep - 1) / kStep);
   }
 
-  /// Zeros where there is no vector.
+  /// Loads the vectors; those outside the matrix are zero.
   __device__ __forceinline__ void load(u32 (&raw)[kQuantizeFlight][4]) const {
     u64 from = src;
 #pragma unroll
@@ -228,7 +223,7 @@ struct WarpTile {
       from += static_cast<u64>(args.src_step);
     }
   }
-  /// `words_of(f, words)` gives what is written of vector f.
+  /// `words_of(f, words)` computes the words to store for vector f.
   template <class WordsOf>
   __device__ __forceinline__ void store(WordsOf words_of) const {
     u64 to = dst;
@@ -250,12 +245,12 @@ using QuantizeTile = WarpTile<kVector, 16, kVector>;
 template <u32 kVector>
 using DequantizeTile = WarpTile<kVector, kVector, 16>;
 
-/// The tiles of a warp: one for each warp of the grid in turn.
+/// Calls body for each tile of this warp. The warps of the grid take tiles in turn.
 template <class Body>
 __device__ __forceinline__ void each_tile(const QuantizeArgs& args, Body body) {
-  for (u32 tile = blockIdx.x * kQuantizeWarpsOfBlock + threadIdx.x / 32; tile < args.tiles;
-       tile += gridDim.x * kQuantizeWarpsOfBlock)
-    body(quantize_has(args, kQuantizeBackwards) ? args.tiles - 1 - tile : tile);
+  for (u32 tile = blockIdx.x * kQuantizeWarpsPerBlock + threadIdx.x / 32; tile < args.tiles;
+       tile += gridDim.x * kQuantizeWarpsPerBlock)
+    body(quantize_has(args, kQuantizeReverseTiles) ? args.tiles - 1 - tile : tile);
 }
 
 }  // namespace tw

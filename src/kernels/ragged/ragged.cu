@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies, and the ragged kernels that the target and the part have.
+// Kernels that pad and unpad sequences.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"
@@ -32,7 +32,7 @@ struct RaggedMover {
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     const RowTile tile = ragged_tile(args, item);
-    // The fill was written by plain stores, which the copy engine does not see by itself.
+    // Threads wrote the fill, so the async proxy needs a fence before the bulk store reads it.
     ptx::fence_async_shared();
     ptx::sync_warp();
     if (args.unpad != 0)
@@ -44,17 +44,17 @@ struct RaggedMover {
 
 __device__ __forceinline__ void ragged_bulk(const RaggedArgs& args) {
   RaggedMover mover{args};
-  run_tile_ring(mover, args.cut, args.block_items, args.stages, args.stage_bytes);
+  run_tile_pipeline(mover, args.cut, args.block_items, args.stages, args.stage_bytes);
 }
 
 __device__ __forceinline__ void ragged_plain(const RaggedArgs& args) {
-  const TileTurns turns = tile_turns(args.cut, args.block_items);
+  const WarpTiles turns = warp_tiles(args.cut, args.block_items);
   for (u64 item = turns.first; item < turns.end; item += turns.step) {
     const RowTile tile = ragged_tile(args, item);
     if (tile.begin != tile.end) copy_tile_pieces(moved_rows(tile), args.read_low, args.read_high);
     if (args.unpad != 0) continue;
-    if (tile.begin != 0) fill_tile_pieces(other_rows(tile, 0, tile.begin), args.fill);
-    if (tile.end != tile.rows) fill_tile_pieces(other_rows(tile, tile.end, tile.rows), args.fill);
+    if (tile.begin != 0) fill_tile_pieces(unmoved_rows(tile, 0, tile.begin), args.fill);
+    if (tile.end != tile.rows) fill_tile_pieces(unmoved_rows(tile, tile.end, tile.rows), args.fill);
   }
 }
 
@@ -74,10 +74,10 @@ __device__ __forceinline__ void ragged_faults(const RaggedArgs& args) {
 
 }  // namespace tw
 
-#define TW_RAGGED_BULK(feature, part, symbol)                                  \
-  TW_EMIT(                                                                     \
-      feature, part,                                                           \
-      extern "C" __global__ void __launch_bounds__(tw::kTileRingWarps * 32, 1) \
+#define TW_RAGGED_BULK(feature, part, symbol)                                      \
+  TW_EMIT(                                                                         \
+      feature, part,                                                               \
+      extern "C" __global__ void __launch_bounds__(tw::kTilePipelineWarps * 32, 1) \
           symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_bulk(args); })
 #define TW_RAGGED_PLAIN(feature, part, symbol)                               \
   TW_EMIT(                                                                   \

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the rows of the ragged family are launched with, and which rows of a tile a sequence has:
-// for the device, the host bodies and the tests alike.
+// Padding and unpadding of sequences: kernel arguments, and the rows of each tile that a sequence
+// supplies. Shared by the kernels, the host bodies and the tests.
 //
-// Sequence b is rows offsets[b] to offsets[b + 1] - 1 of the packed operand. Row r of its padded
-// one is the sequence's row first_row + r; where the sequence has no such row, padding fills it and
-// unpadding leaves it alone.
+// Sequence b consists of rows offsets[b] to offsets[b + 1] - 1 of the packed operand. Row r of its
+// padded form is row first_row + r of the sequence. If the sequence has no such row, padding writes
+// the fill value and unpadding writes nothing.
 
 #include "kernels/common/row_tiles.h"
 
 namespace tw {
 
-/// KernelRow::variant of this family: how rows are moved, or what step of a run it is.
+/// KernelEntry::variant of this family: the method, or the step of a run.
 enum : u32 {
-  kRaggedBulk = 1,    // by bulk copies through rings of shared memory
-  kRaggedPlain = 2,   // any rows by plain loads and stores
-  kRaggedFaults = 3,  // counts sequences whose offsets cannot be
+  kRaggedBulk = 1,    // by bulk copies through per-warp pipelines
+  kRaggedPlain = 2,   // any rows by ordinary loads and stores
+  kRaggedFaults = 3,  // counts sequences with invalid offsets
   kRaggedVariants = 4
 };
 
 struct RaggedArgs {
-  u64 packed;  // of row 0, and of the first column that is moved
+  u64 packed;  // row 0, first column that is moved
   u64 padded;
   u64 offsets;
   i64 tokens;  // rows of the packed operand
@@ -29,23 +29,23 @@ struct RaggedArgs {
   i64 packed_pitch;  // bytes
   i64 padded_pitch;
   i64 batch_pitch;
-  u64 read_low;  // the operand that is read lies in [read_low, read_high)
+  u64 read_low;  // the source operand occupies [read_low, read_high)
   u64 read_high;
-  u64 faults;  // a 64-bit word, to which kRaggedFaults adds
+  u64 faults;  // address of a 64-bit counter to which kRaggedFaults adds
   TileCut cut;
   u32 offset_bytes;  // 4 or 8
-  u32 unpad;         // 1: from padded to packed
-  u32 fill;          // what rows get that a sequence does not have, four bytes of it
-  u32 stages;        // of a warp's ring
+  u32 unpad;         // 1: from padded to packed; 0: from packed to padded
+  u32 fill;          // value of missing rows, repeated to 4 bytes
+  u32 stages;        // of the pipeline of each warp
   u32 stage_bytes;
-  u32 block_items;  // tiles that a block takes, neighbours; 0: all blocks take turns
+  u32 block_items;  // consecutive tiles per block; 0: blocks take tiles in turn
 };
 static_assert(sizeof(RaggedArgs) == 184, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(RaggedArgs, cut) == 96, "as above");
 static_assert(__builtin_offsetof(RaggedArgs, offset_bytes) == 160, "as above");
 
-/// Rows of a sequence by its two offsets. One whose offsets are negative, decrease or run past the
-/// packed operand has none: nothing is read or written for it outside of the operands.
+/// The rows of a sequence. It has none if its offsets are negative, decrease or exceed the packed
+/// operand, so that no kernel accesses memory outside the operands.
 struct Sequence {
   i64 begin;
   i64 rows;
@@ -56,12 +56,12 @@ TW_KERNEL_HD inline Sequence checked_sequence(i64 begin, i64 end, i64 tokens) {
   return {0, 0, true};
 }
 
-/// The tile of that number; `offset(i)` is offset number i.
+/// Returns tile `number`. `offset(i)` reads offset number i.
 template <class Offset>
 TW_KERNEL_HD inline RowTile ragged_tile(const RaggedArgs& args, u64 number, Offset offset) {
   const TilePlace at = tile_place(args.cut, number);
   const Sequence sequence = checked_sequence(offset(at.each), offset(at.each + 1), args.tokens);
-  // The sequence's row that the tile's row 0 is; the host keeps first_row small enough.
+  // Row of the sequence for the tile's row 0. The host bounds first_row, so this cannot overflow.
   const i64 row = args.first_row + static_cast<i64>(at.row);
   const i64 rows = static_cast<i64>(at.rows);
   const i64 before = row < 0 ? -row : 0;

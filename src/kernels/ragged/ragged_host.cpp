@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies on the CPU, tile by tile, in the order of their numbers.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the ragged kernels: tile by tile, in the order of their numbers. The family's
+// kernel entries are at the end.
 #include "kernels/ragged/ragged_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"
@@ -52,9 +52,9 @@ void ragged_plain_host(HostEngine&, const void* arguments) {
     const RowTile tile = tile_of(args, number);
     if (tile.begin != tile.end) copy_tile_pieces_host(moved_rows(tile));
     if (args.unpad != 0) continue;
-    if (tile.begin != 0) fill_tile_pieces_host(other_rows(tile, 0, tile.begin), args.fill);
+    if (tile.begin != 0) fill_tile_pieces_host(unmoved_rows(tile, 0, tile.begin), args.fill);
     if (tile.end != tile.rows)
-      fill_tile_pieces_host(other_rows(tile, tile.end, tile.rows), args.fill);
+      fill_tile_pieces_host(unmoved_rows(tile, tile.end, tile.rows), args.fill);
   }
 }
 
@@ -71,19 +71,19 @@ void ragged_faults_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_RAGGED_BULK(feature, part, symbol) \
-  TW_TABLE_ROW(ragged, feature, part, symbol, kTileRingWarps * 32, kRaggedBulk)
+  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePipelineWarps * 32, kRaggedBulk)
 #define TW_RAGGED_PLAIN(feature, part, symbol) \
   TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedPlain)
 #define TW_RAGGED_FAULTS(feature, part, symbol) \
   TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedFaults)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/ragged/kernels.inc"
 };
 
 }  // namespace
 
-RowRange ragged_rows() {
+KernelEntries ragged_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

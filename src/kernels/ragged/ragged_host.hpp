@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What plans and the ragged family's host bodies share.
+// Shared by the plan and the host bodies of the ragged family.
 
 #include "kernels/ragged/ragged.h"
 
 namespace tw {
 
-/// Offset number i, where the host can read it.
+/// Reads offset number i from memory that the host can access.
 i64 ragged_offset_host(const RaggedArgs& args, u64 i);
 
 }  // namespace tw

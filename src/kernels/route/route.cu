@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of routing, and the route kernels that the target and the part have.
-//
-// Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
+// Kernels for the steps of routing. Each may start before the predecessor grid has ended, and waits
+// for it before it accesses memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/route/route_order.cuh"
@@ -9,7 +8,7 @@
 
 namespace tw {
 
-/// The pairs of all tokens, whose bins lie in the block's shared memory.
+/// Orders the pairs of all tokens. Their bins lie in the shared memory of this block.
 __device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) {
   __shared__ u32 of_warp[kRouteScoreWarps];
   const u32 pairs = args.tokens * args.top_k;
@@ -28,11 +27,11 @@ __device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) 
   place_pairs(args, shares, counts, bin_of);
 }
 
-/// One cluster does it all: every warp scores tokens and leaves their bins in the shared memory of
-/// the first block, which orders them.
+/// Does all steps in one cluster. The warps of all blocks score tokens and write the bins to the
+/// shared memory of block 0, which then orders the pairs.
 __device__ __forceinline__ void route_small(const RouteArgs& args) {
   extern __shared__ __align__(16) u32 small_shared[];
-  ptx::cluster_arrive_relaxed();  // all blocks have begun: their memory is there
+  ptx::cluster_arrive_relaxed();  // all blocks have started, so their shared memory exists
   ptx::grid_dependency_wait_and_launch();
   ptx::cluster_wait();
   const u32 rank = ptx::cluster_rank();
@@ -48,13 +47,12 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
       ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
   }
   route_count_faults(args, faults);
-  if (!orders) return;  // nobody has touched another block's memory, which may be gone
+  if (!orders) return;  // no block accesses another's shared memory, so blocks may exit now
   ptx::cluster_arrive();
   ptx::cluster_wait();
   if (rank == 0) order_small(args, small_shared);
 }
 
-/// Scores the tokens of a chunk and counts their bins.
 template <bool kMany>
 __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u32* counts,
                                             u32* faults) {
@@ -92,8 +90,8 @@ __device__ __forceinline__ void route_score(const RouteArgs& args) {
   route_count_faults(args, faults);
 }
 
-/// A warp takes a bin: the counts of its chunks become the sums of those before, kScanItems loads
-/// of each lane in flight.
+/// One warp replaces a bin's count of each chunk by the sum over earlier chunks. Each lane keeps
+/// kScanItems loads in flight.
 __device__ __forceinline__ void scan_bin(const RouteArgs& args, u32 bin) {
   constexpr u32 kScanItems = 8;
   const u32 lane = ptx::lane_id();

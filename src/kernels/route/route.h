@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels of the route family are launched with, for the device, the host bodies and the
-// tests alike.
+// Routing of tokens to experts: kernel arguments, shared by the kernels, the host bodies and the
+// tests.
 //
-// A token's logits become its top_k experts and their weights. Each pair of a token and a slot then
-// has a bin, which is the expert's local number, or local_experts where the expert is not here. The
-// stable order of all pairs by bin is unique, so that it does not depend on how the work is cut.
+// From a token's logits, routing chooses its top_k experts and their weights. A pair is a token and
+// one of its top_k slots. The bin of a pair is the local number of its expert, or `local` if the
+// expert is on another rank. Pairs are ordered stably by bin. That order is unique, so it does not
+// depend on how the work is divided.
 
 #include "kernels/arguments.h"
 
 namespace tw {
 
-/// KernelRow::variant of this family: a step of a run.
+/// KernelEntry::variant of this family: the step of a run.
 enum : u32 {
   kRouteSmall = 1,  // all steps in one cluster
-  kRouteScore = 2,  // chooses experts, and counts the bins of each chunk of tokens
-  kRouteScan = 3,   // turns the counts of a bin into the number of pairs in earlier chunks
-  kRoutePlace = 4,  // puts each pair in its place
-  kRouteMany = 5,   // kRouteScore of more experts than kRouteFewExperts
+  kRouteScore = 2,  // chooses experts and counts the pairs per bin and chunk of tokens
+  kRouteScan = 3,   // turns each count into the number of pairs of that bin in earlier chunks
+  kRoutePlace = 4,  // writes each pair to its place in the order
+  kRouteMany = 5,   // kRouteScore for more than kRouteFewExperts experts
   kRouteVariants = 6
 };
 
-/// The values of tw_route_score.
+/// Values of tw_route_score.
 enum : u32 { kRouteSoftmax = 0, kRouteSigmoid = 1, kRouteSoftmaxChosen = 2 };
 
 /// Types of logits.
@@ -29,48 +30,48 @@ enum : u32 { kRouteF32 = 0, kRouteBf16 = 1, kRouteF16 = 2 };
 
 /// Bits of RouteArgs::flags.
 enum : u32 {
-  kRouteRenormalize = 1,  // weights of a token add up to 1 before they are scaled
-  kRouteGroupTop2 = 2,    // a group's score is the sum of its two best; else its best
+  kRouteRenormalize = 1,  // the weights of a token sum to 1 before `scale` is applied
+  kRouteGroupTop2 = 2,    // a group's score is the sum of its two best experts; else its best
   kRouteByScore = 4,      // experts are chosen by score, not by logit
-  kRouteGiven = 8,        // experts are given, not chosen
-  kRouteOrders = 16,      // bins are wanted
+  kRouteGiven = 8,        // the caller gives the experts
+  kRouteOrders = 16,      // the bins and the order are wanted
 };
 
 inline constexpr u32 kRouteMaxExperts = 1024;
-inline constexpr u32 kRouteFewExperts = 512;  // whose keys leave room for twice as many warps
-inline constexpr u32 kRouteMaxTopK = 32;      // a lane each
-inline constexpr u32 kRouteMaxGroups = 32;    // likewise
+inline constexpr u32 kRouteFewExperts = 512;  // most for kRouteScore: twice the warps of kRouteMany
+inline constexpr u32 kRouteMaxTopK = 32;      // one lane per slot
+inline constexpr u32 kRouteMaxGroups = 32;    // one lane per group
 inline constexpr u32 kRouteMaxBins = kRouteMaxExperts + 1;
-inline constexpr u32 kRouteScoreThreads = 512;  // of a block that scores, a warp for each token
+inline constexpr u32 kRouteScoreThreads = 512;  // per scoring block, one token per warp
 inline constexpr u32 kRouteScoreWarps = kRouteScoreThreads / 32;
-inline constexpr u32 kRouteThreads = 256;  // of a block that scans or places
+inline constexpr u32 kRouteThreads = 256;  // per block of a scanning or placing kernel
 inline constexpr u32 kRouteWarps = kRouteThreads / 32;
-inline constexpr u32 kRouteCluster = 8;        // blocks that score together at most
-inline constexpr u32 kRouteSmallTokens = 128;  // which one cluster takes, one for each warp
+inline constexpr u32 kRouteCluster = 8;        // most blocks of the kRouteSmall cluster
+inline constexpr u32 kRouteSmallTokens = 128;  // one per warp of the kRouteSmall cluster
 
 struct RouteArgs {
   u64 logits;
-  u64 bias;       // f32 for each expert; 0: none
-  u64 given_ids;  // with kRouteGiven
+  u64 bias;       // f32 per expert; 0: none
+  u64 given_ids;  // with kRouteGiven: the caller's experts
   u64 given_weights;
-  u64 map;        // i32 for each expert, its local number; 0: the same number
-  u64 ids;        // i32 for each pair; 0 here and below: not wanted
-  u64 weights;    // f32 for each pair
-  u64 counts;     // i32 for each local expert
-  u64 offsets;    // one more
-  u64 order;      // i32 for each pair: the pair in that place
-  u64 tokens_of;  // likewise: its token
-  u64 inverse;    // i32 for each pair: its place
-  u64 faults;     // a 64-bit word, to which ids and local numbers that cannot be are added
-  u64 bins;       // u16 for each pair, of the workspace
-  u64 table;      // u32 [bin][chunk], of the workspace: pairs of that bin
-  u64 totals;     // u32 [bin], of the workspace
-  i64 pitch;      // bytes between the logits of neighbouring tokens
+  u64 map;        // i32 per expert: its local number; 0: the expert's own number
+  u64 ids;        // i32 per pair: its expert; here and below 0 means not wanted
+  u64 weights;    // f32 per pair
+  u64 counts;     // i32 per local expert: its pairs
+  u64 offsets;    // per local expert, and one more: the place of its first pair
+  u64 order;      // i32 per place: the pair there
+  u64 tokens_of;  // i32 per place: the token there
+  u64 inverse;    // i32 per pair: its place
+  u64 faults;     // address of a 64-bit counter of invalid ids and local numbers
+  u64 bins;       // workspace: u16 per pair
+  u64 table;      // workspace: u32 [bin][chunk], pairs of that bin
+  u64 totals;     // workspace: u32 [bin]
+  i64 pitch;      // bytes from the logits of one token to those of the next
   u32 tokens;
   u32 experts;
-  u32 local;  // experts of this rank; the bin of this number has all other pairs
+  u32 local;  // number of local experts, and the bin of all other pairs
   u32 top_k;
-  u32 groups;  // 1: none
+  u32 groups;  // 1: no groups
   u32 group_size;
   u32 top_groups;
   u32 score;
@@ -78,7 +79,7 @@ struct RouteArgs {
   u32 flags;
   u32 id_bytes;      // of given_ids: 4 or 8
   u32 offset_bytes;  // 4 or 8
-  u32 chunk_tokens;  // of all chunks but the last
+  u32 chunk_tokens;  // in all chunks but the last
   u32 chunks;
   float scale;  // of weights
   u32 reserved;
@@ -95,8 +96,8 @@ TW_KERNEL_HD inline u32 route_bins(const RouteArgs& args) {
   return args.local + 1;
 }
 
-/// Tokens of a chunk: one for each warp of a block, or as many more as leave kRouteMaxChunks, which
-/// is what the SMs of an H200 hold at once.
+/// Tokens per chunk: a multiple of the warps of a block, large enough that there are at most
+/// kRouteMaxChunks chunks. An H200 runs that many blocks at once.
 inline constexpr u32 kRouteMaxChunks = 256;
 TW_KERNEL_HD inline u32 route_chunk_tokens(u32 tokens) {
   const u32 of_warp =
@@ -104,8 +105,8 @@ TW_KERNEL_HD inline u32 route_chunk_tokens(u32 tokens) {
   return (of_warp == 0 ? 1 : of_warp) * kRouteScoreWarps;
 }
 
-/// The bin of an expert: `mapped` is its entry of the map, or the expert itself. Numbers that are
-/// no expert's are dropped, and so is what the map has -1 for; all others but that are faults.
+/// Returns the bin of an expert. `mapped` is its map entry, or the expert itself without a map.
+/// Numbers outside [0, local) go to the bin of dropped pairs; all of them but -1 count as faults.
 struct RouteBin {
   u32 bin;
   bool fault;
@@ -116,7 +117,8 @@ TW_KERNEL_HD inline RouteBin route_bin(const RouteArgs& args, i32 mapped) {
   return {args.local, mapped != -1};
 }
 
-/// Dynamic shared memory of kRouteSmall: a bin for each pair, and counts of each warp.
+/// Dynamic shared memory of kRouteSmall: one u16 bin per pair, then one count per warp and bin.
+/// route_small_bin_words() is the size of the bins in 32-bit words.
 TW_KERNEL_HD inline u32 route_small_bin_words(u32 pairs) {
   return (pairs + 1) / 2;
 }

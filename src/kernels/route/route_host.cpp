@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing on the CPU, step by step as the kernels do it, and with their bits.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the route kernels. They follow the kernels step by step and give the same bits.
+// The family's kernel entries are at the end.
 #include <algorithm>
 #include <cstring>
 
@@ -23,7 +23,6 @@ void store(u64 address, u64 index, T value) {
   std::memcpy(reinterpret_cast<T*>(address) + index, &value, sizeof value);
 }
 
-// A token: its experts' keys, and its slots.
 struct HostToken {
   u32 keys[kRouteMaxExperts];
   i32 expert[kRouteMaxTopK];
@@ -39,7 +38,7 @@ float largest_value(const u32* keys, u32 count) {
   return route_value(*std::max_element(keys, keys + count));
 }
 
-// What a lane adds up, and then the warp.
+// Sums in the kernels' order: each lane its own experts, then the warp.
 float factor_of(const u32* keys, u32 count, float top) {
   float lanes[32] = {};
   for (u32 e = 0; e < count; ++e)
@@ -144,7 +143,7 @@ RouteBin bin_of(const RouteArgs& args, i32 expert) {
   return route_bin(args, load<i32>(args.map, static_cast<u64>(expert)));
 }
 
-// Chooses the experts of a token and calls `take(pair, bin)`; the number of faults.
+// Routes a token, calls `take(pair, bin)` for each slot, and returns the number of faults.
 template <class Take>
 u64 route_token(const RouteArgs& args, u32 number, Take take) {
   HostToken token;
@@ -168,7 +167,7 @@ void count_faults(const RouteArgs& args, u64 faults) {
   if (args.faults != 0) store(args.faults, 0, load<u64>(args.faults, 0) + faults);
 }
 
-// Writes what is known of a bin whose first place is `first`.
+// Writes the offset and the count of a bin whose first place is `first`.
 void store_bin(const RouteArgs& args, u32 bin, u32 first, u32 total) {
   if (args.offsets != 0 && args.offset_bytes == 8) store(args.offsets, bin, u64{first});
   if (args.offsets != 0 && args.offset_bytes == 4) store(args.offsets, bin, first);
@@ -182,7 +181,7 @@ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
   if (args.inverse != 0) store(args.inverse, pair, dropped ? ~0u : place);
 }
 
-// From the totals of the bins to their first places.
+// Replaces the total of each bin by its first place.
 void first_places(const RouteArgs& args, u32 (&places)[kRouteMaxBins]) {
   u32 first = 0;
   for (u32 bin = 0; bin < route_bins(args); ++bin) {
@@ -277,13 +276,13 @@ void route_place_host(HostEngine&, const void* arguments) {
 #define TW_ROUTE_PLACE(feature, part, symbol) \
   TW_TABLE_ROW(route, feature, part, symbol, kRouteThreads, kRoutePlace)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/route/kernels.inc"
 };
 
 }  // namespace
 
-RowRange route_rows() {
+KernelEntries route_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

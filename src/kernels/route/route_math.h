@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scores of experts in f32, by operations that are rounded the same way everywhere: the device and
-// the host bodies give the same bits. Sums have a stated order, see route_tree.
+// Scores of experts in f32. All operations round the same way on the device and on the host, so
+// both give the same bits. route_tree() defines the order of sums.
 
 #include "kernels/common/activation.h"
 #include "kernels/route/route.h"
 
 namespace tw {
 
-// Each operation by itself, so that no compiler joins two of them.
+// Separate functions, so that no compiler contracts two operations into one.
 TW_KERNEL_HD inline float route_add(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(a, b);
@@ -33,7 +33,7 @@ TW_KERNEL_HD inline float route_divide(float a, float b) {
 #endif
 }
 
-/// A number of 16 bits, exactly.
+/// Widens a 16-bit value to f32, exactly.
 TW_KERNEL_HD inline float route_widen(u32 type, u32 bits) {
   if (type == kRouteBf16) return act::from_bits(bits << 16);
   const u32 sign = (bits & 0x8000u) << 16;
@@ -44,8 +44,8 @@ TW_KERNEL_HD inline float route_widen(u32 type, u32 bits) {
   return act::from_bits(sign | act::bits(subnormal));
 }
 
-/// A number whose order as an integer is that of the values: NaN is 1, below minus infinity, and
-/// -0 is +0. 0 is no value's.
+/// Sort keys: unsigned integers in the order of the values. NaN has key 1, below minus infinity; -0
+/// has the key of +0. No value has key 0.
 inline constexpr u32 kRouteNoKey = 0;
 inline constexpr u32 kRouteNanKey = 1;
 TW_KERNEL_HD inline u32 route_key(float value) {
@@ -56,16 +56,16 @@ TW_KERNEL_HD inline u32 route_key(float value) {
   return size == bits ? bits | 0x80000000u : ~bits;
 }
 
-/// The value of a key; a NaN of kRouteNanKey.
+/// Returns the value of a key; a NaN for kRouteNanKey.
 TW_KERNEL_HD inline float route_value(u32 key) {
   return act::from_bits((key & 0x80000000u) != 0 ? key ^ 0x80000000u : ~key);
 }
 
-// Between these exp() is a normal number, and 2^n with n at most 127.
+// In this range exp() is a normal number, and exp2_scaled() scales by 2^n with n at most 127.
 inline constexpr float kRouteExpLow = -87.0f;
 inline constexpr float kRouteExpHigh = 88.0f;
 
-/// exp(x) within 2^-21 of its value; 0 below -87 and infinity above 88. x is no NaN.
+/// exp(x) with a relative error of at most 2^-21; 0 below -87 and infinity above 88. x is not NaN.
 TW_KERNEL_HD inline float route_exp(float x) {
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < kRouteExpLow ? kRouteExpLow : x > kRouteExpHigh ? kRouteExpHigh : x;
@@ -77,10 +77,10 @@ TW_KERNEL_HD inline float route_exp(float x) {
   return x > kRouteExpHigh ? act::from_bits(0x7f800000u) : inside;
 }
 
-// Below it a sigmoid counts as 0, and above its opposite as 1.
+// sigmoid(x) is 0 below -83 and 1 above 83.
 inline constexpr float kRouteSigmoidEnd = 83.0f;
 
-/// 1 / (1 + exp(-x)) within 2^-20 of its value. x is no NaN.
+/// 1 / (1 + exp(-x)) with a relative error of at most 2^-20. x is not NaN.
 TW_KERNEL_HD inline float route_sigmoid(float x) {
   const float held = x > kRouteSigmoidEnd    ? kRouteSigmoidEnd
                      : x < -kRouteSigmoidEnd ? -kRouteSigmoidEnd
@@ -89,46 +89,46 @@ TW_KERNEL_HD inline float route_sigmoid(float x) {
   return x < -kRouteSigmoidEnd ? 0.0f : inside;
 }
 
-/// What a logit counts in a softmax, before it is divided by the sum of all: `top` is the largest
-/// logit of those that are no NaN. A NaN counts as nothing. Infinite logits share their token. No
-/// branch, so that a lane's experts go side by side.
+/// A logit's numerator in the softmax: exp(x - top), where `top` is the largest logit that is not
+/// NaN. It is 0 for NaN and 1 for x == top, so that infinite logits share the weight. Branch-free,
+/// so that the experts of a lane are computed in parallel.
 TW_KERNEL_HD inline float route_part(u32 key, float top) {
   const float x = route_value(key);
   const float inside = route_exp(route_add(x, -top));
   return key <= kRouteNanKey ? 0.0f : x == top ? 1.0f : inside;
 }
 
-/// The factor that makes shares of parts. Their sum is 0, or at least the 1 of the largest.
+/// Reciprocal of a softmax's denominator, which is 0 (no valid logit) or at least 1.
 TW_KERNEL_HD inline float route_factor(float sum) {
   return sum > 0.0f ? act::reciprocal(sum) : 0.0f;
 }
 
-/// The score of a logit; `top` and `factor` are those of a softmax.
+/// Returns the score of a logit. `top` and `factor` belong to the softmax.
 TW_KERNEL_HD inline float route_score_of(u32 score, u32 key, float top, float factor) {
   if (score != kRouteSigmoid) return route_multiply(route_part(key, top), factor);
   const float inside = route_sigmoid(route_value(key));
   return key <= kRouteNanKey ? 0.0f : inside;
 }
 
-/// A weight's share of a token's weights; what is given stays where their sum is not above 0.
+/// Divides a weight by the sum of a token's weights, unless the sum is 0 or less.
 TW_KERNEL_HD inline float route_share(float weight, float sum) {
   return sum > 0.0f ? route_divide(weight, sum) : weight;
 }
 
-/// The key by which an expert with this score is chosen. An expert whose logit is NaN comes last
-/// whatever its bias is.
+/// Returns the key by which an expert with this score is chosen. An expert whose logit is NaN keeps
+/// its key and comes last, whatever its bias.
 TW_KERNEL_HD inline u32 route_biased(u32 key, float score, float bias) {
   return key <= kRouteNanKey ? key : route_key(route_add(score, bias));
 }
 
-/// A group's key by the keys of its best two experts; of a group of one `second` is kRouteNoKey.
+/// A group's key from those of its two best experts; `second` is kRouteNoKey in a group of one.
 TW_KERNEL_HD inline u32 route_pair_key(u32 best, u32 second) {
   if (second == kRouteNoKey) return best;
   return route_key(route_add(route_value(best), route_value(second)));
 }
 
-/// The sum of 32 numbers, one a lane, as a warp adds them: lanes 16 apart, then 8, 4, 2 and 1. A
-/// lane's own number is the sum of the experts with its number modulo 32, in their order.
+/// Sums 32 numbers, one per lane, in the order of the warp's reduction: lanes 16 apart, then 8, 4,
+/// 2 and 1. Lane l's number is the sum over experts l, l + 32, ... in that order.
 inline float route_tree(const float (&lanes)[32]) {
   float sums[32];
   for (int lane = 0; lane < 32; ++lane) sums[lane] = lanes[lane];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A block puts pairs in the stable order of their bins. Each warp counts the bins of its share,
-// neighbouring pairs; the counts become the place of each warp's first pair of a bin; then the
-// warps place their pairs.
+// One block orders pairs stably by bin. Each warp counts the bins of its share of consecutive
+// pairs, the counts become the place of the warp's first pair in each bin, and the warps write
+// their pairs there.
 
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
@@ -13,19 +13,19 @@ namespace tw {
 
 inline constexpr u32 kNoBin = 0xffffffffu;
 
-/// The pairs of a block, and how its warps share them.
+/// The pairs of a block, and their division among its warps.
 struct RouteShares {
-  u32 first;  // pair
+  u32 first;  // first pair
   u32 pairs;
-  u32 each;   // of a warp
-  u32 warps;  // that have any
+  u32 each;   // pairs per warp
+  u32 warps;  // warps with at least one pair
 };
 __device__ __forceinline__ RouteShares route_shares(u32 first, u32 pairs, u32 warps) {
   const u32 each = (pairs + warps * 32 - 1) / (warps * 32) * 32;
   return {first, pairs, each, each == 0 ? 0 : (pairs + each - 1) / each};
 }
 
-/// Lanes with the same bin: how many are below this one, and how many in all.
+/// Number of lower lanes with the same bin, and of all lanes with it.
 struct BinPeers {
   u32 before;
   u32 all;
@@ -35,8 +35,8 @@ __device__ __forceinline__ BinPeers bin_peers(u32 bin) {
   return {static_cast<u32>(__popc(peers & ptx::lanes_below())), static_cast<u32>(__popc(peers))};
 }
 
-/// Calls `step(pair, bin)` with each of the warp's pairs in order, all lanes together; kNoBin
-/// where a lane has none.
+/// Calls `step(pair, bin)` for each of the warp's pairs in order, with all lanes converged. `bin`
+/// is kNoBin if a lane has no pair.
 template <class BinOf, class Step>
 __device__ __forceinline__ void each_pair(const RouteShares& shares, BinOf bin_of, Step step) {
   const u32 begin = threadIdx.x / 32 * shares.each;
@@ -61,8 +61,8 @@ __device__ __forceinline__ void count_bins(const RouteShares& shares, u32 bins, 
   ptx::sync_block();
 }
 
-/// The sum of the values of all lower threads of the block, to which `before` is added; `before`
-/// becomes the sum up to the block's end. `of_warp` has a word for each warp.
+/// Returns `*before` plus the sum of `value` over all lower threads of the block, and adds the sum
+/// over the whole block to `*before`. `of_warp` holds one word per warp.
 __device__ __forceinline__ u32 block_prefix(u32 value, u32* of_warp, u32* before) {
   const u32 lane = ptx::lane_id();
   u32 sum = value;
@@ -71,7 +71,7 @@ __device__ __forceinline__ u32 block_prefix(u32 value, u32* of_warp, u32* before
     const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
     if (lane >= step) sum += lower;
   }
-  ptx::sync_block();  // the round before has read of_warp
+  ptx::sync_block();  // of_warp of the previous call has been read
   if (lane == 31) of_warp[threadIdx.x / 32] = sum;
   ptx::sync_block();
   const u32 warps = blockDim.x / 32;
@@ -89,8 +89,9 @@ __device__ __forceinline__ void store_offset(const RouteArgs& args, u32 bin, u32
     ptx::store_unit<4>(args.offsets + bin * 4ull, first);
 }
 
-/// Turns the warps' counts into the places of their first pairs. `total_of(bin)` is the number of
-/// all pairs of a bin, `before_of(bin)` that of earlier chunks'. One block writes the totals.
+/// Turns the counts of the warps into the places of their first pairs. `total_of(bin)` returns the
+/// number of all pairs of a bin, `before_of(bin)` the number in earlier chunks. The block with
+/// `writes` set stores the offsets and counts.
 template <class TotalOf, class BeforeOf>
 __device__ __forceinline__ void place_bins(const RouteArgs& args, const RouteShares& shares,
                                            u32* counts, u32* of_warp, bool writes, TotalOf total_of,
@@ -116,7 +117,7 @@ __device__ __forceinline__ void place_bins(const RouteArgs& args, const RouteSha
   ptx::sync_block();
 }
 
-/// Pairs that are dropped come last, where -1 stands for them.
+/// Stores the place of a pair. Dropped pairs come last and are stored as -1.
 __device__ __forceinline__ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
   const bool dropped = bin == args.local;
   if (args.order != 0) ptx::store_unit<4>(args.order + place * 4ull, dropped ? 0xffffffffu : pair);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A warp chooses the experts of a token. Lane l holds the experts l, l + 32, and so on as sort keys
-// in registers; lane s ends up with slot s.
+// One warp chooses the experts of a token. Lane l holds experts l, l + 32, ... as sort keys in
+// registers; in the end lane s holds slot s.
 //
-// The predecessor grid may write what is read here, so that no load is one for constant data.
+// The predecessor grid may write the inputs, so the loads are not those for constant data.
 
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
@@ -14,13 +14,13 @@
 namespace tw {
 
 inline constexpr u32 kAllLanes = 0xffffffffu;
-inline constexpr u32 kInFlight = 8;  // of a lane's experts, where more would take other registers
+inline constexpr u32 kInFlight = 8;  // experts of a lane processed at once, limited by registers
 
 __device__ __forceinline__ float load_float(u64 address) {
   return __uint_as_float(ptx::load_after_wait<4>(address));
 }
 
-/// The sum over all lanes, in the order of route_tree().
+/// Sums over all lanes, in the order of route_tree().
 __device__ __forceinline__ float route_warp_sum(float value) {
 #pragma unroll
   for (u32 step = 16; step != 0; step /= 2)
@@ -28,7 +28,6 @@ __device__ __forceinline__ float route_warp_sum(float value) {
   return value;
 }
 
-/// The key of one logit.
 __device__ __forceinline__ u32 route_load_key(const RouteArgs& args, u64 row, u32 expert) {
   u32 bits = 0;
   const bool wide = args.type == kRouteF32;
@@ -37,13 +36,13 @@ __device__ __forceinline__ u32 route_load_key(const RouteArgs& args, u64 row, u3
   return route_key(wide ? __uint_as_float(bits) : route_widen(args.type, bits));
 }
 
-/// The keys of all logits of a token, with all loads in flight at once. The types part ways outside
-/// of the loops, where addresses are a base and constants.
+/// Loads the keys of all logits of a token, with all loads in flight at once. The branch on the
+/// type is outside the loops, so that addresses are a base plus constants.
 template <u32 kVectors>
 __device__ __forceinline__ void route_load_keys(const RouteArgs& args, u64 row,
                                                 u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
-  const u32 left = args.experts - min(lane, args.experts);  // from the lane's first one on
+  const u32 left = args.experts - min(lane, args.experts);  // experts from the lane's first one on
 #pragma unroll
   for (u32 j = 0; j < kVectors; ++j) keys[j] = 0;
   if (args.type == kRouteF32) {
@@ -63,7 +62,6 @@ __device__ __forceinline__ void route_load_keys(const RouteArgs& args, u64 row,
     keys[j] = j * 32 < left ? route_key(route_widen(args.type, keys[j])) : kRouteNoKey;
 }
 
-/// The largest key of all lanes.
 template <u32 kVectors>
 __device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
   u32 best = keys[0];
@@ -72,7 +70,6 @@ __device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
   return __reduce_max_sync(kAllLanes, best);
 }
 
-/// The factor of a softmax over all experts.
 template <u32 kVectors>
 __device__ __forceinline__ float route_factor_of(const u32 (&keys)[kVectors], float top) {
   float sum = 0.0f;
@@ -81,7 +78,7 @@ __device__ __forceinline__ float route_factor_of(const u32 (&keys)[kVectors], fl
   return route_factor(route_warp_sum(sum));
 }
 
-/// Replaces the keys of logits by those of scores, with the bias where there is one.
+/// Replaces the keys of logits by those of scores, plus the bias if there is one.
 template <u32 kScore, u32 kVectors>
 __device__ __forceinline__ void route_rescore(const RouteArgs& args, u32 (&keys)[kVectors],
                                               float top, float factor) {
@@ -116,7 +113,8 @@ __device__ __forceinline__ void route_score_keys(const RouteArgs& args, u32 (&ke
     route_rescore<kRouteSoftmaxChosen>(args, keys, top, factor);
 }
 
-/// Calls `step(j, there)` for the lane's experts that may be of a group, and tells which are.
+/// Calls `step(j, there)` for each j for which some lane's expert belongs to the group. `there`
+/// tells whether this lane's does.
 template <u32 kVectors, class Step>
 __device__ __forceinline__ void route_each_of_group(const RouteArgs& args, u32 group, Step step) {
   const u32 first = group * args.group_size;
@@ -126,7 +124,7 @@ __device__ __forceinline__ void route_each_of_group(const RouteArgs& args, u32 g
       step(j, j * 32 + ptx::lane_id() - first < args.group_size);
 }
 
-/// The key of a group, in all lanes.
+/// Returns the key of a group in all lanes.
 template <u32 kVectors>
 __device__ __forceinline__ u32 route_group_key(const RouteArgs& args, const u32 (&keys)[kVectors],
                                                u32 group) {
@@ -144,11 +142,11 @@ __device__ __forceinline__ u32 route_group_key(const RouteArgs& args, const u32 
   return route_pair_key(top, __reduce_max_sync(kAllLanes, own ? second : best));
 }
 
-/// Drops the experts of all groups but the best.
+/// Removes the experts of all groups except the top_groups best.
 template <u32 kVectors>
 __device__ __forceinline__ void route_limit_groups(const RouteArgs& args, u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
-  u32 own = kRouteNoKey;  // lane g has group g
+  u32 own = kRouteNoKey;  // key of group number `lane`
   for (u32 group = 0; group < args.groups; ++group) {
     const u32 key = route_group_key(args, keys, group);
     if (lane == group) own = key;
@@ -167,9 +165,8 @@ __device__ __forceinline__ void route_limit_groups(const RouteArgs& args, u32 (&
   }
 }
 
-/// The largest of a lane's keys, and which it is: the first of equal ones. By pairs of neighbours,
-/// so that few comparisons wait for each other, of eight keys at a time, for which there are
-/// registers.
+/// Finds the largest of a lane's keys and its index, the first of equal ones. A tree of comparisons
+/// shortens the dependency chain. It covers eight keys at a time to limit registers.
 template <u32 kVectors>
 __device__ __forceinline__ void route_best(const u32 (&keys)[kVectors], u32* best, u32* at) {
   constexpr u32 kAtOnce = kVectors < kInFlight ? kVectors : kInFlight;
@@ -198,13 +195,13 @@ struct RouteChoice {
   u32 key;
 };
 
-/// The experts with the top_k largest keys, the lower number first where they are equal: lane s
-/// returns that of slot s.
+/// Chooses the experts with the top_k largest keys; of equal keys, the lower expert comes first.
+/// Lane s returns the choice of slot s.
 template <u32 kVectors>
 __device__ __forceinline__ RouteChoice route_choose(const RouteArgs& args, u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
   RouteChoice chosen{0, kRouteNoKey};
-#pragma unroll 1  // a slot needs the one before: unrolled, there would be more code alone
+#pragma unroll 1  // slots depend on each other, so unrolling would only add code
   for (u32 slot = 0; slot < args.top_k; ++slot) {
     u32 best = 0;
     u32 at = 0;
@@ -219,7 +216,7 @@ __device__ __forceinline__ RouteChoice route_choose(const RouteArgs& args, u32 (
   return chosen;
 }
 
-/// A weight as it is written. All lanes call it.
+/// Renormalizes and scales the weight of the lane's slot. Called by all lanes.
 __device__ __forceinline__ float route_scale(const RouteArgs& args, float weight) {
   const bool real = ptx::lane_id() < args.top_k;
   if (route_has(args, kRouteRenormalize))
@@ -227,8 +224,8 @@ __device__ __forceinline__ float route_scale(const RouteArgs& args, float weight
   return route_multiply(weight, args.scale);
 }
 
-/// The weight of the lane's slot, by its unbiased score. `key` is that of its logit; other lanes
-/// than those of slots have kRouteNoKey.
+/// Returns the weight of the lane's slot, from its unbiased score. `key` is the key of its logit,
+/// or kRouteNoKey in lanes without a slot.
 __device__ __forceinline__ float route_weight(const RouteArgs& args, u32 key, float top,
                                               float factor) {
   if (args.score == kRouteSoftmaxChosen) {
@@ -260,13 +257,13 @@ __device__ __forceinline__ RouteSlot route_scored(const RouteArgs& args, u32 tok
   RouteChoice chosen = route_choose(args, keys);
   const auto expert = static_cast<i32>(chosen.expert);
   if (args.weights == 0) return {expert, 0.0f};
-  // Once more from the cache: what it was chosen by is its score.
+  // The key is that of a biased score. Reload the logit, which is in the cache.
   if (by_score && ptx::lane_id() < args.top_k)
     chosen.key = route_load_key(args, row, chosen.expert);
   return {expert, route_weight(args, chosen.key, top, factor)};
 }
 
-/// An id that was given, or -1 where it is no expert's.
+/// Returns the slot from the caller's id, or expert -1 if the id is out of range.
 __device__ __forceinline__ RouteSlot route_given(const RouteArgs& args, u32 token) {
   const u32 lane = ptx::lane_id();
   const u64 pair = static_cast<u64>(token) * args.top_k + lane;
@@ -282,8 +279,8 @@ __device__ __forceinline__ RouteSlot route_given(const RouteArgs& args, u32 toke
   return {expert, route_scale(args, weight)};
 }
 
-/// A token's slots, written where they are wanted; the bin of the lane's. With kMany there may be
-/// more than kRouteFewExperts.
+/// Computes the slots of a token, stores what is wanted, and returns the bin of the lane's slot.
+/// Without kMany, args.experts is at most kRouteFewExperts.
 template <bool kMany>
 __device__ __forceinline__ RouteBin route_token(const RouteArgs& args, u32 token) {
   const u32 lane = ptx::lane_id();
@@ -310,7 +307,7 @@ __device__ __forceinline__ RouteBin route_token(const RouteArgs& args, u32 token
   return route_bin(args, static_cast<i32>(mapped));
 }
 
-/// Adds what the warp's lanes have counted to the caller's word.
+/// Adds the faults of all lanes to the caller's counter.
 __device__ __forceinline__ void route_count_faults(const RouteArgs& args, u32 faults) {
   if (args.faults == 0) return;
   faults = __reduce_add_sync(kAllLanes, faults);

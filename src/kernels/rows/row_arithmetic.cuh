@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows as numbers: units of a row to f32 and back, and weighted sums of a stage's rows.
+// Conversion of a row's units to f32 and back, and weighted sums of the rows of a stage.
 
 #include "kernels/ptx/shared.cuh"
 #include "kernels/ptx/types.cuh"
@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// Bits of `kCount` elements of T as f32, and back, rounding to nearest even.
+/// Converts `kCount` elements of T to f32. pack() converts back and rounds to nearest even.
 template <class T, u32 kCount>
 __device__ __forceinline__ void unpack(const ptx::Unit<T::kBytes * kCount>& bits,
                                        float (&value)[kCount]) {
@@ -53,7 +53,7 @@ __device__ __forceinline__ ptx::Unit<T::kBytes * kCount> pack(const float (&valu
   }
 }
 
-/// sum = w * v for the first term, sum + w * v for every other.
+/// sum = w * v for the first term, else sum + w * v.
 template <u32 kCount>
 __device__ __forceinline__ void add_weighted(float (&sum)[kCount], const float (&v)[kCount],
                                              float w, bool first) {
@@ -61,8 +61,8 @@ __device__ __forceinline__ void add_weighted(float (&sum)[kCount], const float (
   for (u32 e = 0; e < kCount; ++e) sum[e] = first ? w * v[e] : fmaf(w, v[e], sum[e]);
 }
 
-/// Row r of a stage becomes the weighted sum of its pieces r * group to r * group + group - 1, in
-/// that order. A sum may overwrite pieces of rows before it and its own, which are read by then.
+/// Replaces row r of a stage by the weighted sum of its pieces r * group to r * group + group - 1,
+/// in that order. In place: a sum overwrites only pieces that the warp has already read.
 template <class T>
 __device__ __forceinline__ void sum_stage_of(const RowsArgs& args, u32 stage, u32 weights,
                                              u32 rows) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void sum_stage_of(const RowsArgs& args, u32 stage, u3
   }
 }
 
-/// Of `rows` rows; the whole warp, with its weights and pieces written and visible.
+/// Sums `rows` rows of a stage. Called by the whole warp after its weights and pieces are visible.
 __device__ __forceinline__ void sum_stage(const RowsArgs& args, u32 stage, u32 weights, u32 rows) {
   switch (args.packed_element) {
     case kElementF16:

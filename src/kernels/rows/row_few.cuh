@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A few long rows, which take one or two microseconds: less than it takes to launch a kernel, to
-// read its parameters and its instructions. So there are few of both: an index a block, a unit or
-// two a thread, no division and no branch by the indices' type; parameters lie in one or two lines
-// of the constant cache, each of which is a miss in a row at the beginning.
+// A few long rows. The copy takes 1 to 2 us, less than launching a kernel and reading its
+// parameters and instructions. So both are kept small: one index per block, one or two units per
+// thread, no division, no branch on the index type. The parameters fill one or two lines of the
+// constant cache, and each line is a serial miss at the start.
 //
-// The grid behind may be launched at once: it waits for this one, as this one does for the grid in
-// front, which may still be writing what is read here. So loads are not those for constant data.
+// The kernel lets the dependent grid launch at once, and itself waits for the predecessor grid.
+// Since that grid may write the operands, the loads are not those for constant data.
 
 #include "kernels/ptx/global_own.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -14,7 +14,7 @@
 
 namespace tw {
 
-/// A number of the indices' type by words, of which the upper one is loaded where there is one.
+/// Reads an index as 32-bit words. The upper word is loaded only for 8-byte indices.
 __device__ __forceinline__ i64 load_index_words(u64 address, u32 index_bytes, u64 i) {
   const u64 at = address + i * index_bytes;
   const u32 low = ptx::load_after_wait<4>(at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What gathers and scatters of four rows an instruction share: a warp's ring whose items are the
-// stages of row_schedule.h, a lane a group of four.
+// Gathers and scatters by gather4 and scatter4: a per-warp pipeline whose items are the stages of
+// row_schedule.h. Each lane handles one group of four rows.
 
 #include "kernels/common/warp_ring.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -19,7 +19,7 @@ struct FourMover {
   i64 count;
   u64 stages;
   u64 step = 0;
-  FourIndices next;  // of the lane's group in the item that will be loaded next
+  FourIndices next;  // the lane's group of the item that is loaded next
 
   explicit __device__ __forceinline__ FourMover(const FourArgs& a)
       : four(a),
@@ -46,7 +46,7 @@ struct FourMover {
     return stage + args.stage_bytes + ptx::lane_id() * kFourNoteBytes;
   }
 
-  // The packed side: one bulk copy where a stage's rows touch, else one a row.
+  // The packed side: one bulk copy if the stage's rows are contiguous, else one per row.
   __device__ __forceinline__ void load_packed(const FourStage& s, u32 stage, u32 barrier) const {
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, s.rows * s.bytes);
@@ -74,8 +74,8 @@ struct FourMover {
     const FourStage s = four_stage(args, item, count);
     if constexpr (kScatter) {
       load_packed(s, stage, barrier);
-      // For the stores, which the same lane issues. Room is for the groups that a stage has, not
-      // for a warp of them: behind it lie the next stage and the barriers.
+      // The same lane reads this for its store. Only lanes with a group may write: the space ends
+      // with the stage's groups, and the next stage or the barriers follow.
       if (ptx::lane_id() < four_groups(s))
         ptx::shared_store<kFourNoteBytes>(
             note(stage), make_uint4(static_cast<u32>(next.row[0]), static_cast<u32>(next.row[1]),
@@ -110,14 +110,14 @@ template <bool kScatter>
 __device__ __forceinline__ void rows_four(const FourArgs& args) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 stage_bytes = args.rows.stage_bytes + rows_note_bytes(args.rows.stage_pieces);
-  const WarpRing ring = make_warp_ring(shared, args.rows.stages, stage_bytes);
+  const WarpPipeline ring = make_warp_pipeline(shared, args.rows.stages, stage_bytes);
   if (ptx::lane_id() == 0) ptx::prefetch_map(&args.map);
   FourMover<kScatter> mover(args);
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
   const u64 step = static_cast<u64>(gridDim.x) * (blockDim.x / 32);
   mover.step = step;
   mover.fetch(first);
-  run_warp_ring(ring, mover, first, mover.stages, step);
+  run_warp_pipeline(ring, mover, first, mover.stages, step);
 }
 
 }  // namespace tw

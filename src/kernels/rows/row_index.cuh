@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Indices, their number and their weights, from device memory.
+// Reads indices, their number and their weights from device memory.
 
 #include "kernels/ptx/global.cuh"
 #include "kernels/rows/row_schedule.h"
@@ -9,7 +9,7 @@ namespace tw {
 
 inline constexpr i64 kNoRow = -1;
 
-/// A number of the indices' type, sign-extended.
+/// Reads index number i, sign-extended to 64 bits.
 __device__ __forceinline__ i64 load_index(u64 address, u32 index_bytes, u64 i) {
   if (index_bytes == 8) return static_cast<i64>(ptx::load_unit_cached<8>(address + i * 8));
   return static_cast<i32>(ptx::load_unit_cached<4>(address + i * 4));
@@ -20,7 +20,7 @@ __device__ __forceinline__ i64 run_count(const RowsArgs& args) {
   return clamped_count(load_index(args.count_at, args.index_bytes, 0), args.count);
 }
 
-/// The row that index number i names and may write, or kNoRow.
+/// Returns the row that index number i may write (or read), or kNoRow.
 __device__ __forceinline__ i64 named_row(const RowsArgs& args, u64 i) {
   const i64 row = checked_row(load_index(args.index, args.index_bytes, i), args.table_rows);
   if (args.winners == 0 || row < 0) return row;

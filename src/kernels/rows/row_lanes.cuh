@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows by index where something is computed on the way: a group of `lanes` threads takes a row, or
-// a part of one, and every thread four such at once, so that four loads are in flight before the
-// first store.
+// Row kernels that compute on the way: `lanes` threads process a row, or a part of one. Each thread
+// processes four such items at once, so that four loads are in flight before the first store.
 
 #include "kernels/rows/row_index.cuh"
 
@@ -10,14 +9,14 @@ namespace tw {
 
 inline constexpr int kRowsPlainFlight = 4;
 
-/// Where a thread's unit goes; `row` is -1 where the index names no row, or where there are
-/// several, in sums.
+/// Position of a thread's unit. `row` is kNoRow if the index has no row, and in sums, where several
+/// indices belong to one packed row.
 struct PlainPlace {
-  u64 i;  // of the packed row
+  u64 i;  // packed row
   u64 packed;
   u64 offset;  // into a row
   i64 row;
-  bool real;
+  bool real;  // false: the thread has no unit
 };
 
 __device__ __forceinline__ PlainPlace plain_place(const RowsArgs& args, u64 item, u64 items) {
@@ -25,7 +24,7 @@ __device__ __forceinline__ PlainPlace plain_place(const RowsArgs& args, u64 item
   u64 number = item;
   u64 part = 0;
   if (args.parts > 1) {
-    // The planner takes more lanes where there would be kDividerLimit parts.
+    // The planner increases `lanes` to keep the items below kDividerLimit.
     number = divide(static_cast<u32>(item), args.part_divider);
     part = item - number * args.parts;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Counts the indices that name no row into a 64-bit word.
+// Adds the number of indices without a row to a 64-bit counter.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/rows/row_index.cuh"

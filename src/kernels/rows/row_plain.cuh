@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows by index through plain loads and stores: any width, pitch and alignment.
+// Rows by index through ordinary loads and stores: any width, pitch and alignment.
 //
-// The units of all rows are numbered along the packed operand. A block takes neighbours, each
-// thread a few that lie a block's width apart, all of whose loads are issued before the first
-// store, and ends: short blocks in the order of memory keep what is in flight together, which the
-// memory likes better than a persistent grid's spread.
+// The units of all rows are numbered along the packed operand. A block moves a contiguous range of
+// units and ends. Each thread moves a few units that are blockDim.x apart, and issues all its loads
+// before its first store. Short blocks in memory order keep the accesses in flight close together,
+// which DRAM serves faster than the spread accesses of a persistent grid.
 
 #include "kernels/rows/row_index.cuh"
 
 namespace tw {
 
-/// The units from number `first` on that one block moves.
 template <int kBytes, bool kGather>
 __device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32 first) {
   const u32 row_units = static_cast<u32>(args.row_units);
@@ -50,8 +49,7 @@ __device__ __forceinline__ void plain_units(const RowsArgs& args) {
   const u64 of_block = static_cast<u64>(blockDim.x) * kRowsLinearFlight;
   const u32 units =
       static_cast<u32>(min(left, args.launch_rows)) * static_cast<u32>(args.row_units);
-  // In 64 bits: the last step may pass 2^32. A grid is as large as the work, but where the caller
-  // bounds it.
+  // In 64 bits, because the last step may exceed 2^32. One iteration unless the grid is limited.
   for (u64 base = blockIdx.x; base * of_block < units; base += gridDim.x)
     plain_block<kBytes, kGather>(args, units, static_cast<u32>(base * of_block));
 }

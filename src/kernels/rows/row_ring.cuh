@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the gather and scatter movers of a warp ring share: which piece a lane serves, its index
-// and its weight.
+// Base of the gather and scatter movers of a per-warp pipeline: the pieces that each lane handles,
+// their indices and weights.
 
 #include "kernels/common/warp_ring.cuh"
 #include "kernels/ptx/shared.cuh"
@@ -11,25 +11,25 @@ namespace tw {
 
 struct RowPieces {
   const RowsArgs& args;
-  u64 total;                             // pieces of the run
-  i64 next_row[kRowsPiecesOfLane];       // of the table, for the item that will be loaded next
-  float next_weight[kRowsPiecesOfLane];  // zero where no row is named
+  u64 total;                              // pieces of the run
+  i64 next_row[kRowsPiecesPerLane];       // row of the table for the item that is loaded next
+  float next_weight[kRowsPiecesPerLane];  // 0 if the index has no row
 
   explicit __device__ __forceinline__ RowPieces(const RowsArgs& a)
       : args(a), total(total_pieces(a, run_count(a))) {}
 
-  /// The lane's k-th piece of an item: of the `stage_pieces` pieces from number `item` on.
+  /// The lane's k-th piece of the item whose first piece is number `item`.
   __device__ __forceinline__ u32 slot(u32 k) const { return ptx::lane_id() + 32 * k; }
   __device__ __forceinline__ RowPiece piece(u64 item, u32 k) const {
     if (slot(k) >= args.stage_pieces) return {0, 0, 0, 0};
     return row_piece(args, item + slot(k), total);
   }
 
-  /// Reads the indices of an item early, so that their latency hides behind the one before.
+  /// Reads the indices of an item one iteration early, to hide their latency.
   template <bool kWeights>
   __device__ __forceinline__ void fetch(u64 item) {
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       next_row[k] = kNoRow;
       if constexpr (kWeights) next_weight[k] = 0.0f;
       if (32 * k >= args.stage_pieces) continue;
@@ -47,17 +47,17 @@ struct RowPieces {
   __device__ __forceinline__ u64 packed_address(const RowPiece& p) const {
     return args.packed + static_cast<u64>(static_cast<i64>(p.row) * args.packed_pitch) + p.offset;
   }
-  /// Real pieces of an item.
+  /// Number of pieces of an item; fewer in the last one.
   __device__ __forceinline__ u32 pieces_of(u64 item) const {
     const u64 left = total - item;
     return left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces;
   }
-  /// Where an item's rows begin on a dense packed side.
+  /// Address of an item's first row on a dense packed side.
   __device__ __forceinline__ u64 dense_address(u64 item) const {
     return args.packed + packed_row_of(args, item) * args.part_bytes;
   }
 
-  // Behind the stage's pieces: their rows of the table, then their weights.
+  // The rows of the table and then the weights follow the pieces of a stage.
   __device__ __forceinline__ u32 row_note(u32 stage, u32 piece_slot) const {
     return stage + args.stage_bytes + piece_slot * 8;
   }
@@ -66,12 +66,12 @@ struct RowPieces {
   }
 };
 
-/// The whole launch: every warp runs its ring over every so many-th item as the grid has warps, or
-/// as its block has of the block's own neighbours. Items number pieces.
+/// Runs the whole launch. If block_items is 0, the warps of the grid take items in turn; else the
+/// warps of a block share that block's consecutive items. Items count pieces.
 template <class Mover>
 __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, args.stages, stage_bytes, Mover::kArrivals);
+  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, stage_bytes, Mover::kArrivals);
   Mover mover(args);
   const u32 warps = blockDim.x / 32;
   u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
@@ -86,7 +86,7 @@ __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_byt
   first *= args.stage_pieces;
   mover.step = step;
   mover.template fetch<Mover::kWeights>(first);
-  run_warp_ring(ring, mover, first, end, step);
+  run_warp_pipeline(ring, mover, first, end, step);
 }
 
 }  // namespace tw

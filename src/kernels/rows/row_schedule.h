@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which rows and which bytes of them are moved together, and what an index becomes: the arithmetic
-// of the row kernels, for the device and for the host bodies alike.
+// Arithmetic of the row kernels, shared with the host bodies: which rows, and which bytes of them,
+// are moved together, and which row an index stands for.
 
 #include "kernels/rows/rows.h"
 
 namespace tw {
 
-/// The row that an index names, or -1. At full width: no index narrows onto a row.
+/// Returns the row for an index, or -1 if it is outside the table. Compares all 64 bits, so that no
+/// index wraps onto a row.
 TW_KERNEL_HD inline i64 checked_row(i64 index, i64 rows) {
   return index >= 0 && index < rows ? index : -1;
 }
 
-/// The number of rows of a run whose number is read from device memory.
+/// Clamps a row count that was read from device memory to [0, most].
 TW_KERNEL_HD inline i64 clamped_count(i64 wanted, i64 most) {
   return wanted < 0 ? 0 : wanted > most ? most : wanted;
 }
 
-/// A piece: of which packed row, by which index, where in the row, how long; 0 bytes: none.
+/// A piece of a row: the packed row, the number of its index, and the byte range in the row.
+/// `bytes` is 0 if there is no piece.
 struct RowPiece {
   u64 row;
   u64 index;
@@ -25,8 +27,8 @@ struct RowPiece {
   u32 bytes;
 };
 
-/// Pieces of a run. Where rows have parts or members there are fewer than kDividerLimit: the
-/// planner sees to it.
+/// Number of pieces of a run. The planner keeps it below kDividerLimit if rows have several parts
+/// or members.
 TW_KERNEL_HD inline u64 total_pieces(const RowsArgs& args, i64 count) {
   return static_cast<u64>(count) * args.parts * args.group;
 }
@@ -45,32 +47,32 @@ TW_KERNEL_HD inline RowPiece row_piece(const RowsArgs& args, u64 number, u64 tot
           part + 1 == args.parts ? args.last_bytes : args.part_bytes};
 }
 
-/// Rows of the packed operand that begin at piece `first` of a stage, where each is one piece or
-/// one group.
+/// The packed row to which piece `first` of a stage belongs. Requires that a packed row is one
+/// piece or one group.
 TW_KERNEL_HD inline u64 packed_row_of(const RowsArgs& args, u64 first) {
   return args.group == 1 ? first : divide(static_cast<u32>(first), args.group_divider);
 }
 
-// Four rows an instruction.
+// gather4 and scatter4: four rows per instruction.
 
-/// What hardware and the layouts of its index registers ask for at least, and a box at most.
+/// Hardware limits: rows per instruction, smallest table, smallest row, largest box.
 inline constexpr u32 kFourRows = 4;
 inline constexpr i64 kFourMinRows = 8;
 inline constexpr i64 kFourMinBytes = 32;
 inline constexpr i64 kFourMaxBox = 256;  // elements
-inline constexpr u32 kFourUnit = 32;  // bytes: four rows of it keep the next four 128-byte aligned
+inline constexpr u32 kFourUnit = 32;  // bytes; four such rows keep the next group 128-byte aligned
 
-/// A stage of four-row boxes: index numbers `first` to first + rows - 1, all of one part of the
-/// window; groups of four behind one another, the rows of a group part_bytes apart.
+/// A stage of four-row boxes: index numbers `first` to first + rows - 1, all for one part of the
+/// window. Groups of four rows follow one another; the rows of a group are part_bytes apart.
 struct FourStage {
   u64 first;
-  u32 rows;  // stage_pieces, a multiple of four, but for the last
+  u32 rows;  // stage_pieces, a multiple of four; fewer in the last stage
   u32 part;
-  u32 bytes;  // of a row that belong to the window
+  u32 bytes;  // bytes of each row inside the window
 };
 
-/// Stages of a run: the parts of as many rows as a stage holds follow one another. They are fewer
-/// than kDividerLimit where rows have parts.
+/// Number of stages of a run. All parts of one set of rows precede those of the next set. The
+/// planner keeps the number below kDividerLimit if rows have several parts.
 TW_KERNEL_HD inline u64 four_stages(const RowsArgs& args, i64 count) {
   return (static_cast<u64>(count) + args.stage_pieces - 1) / args.stage_pieces * args.parts;
 }
@@ -89,18 +91,18 @@ TW_KERNEL_HD inline u32 four_group_bytes(const RowsArgs& args) {
   return args.part_bytes * kFourRows;
 }
 
-/// The rows of one instruction, as it takes them: signed 32-bit numbers. A gather's that name no
-/// row are negative, which fills zeros; a scatter's would fault then, and become the first row
-/// behind the table, which writes nothing.
+/// The rows of one instruction, as signed 32-bit numbers. For an index without a row, a gather uses
+/// -1, which loads zeros. A scatter would fault on -1; it uses the first row after the table, which
+/// writes nothing.
 struct FourIndices {
   i32 row[kFourRows];
 };
 
-/// Bytes of a group's indices where a scatter keeps them from a stage's load to its stores: as many
-/// as the stage has groups, in the room of rows_note_bytes().
+/// Bytes that a scatter keeps per group between load and store, within rows_note_bytes(), which has
+/// room for the stage's groups only.
 inline constexpr u32 kFourNoteBytes = sizeof(FourIndices);
 
-/// Of group `group` of a stage; `named(i)` is the row that index number i names, or -1.
+/// Indices of group `group` of a stage. `named(i)` returns the row for index number i, or -1.
 template <class Named>
 TW_KERNEL_HD inline FourIndices four_indices(const RowsArgs& args, const FourStage& stage,
                                              u32 group, bool scatter, Named named) {

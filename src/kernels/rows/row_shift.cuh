@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows by index whose two sides are misaligned: a thread a piece of 16 bytes of the side that is
-// written, put together from aligned loads of the other, four pieces at once.
+// Rows by index whose two sides are misaligned relative to each other. Each thread builds 16-byte
+// pieces of the written side from aligned loads of the other side, four pieces at once.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -10,8 +10,8 @@ namespace tw {
 
 inline constexpr int kRowsShiftFlight = 4;
 
-/// The piece of an item; `zeros` where a gather's index names no row, and no piece at all where a
-/// scatter's does.
+/// The piece of an item. For an index without a row, a gather sets `zeros` and a scatter returns an
+/// empty piece.
 struct ShiftPiece {
   Piece16 piece;
   bool zeros;

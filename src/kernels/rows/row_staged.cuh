@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Short rows of whole 16-byte units through a warp's ring: threads move the units of the table's
-// side, which are too many and too small for a bulk copy each, and one bulk copy moves the packed
+// Short rows of whole 16-byte units through a per-warp pipeline. Threads move the units of the
+// table's side, because bulk copies would be too many and too small; one bulk copy moves the packed
 // side of a stage.
 
 #include "kernels/ptx/async_copy.cuh"
@@ -19,7 +19,7 @@ struct StagedGather : RowPieces {
     const u32 row_units = args.part_bytes / 16;
     const u32 units = pieces_of(item) * row_units;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (slot(k) < args.stage_pieces)
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
     }
@@ -31,7 +31,7 @@ struct StagedGather : RowPieces {
       const i64 row = static_cast<i64>(ptx::shared_load<8>(row_note(stage, r)));
       const bool named = row != kNoRow;
       const u64 from = args.table + static_cast<u64>((named ? row : 0) * args.table_pitch) + inside;
-      // What is not named becomes zeros, and nothing of the table is read for it.
+      // For an index without a row, the source size 0 writes zeros and reads nothing.
       ptx::async_copy<16>(stage + unit * 16, named ? from : args.packed, named ? 16 : 0);
     }
     ptx::mbarrier_arrive_copies(barrier);
@@ -39,7 +39,7 @@ struct StagedGather : RowPieces {
   }
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
-    // Written by threads, which the copy engine does not see by itself.
+    // Threads wrote the stage, so the async proxy needs a fence before the bulk store reads it.
     ptx::fence_async_shared();
     ptx::sync_warp();
     const u32 rows = pieces_of(item);
@@ -66,7 +66,7 @@ struct StagedScatter : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     const u32 rows = pieces_of(item);
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (slot(k) < args.stage_pieces)
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
     }
@@ -99,7 +99,7 @@ struct StagedScatter : RowPieces {
         ptx::store_unit<16>(args.table + static_cast<u64>(row * args.table_pitch) + inside,
                             ptx::shared_load<16>(stage + unit * 16));
     }
-    // The stage is read before the next load into it is issued.
+    // All lanes have read the stage before the next load into it is issued.
     ptx::sync_warp();
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arguments of the steps and methods that both families have.
+// Arguments of the steps and methods that gather and scatter have in common.
 
 #include "kernels/rows/rows.h"
 
@@ -8,28 +8,28 @@ namespace tw {
 
 struct OutsideArgs {
   RowsArgs rows;
-  u64 counter;  // a 64-bit word, to which the number is added
+  u64 counter;  // address of a 64-bit counter to which the kernel adds
 };
 static_assert(sizeof(OutsideArgs) == sizeof(RowsArgs) + 8, "the device sees the host's layout");
 
-/// Few rows: all that such a short launch reads, in 64 bytes of its parameters. Block x is a row,
-/// block y a piece of it.
+/// A few long rows. All arguments fit in 64 bytes, because reading them dominates such a short
+/// launch. Block x is the row, block y the piece of it.
 struct FewArgs {
-  u64 table;  // of the first column that is moved
+  u64 table;  // first column that is moved
   u64 index;
   u64 packed;
   i64 table_rows;
-  i64 table_pitch;  // bytes, multiples of 16 as all of these
+  i64 table_pitch;  // bytes; all pitches and addresses are multiples of 16
   i64 packed_pitch;
-  u32 row_units;  // of 16 bytes
+  u32 row_units;  // of 16 bytes each
   u32 index_bytes;
-  u64 count;  // of the host body; the grid says it to the device
+  u64 count;  // read by the host body only; kernels use the grid size
 };
 static_assert(sizeof(FewArgs) == 64, "the device sees the host's layout");
 
-/// Four rows an instruction: `map` is the table with boxes of one row, part_columns wide; `column`
-/// is the window's first. Both count the map's elements. rows.packed is column 0 of the packed
-/// operand.
+/// Four rows per instruction. `map` describes the table with boxes of one row and part_columns
+/// columns; `column` is the window's first column. Both count elements of the map. rows.packed
+/// points to column 0 of the packed operand.
 struct FourArgs {
   RowsArgs rows;
   i32 column;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the gather and scatter host bodies share.
+// Shared by the gather and scatter host bodies.
 
 #include <bit>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace tw {
 
-/// A number of the indices' type, sign-extended.
+/// Reads index number i, sign-extended to 64 bits.
 inline i64 host_index(u64 address, u32 index_bytes, i64 i) {
   const auto* at = reinterpret_cast<const uint8_t*>(address) + i * index_bytes;
   if (index_bytes == 8) {
@@ -32,7 +32,7 @@ inline i64 run_count(const RowsArgs& args) {
   return clamped_count(host_index(args.count_at, args.index_bytes, 0), args.count);
 }
 
-/// The row of the table that index number i names and may write, or -1.
+/// Returns the row that index number i may write (or read), or -1.
 inline i64 named_row(const RowsArgs& args, i64 i) {
   const i64 row = checked_row(host_index(args.index, args.index_bytes, i), args.table_rows);
   if (args.winners == 0 || row < 0) return row;
@@ -50,14 +50,14 @@ inline u64 packed_row_address(const RowsArgs& args, i64 i) {
   return args.packed + static_cast<u64>(i * args.packed_pitch);
 }
 
-/// One past the last packed row of a launch that may be one of several.
+/// One past the last packed row of a launch; a run may need several launches.
 inline i64 last_row(const RowsArgs& args) {
   const i64 count = run_count(args);
   if (args.launch_rows == 0) return count;
   return count - args.first_row < args.launch_rows ? count : args.first_row + args.launch_rows;
 }
 
-/// The type that arithmetic on an element is of.
+/// The data type in which the host computes on an element.
 inline DType element_dtype(u32 element) {
   constexpr DType kTypes[] = {DType::U8,  DType::F32, DType::F16, DType::BF16, DType::F64,
                               DType::U32, DType::I32, DType::U64, DType::I64};
@@ -67,12 +67,11 @@ inline u32 element_bytes(u32 element) {
   return static_cast<u32>(dtype_bytes(element_dtype(element)));
 }
 
-/// What arithmetic on the device makes of any NaN: FFMA, FADD and FMNMX carry no payload on.
+/// The NaN that FFMA, FADD and FMNMX return for any NaN operand; they drop its payload.
 inline constexpr uint32_t kCanonicalNan = 0x7fffffff;
 
-/// Element `number` at an address as f32, and back, where it has been computed: of f32, f16 and
-/// bf16. A NaN is written as the canonical one of its type, which for f16 and bf16 is what the
-/// conversions give.
+/// Reads an f32, f16 or bf16 element as f32. write_number() writes a computed value back and turns
+/// every NaN into the canonical NaN of its type; for f16 and bf16 the conversions do so.
 inline float read_number(u64 address, u32 element, u64 number) {
   if (element == kElementF32) {
     float value;
@@ -93,7 +92,7 @@ inline void write_number(u64 address, u32 element, u64 number, float value) {
   std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 2, &bits, 2);
 }
 
-/// The stages of a bulk row, as its warps take them: piece `first` and `pieces` of them.
+/// Calls stage(first piece, number of pieces) for each stage, as the warps of a bulk kernel do.
 template <class Stage>
 void for_each_stage(const RowsArgs& args, Stage stage) {
   const u64 total = total_pieces(args, run_count(args));
@@ -102,7 +101,7 @@ void for_each_stage(const RowsArgs& args, Stage stage) {
           total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
 }
 
-/// The packed side of a stage of four-row boxes: move(packed address, shared offset, bytes).
+/// Calls move(packed address, shared offset, bytes) for the packed side of a four-row stage.
 template <class Move>
 void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
   const u64 first = args.packed + s.first * static_cast<u64>(args.packed_pitch) +
@@ -112,7 +111,7 @@ void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
     move(first + row * static_cast<u64>(args.packed_pitch), row * args.part_bytes, s.bytes);
 }
 
-/// Few rows: move(row of the table or nullptr, packed row, bytes) for each index.
+/// Calls move(row of the table or nullptr, packed row, bytes) for each index.
 template <class Move>
 void few_rows(const FewArgs& args, Move move) {
   for (u64 i = 0; i < args.count; ++i) {
@@ -125,7 +124,6 @@ void few_rows(const FewArgs& args, Move move) {
   }
 }
 
-/// Counts the indices that name no row, for both families.
 inline void count_outside(const OutsideArgs& args) {
   const i64 indices = run_count(args.rows) * args.rows.group;
   u64 outside = 0;

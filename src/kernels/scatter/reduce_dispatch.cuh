@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From an operation and an element type, which are the launch's, to the instruction. Branches are
-// uniform.
+// Selects the bulk reduction instruction for an operation and an element type. Both are uniform
+// over the launch, so the branches do not diverge.
 
 #include "kernels/ptx/basic.cuh"
 #include "kernels/rows/rows.h"
 
 namespace tw {
 
-/// An operation on an element type as one number.
+/// Combines an operation and an element type into one number for a switch.
 TW_KERNEL_HD constexpr u32 reduction_of(u32 op, u32 element) {
   return op * 16 + element;
 }
 
-/// The reductions that bulk copies have.
+/// Performs a bulk reduction. The switch lists all combinations that the hardware has.
 __device__ __forceinline__ void reduce_bulk(u32 op, u32 element, u64 global, u32 shared,
                                             u32 bytes) {
   void* const to = ptx::global_pointer(global);

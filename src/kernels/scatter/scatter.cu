@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scatter kernels that the target and the part have.
+// Instantiates the scatter kernels of one part for the architecture being compiled.
 #include "kernels/common/emit.cuh"
 #include "kernels/rows/row_few.cuh"
 #include "kernels/rows/row_four.cuh"

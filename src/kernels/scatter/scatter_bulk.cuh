@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter by bulk loads from the packed side into a warp's ring, and per-row bulk stores or
-// reductions; rows with weights are multiplied in shared memory.
+// Scatters rows by bulk loads from the packed operand into a per-warp pipeline, and one bulk store
+// or reduction per row. Weights are applied in shared memory.
 
 #include "kernels/rows/row_arithmetic.cuh"
 #include "kernels/rows/row_ring.cuh"
@@ -20,10 +20,10 @@ struct ScatterMover : RowPieces {
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     u32 bytes = 0;
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       if (slot(k) < args.stage_pieces) {
-        // Each is written and read by the same lane.
+        // The same lane reads these notes in store().
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
         if constexpr (kReduce)
           ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));
@@ -41,7 +41,7 @@ struct ScatterMover : RowPieces {
     ptx::sync_warp();
     if (!args.dense) {
 #pragma unroll
-      for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+      for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
         if (next_row[k] == kNoRow) continue;
         const RowPiece p = piece(item, k);
         ptx::load_bulk_hint(stage + slot(k) * args.part_bytes,
@@ -62,7 +62,7 @@ struct ScatterMover : RowPieces {
       }
     }
 #pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
+    for (u32 k = 0; k < kRowsPiecesPerLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
       const RowPiece p = piece(item, k);
       if (p.bytes == 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
-// At the end the family's rows of the kernel table, whose host rows name these bodies.
+// Host bodies of the scatter kernels. The bulk kernels' stages go through the TMA model; the others
+// work row by row. The family's kernel entries are at the end.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -20,7 +20,7 @@ model::ReduceOp model_op(u32 op) {
                             : model::ReduceOp::max;
 }
 
-// The hardware adds signed 64-bit numbers as unsigned ones: the bits are the same.
+// The hardware has no signed 64-bit add and uses the unsigned one, which gives the same bits.
 DType model_dtype(u32 op, u32 element) {
   const DType type = element_dtype(element);
   return op == kReduceAdd && type == DType::I64 ? DType::U64 : type;
@@ -41,7 +41,7 @@ void load_stage(HostEngine& engine, const ScatterArgs& args, u64 first, u32 piec
     engine.load_bulk(args.packed + first * args.part_bytes, 0, pieces * args.part_bytes);
 }
 
-void weigh_stage(HostEngine& engine, const ScatterArgs& args, u64 first, u32 pieces) {
+void apply_weights(HostEngine& engine, const ScatterArgs& args, u64 first, u32 pieces) {
   if (args.weights == 0) return;
   const u64 total = total_pieces(args, run_count(args));
   for (u32 slot = 0; slot < pieces; ++slot) {
@@ -63,7 +63,8 @@ void store_stage(const ScatterArgs& args, u64 first, u32 pieces, Store store) {
   }
 }
 
-// One element of the table and one of the packed operand, by the model's reduction of 16 bytes.
+// Reduces one element of the packed operand into one of the table, with the TMA model's 16-byte
+// reduction where it has one.
 void reduce_element(u32 op, u32 element, u64 to, u64 from) {
   const u32 bytes = element_bytes(element);
   auto* at = reinterpret_cast<uint8_t*>(to);
@@ -76,7 +77,7 @@ void reduce_element(u32 op, u32 element, u64 to, u64 from) {
       std::memcpy(&b, reinterpret_cast<const uint8_t*>(from), bytes);
       const bool less = a != b ? a < b : std::signbit(a) && !std::signbit(b);
       const auto chosen = std::isnan(a) ? b : std::isnan(b) ? a : less == least ? a : b;
-      // Of two NaNs in f32 FMNMX makes the canonical one; f64 has no such instruction, and keeps
+      // For two NaNs in f32, FMNMX returns the canonical NaN. f64 has no such instruction and keeps
       // one of the two.
       const bool canonical = element == kElementF32 && std::isnan(chosen);
       std::memcpy(at, canonical ? static_cast<const void*>(&kCanonicalNan) : &chosen, bytes);
@@ -95,7 +96,6 @@ void reduce_element(u32 op, u32 element, u64 to, u64 from) {
   std::memcpy(at, table, bytes);
 }
 
-// Rows through shared memory by counted bulk copies.
 void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -105,7 +105,6 @@ void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
-// Four rows at once through the tensor map, by the model of the copy engine; FourArgs.
 void scatter_four_host(HostEngine& engine, const void* arguments) {
   const auto& four = *static_cast<const FourArgs*>(arguments);
   const RowsArgs& args = four.rows;
@@ -124,7 +123,7 @@ void scatter_four_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
+// Rows of the table by plain copies; the packed side of a stage by bulk copies.
 void scatter_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -140,12 +139,11 @@ void scatter_staged_host(HostEngine& engine, const void* arguments) {
   });
 }
 
-// Reductions: through shared memory, by the model of the copy engine, and by elements.
 void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
     load_stage(engine, args, first, pieces);
-    weigh_stage(engine, args, first, pieces);
+    apply_weights(engine, args, first, pieces);
     store_stage(args, first, pieces, [&](u64 to, u32 from, u32 bytes) {
       engine.reduce_bulk(to, from, bytes, model_dtype(args.op, args.element), model_op(args.op));
     });
@@ -163,7 +161,7 @@ void scatter_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
-// Row by row, these two: what differs on a GPU is how bytes get into registers.
+// The same as scatter_plain_host: on a GPU the methods differ only in how they load bytes.
 void scatter_shift_host(HostEngine& engine, const void* arguments) {
   scatter_plain_host(engine, arguments);
 }
@@ -180,7 +178,6 @@ void scatter_reduce_host(HostEngine&, const void* arguments) {
   }
 }
 
-// The last of equal indices.
 void scatter_clear_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   const i64 count = run_count(args);
@@ -201,25 +198,23 @@ void scatter_mark_host(HostEngine&, const void* arguments) {
   }
 }
 
-// FewArgs.
 void scatter_few_host(HostEngine&, const void* arguments) {
   few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
     if (table) std::memcpy(table, packed, bytes);
   });
 }
 
-// OutsideArgs.
 void scatter_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
-// Scatter-add that sums equal rows first, on the CPU: within tiles, and deterministically over all.
+// Scatter-add that sums equal rows first: within tiles, and deterministically over all rows.
 
 u64 row_elements(const RowsArgs& args) {
   return args.row_bytes / element_bytes(args.packed_element);
 }
 
-// table[row, e] += value, rounded once.
+// Adds `value` to table[row, e], rounding once.
 void add_number(const RowsArgs& args, i64 row, u64 e, float value) {
   const u64 to = table_row_address(args, row);
   write_number(to, args.element, e, read_number(to, args.element, e) + value);
@@ -239,7 +234,6 @@ u32* words(u64 address) {
   return reinterpret_cast<u32*>(address);
 }
 
-// Sums of equal rows of a tile first; SortedArgs.
 void scatter_sorted_host(HostEngine&, const void* arguments) {
   const auto& sorted = *static_cast<const SortedArgs*>(arguments);
   const RowsArgs& args = sorted.rows;
@@ -260,7 +254,7 @@ void scatter_sorted_host(HostEngine&, const void* arguments) {
         float sum = 0.0f;
         for (i64 at = from; at < std::min(from + share, rows); ++at) {
           const i64 row = named_row(args, order[at]);
-          if (row < 0) break;  // they come last
+          if (row < 0) break;  // indices without a row come last
           if (row != current && current >= 0) add_number(args, current, e, sum);
           sum =
               row == current ? add_weighted(args, sum, order[at], e) : weighted(args, order[at], e);
@@ -282,7 +276,6 @@ i64 row_at(const OrderArgs& args, i64 count, i64 at) {
   return at < 0 || at >= count ? -1 : named_row(args.rows, words(args.from)[at]);
 }
 
-// Deterministic sums; OrderArgs.
 void scatter_count_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const OrderArgs*>(arguments);
   const i64 count = run_count(args.rows);
@@ -320,7 +313,7 @@ void scatter_segment_host(HostEngine&, const void* arguments) {
     const i64 end = std::min<i64>(first + kSegmentItems, count);
     for (i64 at = first; at < end;) {
       const i64 row = row_at(args, count, at);
-      if (row < 0) break;  // they come last
+      if (row < 0) break;  // indices without a row come last
       i64 behind = at + 1;
       while (behind < end && row_at(args, count, behind) == row) ++behind;
       const bool from_before = at == first && row_at(args, count, first - 1) == row;
@@ -349,7 +342,7 @@ void scatter_join_host(HostEngine&, const void* arguments) {
     const i64 behind = first + kSegmentItems;
     const i64 row = row_at(args, count, behind);
     if (row < 0 || row != row_at(args, count, behind - 1)) continue;
-    if (row == row_at(args, count, first - 1)) continue;  // begins further ahead
+    if (row == row_at(args, count, first - 1)) continue;  // begins in an earlier segment
     const u64 segment = static_cast<u64>(first / kSegmentItems);
     for (u64 e = 0; e < elements; ++e) {
       float sum = partials[(segment * 2 + 1) * elements + e];
@@ -382,13 +375,13 @@ void scatter_join_host(HostEngine&, const void* arguments) {
 #define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
 #define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
 
-constexpr KernelRow kRows[] = {
+constexpr KernelEntry kRows[] = {
 #include "kernels/scatter/kernels.inc"
 };
 
 }  // namespace
 
-RowRange scatter_rows() {
+KernelEntries scatter_rows() {
   return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A stable sort of index numbers by the rows that they name: passes of eight bits, each of three
-// kernels. Blocks count their digits, one block turns the counts into places, blocks move their
-// indices there. Nothing depends on which block runs when.
+// A stable radix sort of index numbers by row. Each 8-bit pass has three kernels: blocks count
+// their digits, one block turns the counts into positions, and blocks move their indices there. The
+// result does not depend on the order in which blocks run.
 
 #include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
@@ -14,7 +14,7 @@ inline constexpr u32 kSortWarpItems = kSortBlockItems / kSortWarps;
 
 struct SortedIndex {
   u32 number;
-  u32 digit;  // kSortDigits: there is none
+  u32 digit;  // kSortDigits: there is no index
 };
 
 __device__ __forceinline__ SortedIndex sorted_index(const OrderArgs& args, i64 count, u64 at) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ SortedIndex sorted_index(const OrderArgs& args, i64 c
   return {number, static_cast<u32>(key >> args.shift) % kSortDigits};
 }
 
-/// Lanes below this one with the same digit, and whether this is the first of all.
+/// Number of lower lanes with the same digit, and of all lanes with it.
 struct DigitPeers {
   u32 before;
   u32 all;
@@ -36,7 +36,6 @@ __device__ __forceinline__ DigitPeers digit_peers(u32 digit) {
   return {static_cast<u32>(__popc(peers & lower)), static_cast<u32>(__popc(peers))};
 }
 
-/// Counts the digits of the warp's share of the block's indices.
 __device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count, u32 block,
                                            u32 (&counts)[kSortDigits]) {
   for (u32 digit = ptx::lane_id(); digit < kSortDigits; digit += 32) counts[digit] = 0;
@@ -61,8 +60,8 @@ __device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, Wa
   ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4, sum);
 }
 
-/// One block: counts to the number of indices before each, digit by digit, kScanItems neighbours a
-/// thread at once. There are multiples of kSortDigits counts.
+/// Exclusive prefix sum over all counts, [digit][block], by one block. Each thread handles
+/// kScanItems adjacent counts per iteration; the number of counts is a multiple of kSortDigits.
 __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
   constexpr u32 kScanItems = 16;
   __shared__ u32 of_warp[kRowsScanThreads / 32];
@@ -90,7 +89,7 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
       const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
       if (lane >= step) sum += lower;
     }
-    ptx::sync_block();  // the round before has read of_warp
+    ptx::sync_block();  // of_warp of the previous iteration has been read
     if (lane == 31) of_warp[warp] = sum;
     ptx::sync_block();
     u32 first = before + sum - all;
@@ -111,7 +110,7 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
   const u32 warp = threadIdx.x / 32;
   count_warp(args, count, block, counts[warp]);
   ptx::sync_block();
-  // From counts to where each warp's first index of a digit goes.
+  // Turns the counts into the position of each warp's first index with a digit.
   u32 place = ptx::load_unit_cached<4>(args.digits +
                                        (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4);
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions element by element, for rows of any alignment: by instructions where there are any,
-// else by compare and swap with the result that the copy engine's reductions have.
+// Reductions element by element, for rows of any alignment. Combinations without an instruction use
+// compare-and-swap with the same result as TMA reductions.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ptx/types.cuh"
@@ -11,9 +11,9 @@
 
 namespace tw {
 
-/// Minimum or maximum: the number where one is no number, the canonical NaN where both are.
+/// Minimum or maximum. A single NaN operand is ignored; two NaNs give the canonical NaN.
 template <class Float>
-__device__ __forceinline__ Float lesser_or_greater(bool least, Float a, Float b) {
+__device__ __forceinline__ Float min_or_max(bool least, Float a, Float b) {
   if constexpr (sizeof(Float) == 8)
     return least ? fmin(a, b) : fmax(a, b);
   else
@@ -21,36 +21,36 @@ __device__ __forceinline__ Float lesser_or_greater(bool least, Float a, Float b)
 }
 
 template <class T>
-struct ExchangedBits {
+struct MinMaxBits {
   using Bits = unsigned short;
   static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
-    return T::from_float(lesser_or_greater(least, T::to_float(a), T::to_float(b)));
+    return T::from_float(min_or_max(least, T::to_float(a), T::to_float(b)));
   }
 };
 template <>
-struct ExchangedBits<float> {
+struct MinMaxBits<float> {
   using Bits = u32;
   static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
-    return __float_as_uint(lesser_or_greater(least, __uint_as_float(a), __uint_as_float(b)));
+    return __float_as_uint(min_or_max(least, __uint_as_float(a), __uint_as_float(b)));
   }
 };
 template <>
-struct ExchangedBits<double> {
+struct MinMaxBits<double> {
   using Bits = u64;
   static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
     return static_cast<u64>(
-        __double_as_longlong(lesser_or_greater(least, __longlong_as_double(static_cast<i64>(a)),
-                                               __longlong_as_double(static_cast<i64>(b)))));
+        __double_as_longlong(min_or_max(least, __longlong_as_double(static_cast<i64>(a)),
+                                        __longlong_as_double(static_cast<i64>(b)))));
   }
 };
 
 template <class T>
 __device__ __forceinline__ void exchange(u64 global, bool least,
-                                         typename ExchangedBits<T>::Bits operand) {
-  typename ExchangedBits<T>::Bits seen = operand;
+                                         typename MinMaxBits<T>::Bits operand) {
+  typename MinMaxBits<T>::Bits seen = operand;
   for (;;) {
-    // The first turn asks by a guess, the others know.
-    const auto wanted = ExchangedBits<T>::of(least, seen, operand);
+    // The first iteration guesses the current value; later ones know it.
+    const auto wanted = MinMaxBits<T>::of(least, seen, operand);
     const auto found = ptx::compare_swap(global, seen, wanted);
     if (found == seen) return;
     seen = found;

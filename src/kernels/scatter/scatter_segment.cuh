@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Deterministic sums: indices are sorted by row, and a warp sums kSegmentItems neighbours in order,
-// a unit of the row a lane. A row whose indices all lie there is added to the table at once, by the
-// only thread that has it. Sums that go on in the next segment, or came from the one before, go to
-// the workspace, and the warp whose segment such a row begins in adds them up in order.
+// Deterministic sums. The indices are sorted by row. A warp sums a segment of kSegmentItems
+// consecutive indices in order, each lane one unit of the row. If all indices of a row lie in one
+// segment, the warp adds the sum to the table; no other thread touches that row. Otherwise the
+// partial sums go to the workspace, and the warp of the segment in which the row begins adds them
+// up in order (join_segment).
 
 #include "kernels/rows/row_arithmetic.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -11,7 +12,7 @@
 
 namespace tw {
 
-/// Place `at` of the sorted order: index number and row, which is kNoRow past the end too.
+/// Index number and row at position `at` of the sorted order. `row` is kNoRow past the end.
 struct OrderedRow {
   u32 number;
   i64 row;
@@ -22,7 +23,7 @@ __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 cou
   return {number, named_row(args.rows, number)};
 }
 
-/// The row before a segment and the row behind it, or kNoRow.
+/// The rows just before and just after a segment, or kNoRow.
 struct SegmentEnds {
   i64 before;
   i64 behind;
@@ -40,8 +41,8 @@ __device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segmen
 }
 
 template <class Src, class Dst, u32 kCount>
-__device__ __forceinline__ void add_alone(const OrderArgs& args, i64 row, u32 unit,
-                                          const float (&sum)[kCount]) {
+__device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 row, u32 unit,
+                                                    const float (&sum)[kCount]) {
   using Unit = ptx::Unit<Dst::kBytes>;
   const u64 to = args.rows.table + static_cast<u64>(row * args.rows.table_pitch) +
                  static_cast<u64>(unit) * (kCount * Dst::kBytes);
@@ -55,14 +56,14 @@ __device__ __forceinline__ void add_alone(const OrderArgs& args, i64 row, u32 un
   }
 }
 
-/// Where the sum of a run of equal rows within a segment goes.
+/// Adds the sum of a run of equal rows to the table, or stores it if the row crosses a segment end.
 template <class Src, class Dst, u32 kCount>
-__device__ __forceinline__ void put_sum(const OrderArgs& args, u64 segment, const SegmentEnds& ends,
-                                        i64 row, bool first_run, bool last_run, u32 unit,
-                                        const float (&sum)[kCount]) {
+__device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment,
+                                              const SegmentEnds& ends, i64 row, bool first_run,
+                                              bool last_run, u32 unit, const float (&sum)[kCount]) {
   const bool from_before = first_run && row == ends.before;
   const bool goes_on = last_run && row == ends.behind;
-  if (!from_before && !goes_on) return add_alone<Src, Dst, kCount>(args, row, unit, sum);
+  if (!from_before && !goes_on) return add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
   const u64 to = partial_address<kCount>(args, segment, !from_before, unit);
 #pragma unroll
   for (u32 e = 0; e < kCount; ++e) ptx::store_unit<4>(to + e * 4, __float_as_uint(sum[e]));
@@ -113,7 +114,8 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
         const bool begins = row[f] != current;
         if (begins && current != kNoRow) {
           if (real)
-            put_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, false, unit, sum);
+            store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, false, unit,
+                                            sum);
           first_run = false;
         }
         add_weighted(sum, value, w, begins);
@@ -122,10 +124,10 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
     }
   }
   if (current != kNoRow && real)
-    put_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
+    store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
 }
 
-/// Rows that begin in a segment and go on in the next: all of their partial sums, in order.
+/// Sums, in order, all partial sums of the row that begins in a segment and continues in the next.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u64 segment,
                                              u32 chunk) {
@@ -133,7 +135,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
   const u64 behind = first + kSegmentItems;
   const i64 row = ordered_row(args, count, behind).row;
   if (row == kNoRow || row != ordered_row(args, count, behind - 1).row) return;
-  // It began before this segment: another warp's.
+  // Another warp joins this row: it begins in an earlier segment.
   if (first != 0 && row == ordered_row(args, count, first - 1).row) return;
   const u32 unit = chunk * 32 + ptx::lane_id();
   const bool real = unit < args.units;
@@ -146,7 +148,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
   float sum[kCount] = {};
   if (real) load(segment, true, sum);
   for (u64 next = segment + 1;; next += 32) {
-    // Up to 32 segments that the row goes on in: each lane asks for one whether it ends there.
+    // Each lane tests whether the row continues beyond one of the next 32 segments.
     const u64 behind_mine = (next + ptx::lane_id() + 1) * kSegmentItems;
     const u32 ends = ~__ballot_sync(0xffffffffu, ordered_row(args, count, behind_mine).row == row);
     const u32 parts = ends == 0 ? 32 : static_cast<u32>(__ffs(static_cast<int>(ends)));
@@ -161,7 +163,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
     }
     if (ends != 0) break;
   }
-  if (real) add_alone<Src, Dst, kCount>(args, row, unit, sum);
+  if (real) add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
 }
 
 template <bool kJoin, class Src, class Dst, u32 kCount>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter-add that sums equal rows first: a block sorts the indices of a tile in shared memory by
-// row, stably; every group of threads walks an even share of the sorted rows, sums those that name
-// one row in f32 and adds the sum to the table by one reduction. Rows that half of all indices name
-// then cost a few reductions a tile instead of one an index, which would queue at the L2.
+// Scatter-add that sums equal rows first. A block sorts the indices of a tile stably by row in
+// shared memory. Each group of threads takes an equal share of the sorted rows, sums those of the
+// same row in f32, and adds each sum to the table by one reduction. Without this, a row named by
+// half of all indices would cost one reduction per index, and these queue up in L2.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -17,12 +17,11 @@ inline constexpr u32 kSortedFlight = 4;  // rows that a thread loads before it a
 struct SortTile {
   u64 key[kRowsSortTile];
   u32 rank[2][kRowsSortTile];
-  i64 row[kRowsSortTile];  // sorted, kNoRow last
+  i64 row[kRowsSortTile];  // in sorted order, kNoRow last
   u32 slot[kRowsSortTile];
   float weight[kRowsSortTile];
 };
 
-/// Adds the sum of one row's units to the table.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void add_to_table(const RowsArgs& args, i64 row, u32 unit,
                                              const float (&sum)[kCount]) {
@@ -48,7 +47,7 @@ __device__ __forceinline__ void add_to_table(const RowsArgs& args, i64 row, u32 
   }
 }
 
-/// Sorted rows [first, end) of a tile, one unit of each.
+/// Adds one unit of the sorted rows [first, end) of a tile.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void add_rows(const RowsArgs& args, const SortTile& tile, u64 packed,
                                          u32 first, u32 end, u32 unit) {
@@ -80,19 +79,19 @@ __device__ __forceinline__ void add_rows(const RowsArgs& args, const SortTile& t
   if (current != kNoRow) add_to_table<Src, Dst, kCount>(args, current, unit, sum);
 }
 
-/// The key of the tile's slot threadIdx.x % kRowsSortTile; behind all rows where there is none.
+/// Row of the tile's slot threadIdx.x % kRowsSortTile; kNoRow if there is no such index.
 __device__ __forceinline__ i64 tile_row(const RowsArgs& args, u64 tile, i64 count) {
   const u64 i = tile * kRowsSortTile + threadIdx.x % kRowsSortTile;
   return i < static_cast<u64>(count) ? named_row(args, i) : kNoRow;
 }
 
-/// Sorts by counting, for each index, those that come before it; two threads an index.
+/// Sorts a tile by counting, for each index, how many come before it. Two threads share an index.
 __device__ __forceinline__ void sort_tile(const RowsArgs& args, SortTile& tile, i64 row,
                                           u64 first) {
   const u32 slot = threadIdx.x % kRowsSortTile;
   const u32 half = threadIdx.x / kRowsSortTile;
   const u64 key = static_cast<u64>(row);  // kNoRow is the largest
-  ptx::sync_block();                      // the tile before has been walked
+  ptx::sync_block();                      // all threads have processed the previous tile
   if (half == 0) tile.key[slot] = key;
   ptx::sync_block();
   u32 before = 0;

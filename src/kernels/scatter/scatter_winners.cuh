@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Of all indices that name a row, the last: two passes over the indices, whose result the kernels
-// that move rows look at.
+// Determines the last of all indices that name a row, in two passes (clear, then maximum). The
+// kernels that move rows read the result through named_row().
 
 #include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"

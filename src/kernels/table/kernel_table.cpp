@@ -3,7 +3,7 @@
 
 namespace tw {
 
-RowRange kernel_rows(Family family) {
+KernelEntries kernel_entries(Family family) {
   switch (family) {
 #define TW_FAMILY(name, value) \
   case Family::name:           \

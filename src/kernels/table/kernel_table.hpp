@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The table of kernels: one row for every precompiled kernel and every host body.
+// The kernel table: one entry (KernelEntry) for every precompiled kernel and every host body.
 //
-// A row is a kernel entry of <family>/kernels.inc or of a table that it includes. Device code, the
-// tests and the benchmarks read them too. Within a family, order is preference.
+// An entry comes from <family>/kernels.inc or a table that it includes. Device code, tests and
+// benchmarks read the same files. Within a family, earlier entries are preferred.
 
 #include <cstdint>
 
@@ -20,42 +20,41 @@ enum class Family : int32_t {
 
 class HostEngine;
 
-/// Runs a whole launch on the CPU. `arguments` is the family's argument struct; `grid` and
-/// `cluster` are what a GPU would have been launched with.
+/// Runs a whole launch on the CPU. `arguments` is the family's argument struct.
 using HostBody = void (*)(HostEngine& engine, const void* arguments);
 
-struct KernelRow {
+struct KernelEntry {
   Family family;
-  FeatureMask feature;  ///< what it needs; one bit
-  const char* symbol;   ///< of the kernel, and the name users see
-  const char* image;    ///< which image holds it: its part's; nullptr for a host row
-  HostBody host;        ///< for a host row; nullptr otherwise
-  int32_t threads;      ///< a block
-  int32_t tile[3];      ///< rows, columns, k of a tile; 0 where it has none
+  FeatureMask feature;  ///< the one feature that the kernel needs
+  const char* symbol;   ///< the kernel's symbol, and its name for users
+  const char* image;    ///< name of the image (part) that holds it; nullptr for a host body
+  HostBody host;        ///< the host body; nullptr for a kernel
+  int32_t threads;      ///< per block
+  int32_t tile[3];      ///< rows, columns and k of a tile; 0 if there is no fixed tile
   int32_t stages;
-  int32_t cluster[2];  ///< along m and n
-  /// Of A (or all inputs), of outputs, of B, where the row is bound to types; B's 0: as A's.
+  int32_t cluster[2];  ///< blocks along m and n
+  /// Types of A (or all inputs), of outputs, and of B. DType{}: any type; for B: A's type.
   DType dtypes[3];
-  uint32_t variant;  ///< the family's own bits, see its header
-  /// Its SMs are set up for shared memory, whatever it needs: blocks of the kernel behind, which do
-  /// need it, then begin beside it where there is room for them.
-  bool shared_first = false;
+  uint32_t variant;  ///< the family's own bits, see its argument header
+  /// Launch with the carveout set to shared memory although the kernel needs none: blocks of a
+  /// dependent kernel that does need shared memory can then start on the same SM.
+  bool prefers_shared_carveout = false;
 };
 
-struct RowRange {
-  const KernelRow* begin_;
-  const KernelRow* end_;
-  const KernelRow* begin() const { return begin_; }
-  const KernelRow* end() const { return end_; }
+struct KernelEntries {
+  const KernelEntry* begin_;
+  const KernelEntry* end_;
+  const KernelEntry* begin() const { return begin_; }
+  const KernelEntry* end() const { return end_; }
 };
 
-// Each family's rows, defined in its folder: copy_rows(), ...
-#define TW_FAMILY(name, value) RowRange name##_rows();
+// Each family defines its entries in its folder: copy_rows(), ...
+#define TW_FAMILY(name, value) KernelEntries name##_rows();
 #include "kernels/families.inc"
 #undef TW_FAMILY
 
-/// The rows of a family, best first.
-RowRange kernel_rows(Family family);
+/// The entries of a family, preferred ones first.
+KernelEntries kernel_entries(Family family);
 const char* family_name(Family family);
 
 }  // namespace tw

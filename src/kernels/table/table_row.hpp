@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows of the kernel table whose tile is the plan's choice: method and threads are all they say.
+// Kernel entries without a fixed tile, for families whose plans choose the tile.
 
 #include "kernels/table/kernel_table.hpp"
 
 namespace tw {
 
-constexpr KernelRow table_row(Family family, FeatureMask feature, const char* symbol,
-                              const char* part, HostBody host, uint32_t threads, uint32_t variant) {
+constexpr KernelEntry table_row(Family family, FeatureMask feature, const char* symbol,
+                                const char* part, HostBody host, uint32_t threads,
+                                uint32_t variant) {
   return {.family = family,
           .feature = feature,
           .symbol = symbol,
@@ -23,7 +24,7 @@ constexpr KernelRow table_row(Family family, FeatureMask feature, const char* sy
 
 }  // namespace tw
 
-/// The host body of a row: the function that its symbol names, and none for a device row.
+/// The host body of an entry: the function of its symbol's name for a host entry, else nullptr.
 #define TW_HOST_BODY_tma(symbol) nullptr
 #define TW_HOST_BODY_gather4(symbol) nullptr
 #define TW_HOST_BODY_scatter4(symbol) nullptr

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All verbs of the algebra, a header for each family. Names and answers are CuTe's; where CuTe
-// would return a layout that is not the mathematical answer these return the right one, or refuse
-// with ERROR_NOT_A_LAYOUT and the reason. `out` must not be an operand and is undefined after an
-// error.
+// The layout algebra: one header for each family of functions. Names and results are CuTe's. Where
+// CuTe would return a layout that is mathematically wrong, these functions return the right one or
+// fail with ERROR_NOT_A_LAYOUT and the reason. `out` must not be an operand and is undefined after
+// an error.
 //
-// Verbs that only cut, join or reorder modes keep a layout's swizzle and offset in front; those
-// whose answer would depend on them refuse them.
+// Functions that only split, join or reorder modes keep the frame (swizzle and offset or origin).
+// Functions whose result would depend on the frame fail if there is one.
 
 #include "layout/algebra/common.hpp"
 #include "layout/algebra/composition.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layouts have in common, and what they leave out: for choosing vector widths.
 #include "layout/algebra/common.hpp"
 
 #include <numeric>
@@ -13,11 +12,11 @@
 namespace tw {
 namespace {
 
-// The longest vector of elements that lie one behind the other both in a and, in the same order,
-// in b: the first mode of a o right_inverse(b), if its stride is 1.
+// The length of the longest vector that is contiguous in both a and b, in the same order: the first
+// mode of a o right_inverse(b), if its stride is 1.
 Status common_prefix(const Layout& a, const Layout& inverse, int64_t* length) {
   *length = 1;
-  // A prefix of the inverse suffices: the first mode of the whole would be the prefix's.
+  // If the whole composition is no layout, try fewer modes: the first mode stays the same.
   for (int modes = inverse.rank(); modes > 0; --modes) {
     Layout prefix, common, flat;
     TW_TRY(take(inverse, 0, modes, &prefix));
@@ -53,7 +52,8 @@ Status max_common_layout(const Layout& a, const Layout& b, Layout* out) {
   return composition(inverse, part, out);
 }
 
-// Elements from index 0 on without a gap, and the steps of all that is not among them.
+// `vector` counts the contiguous elements from index 0 on. `steps` is the greatest common divisor
+// of all other strides.
 Status max_alignment(const Layout& layout, int64_t* alignment) {
   *alignment = 0;
   TW_TRY(check_plain(layout, "max_alignment"));

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composition R = A o B, R(c) = A(B(c)).
 //
-// Let A be coalesced, with boundaries P_1, P_2, ... (radix.hpp). A(x + y) = A(x) + A(y) where
-// adding x and y carries across no boundary. So split every mode s:d of B into factors along which
-// it carries nowhere, ask whether all factors at their largest together carry nowhere,
-//   for each boundary P:  sum over factors of (extent - 1) * (stride mod P)  <  P,
-// and R is a layout whose strides are the values of A at the factors' strides. A mode carries first
-// at the least ceil(P / (d mod P)), which has to divide s. Where the test fails a layout can exist
-// only by carries that cancel; compose_exactly.cpp looks at that.
+// Let A be coalesced, with boundaries P_1, P_2, ... (radix.hpp). A(x + y) = A(x) + A(y) if adding x
+// and y carries across no boundary. So each mode s:d of B is split into factors without carries. A
+// mode first carries after the smallest ceil(P / (d mod P)) steps; that number must divide s and is
+// the extent of the first factor. R is a layout if all factors at their largest do not carry
+// together,
+//   for each boundary P:  sum over factors of (extent - 1) * (stride mod P)  <  P.
+// Its strides are then the values of A at the factors' strides. If the test fails, R can only be a
+// layout if carries cancel; compose_exactly.cpp decides that.
 //
-// Beyond its end A counts on in its last mode, by CuTe's convention. Strides that step in one mode
-// of A go along there; a diagonal one, which steps in several at once, has to stay inside A.
+// Past its end A continues in its last mode, by CuTe's convention. A stride of B that steps in one
+// mode of A may go past the end. A diagonal one, which steps in several modes, must stay inside A.
 #include "layout/algebra/compose.hpp"
 
 #include <type_traits>
@@ -33,7 +34,7 @@ bool follows(const Stride& next, const Stride& before, int64_t extent) {
 
 enum class Outcome { done, carries, overflows, full };
 
-// What all factors so far reach together, for each boundary of each channel.
+// The sum in the test above, for each boundary of each channel.
 struct Reach {
   Wide sum[Channels::kMost][kMaxLeaves];
 
@@ -51,9 +52,9 @@ struct Reach {
   }
 };
 
-// Remainders at x, and the value there added to the sum.
+// Computes the remainders at x and adds the value there to the sum.
 bool add_step(const Radix& radix, int64_t x, bool, int64_t* remainder, int64_t* sum) {
-  return radix.step(x, remainder, sum);  // one channel alone gives integers here
+  return radix.step(x, remainder, sum);  // with integers there is only one channel
 }
 
 bool add_step(const Radix& radix, int64_t x, bool first, int64_t* remainder, Stride* sum) {
@@ -63,13 +64,13 @@ bool add_step(const Radix& radix, int64_t x, bool first, int64_t* remainder, Str
   return radix.value(x, &value) && add_scaled(sum, value, 1);
 }
 
-// Splits one mode of B, of extent s and of step[c] in channel c, into factors that carry nowhere.
+// Splits one mode of B, with extent s and step[c] in channel c, into factors without carries.
 template <class Value>
 Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>* out, Reach* reach,
               bool* diagonal) {
   out->count = 0;
   if (s == 1) {
-    // The stride is free. Coordinates keep theirs, so that the tuples keep their length.
+    // The stride does not matter, but basis strides are kept so that the codomain keeps its rank.
     Value value{};
     int64_t unused[kMaxLeaves];
     if constexpr (std::is_same_v<Value, Stride>)

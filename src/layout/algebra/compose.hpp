@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inside of composition, for the verbs that are made of it (divide, product, tiles).
+// Composition of subtrees, for the functions that are built on it (composition, divides, products,
+// tiles).
 
 #include "layout/layout.hpp"
 #include "layout/radix.hpp"
 
 namespace tw {
 
-/// What B's numbers are looked up in: all of A where B gives integers; where B gives coordinates,
-/// for each number of B's codomain the mode of A that it indexes.
+/// In A o B: the part of A that one number of B's results indexes. If B returns integers, there is
+/// one channel with all of A. If B returns tuples, each number of its codomain indexes a mode of A.
 struct Channel {
-  Channel() {}  // the first `count` of Channels are set, the others never touched
+  Channel() {}  // uninitialized, because only the first `count` of Channels are used
   Radix radix;
-  Basis path;
-  int64_t start;  ///< B's offset, or its origin's number
+  Basis path;     ///< of the number in B's codomain
+  int64_t start;  ///< B's offset, or the number in its origin
 };
 
 struct Channels {
@@ -22,30 +23,30 @@ struct Channels {
   Channel channel[kMost];
 };
 
-/// The channel's part of B's stride at a leaf.
+/// The term of B's stride at a leaf that belongs to the channel.
 int64_t step_of(const Layout& b, int leaf, const Channel& channel);
 
-/// Are all of B's numbers coordinates of A?
+/// Whether all of B's results are coordinates inside A.
 bool stays_inside(const Channels& channels, const Layout& b, Node in_b);
 
-/// Appends A o B to the builder, with B's profile refined where one mode of B takes several of A.
-/// A and B are subtrees, their frames are not looked at; B gives integers.
-/// ERROR_NOT_A_LAYOUT where the composed function is none.
+/// Appends A o B for subtrees A and B to the builder. A leaf of B that covers several modes of A
+/// becomes a tuple. Frames are ignored; B returns integers. Fails with ERROR_NOT_A_LAYOUT if the
+/// composed function is no layout.
 Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int join,
                LayoutBuilder* builder);
 
-/// The same through channels that the caller filled.
+/// The same for channels that the caller has filled.
 Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int join,
                LayoutBuilder* builder);
 
-/// One factor after the other of one mode of B, merged where they continue each other.
+/// The factors into which one mode is split. Factors that continue each other are merged.
 template <class Value>
 struct Factors {
   int count = 0;
   int64_t extent[kMaxLeaves];
   Value stride[kMaxLeaves];
 
-  /// False where there are more than a layout can hold.
+  /// Returns false if there are more than a layout can hold.
   bool push(int64_t e, const Value& d);
   void put(int level, int join, LayoutBuilder* builder) const {
     if (count == 1) return builder->leaf(extent[0], stride[0], level, join);

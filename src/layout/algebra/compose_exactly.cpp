@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composition decided point by point, for operands whose modes carry into each other.
+// Even if modes carry into each other, the composition is a layout if the carries cancel:
+// (4,2,2):(1,2,6) o 4:3 takes the values 0, 3, 4, 7 and is (2,2):(3,4).
 //
-// A layout can still exist where the carries cancel: (4,2,2):(1,2,6) o 4:3 takes the values
-// 0, 3, 4, 7 and is (2,2):(3,4). If one exists, it is found by walking each mode of B: the first
-// index m at which the values stop being multiples of the first is the extent of its first factor,
-// and so on; the result must then agree with the function everywhere. Walking goes from carry to
-// carry, so that long modes cost little; checking everywhere is bounded, and beyond the bound an
-// answer that no sample refutes is refused as unsupported. Nothing is ever returned unchecked.
+// The candidate is found by walking each mode of B: the first index at which the value is no longer
+// index * first value is the extent of the first factor, and so on. The walk goes from carry to
+// carry, so long modes are cheap. The candidate is then compared with the function at all points.
+// With more than kMaxPoints points only samples are compared, and the composition fails as
+// unsupported: no result is returned without a full check.
 #include "layout/algebra/compose_exactly.hpp"
 
 #include <cstdio>
@@ -16,8 +16,8 @@
 namespace tw {
 namespace {
 
-constexpr int64_t kMaxCarries = 1 << 16;  // looked at along one mode
-constexpr int64_t kMaxPoints = 1 << 18;   // looked at in all
+constexpr int64_t kMaxCarries = 1 << 16;  // examined along one mode
+constexpr int64_t kMaxPoints = 1 << 18;   // compared in all
 
 Status overflow() {
   return fail(Code::ERROR_OVERFLOW, {.argument = "b"},
@@ -33,7 +33,7 @@ bool value_at(const Channels& channels, const int64_t* x, Stride* out) {
   return true;
 }
 
-// A(start + x) - A(start): what a layout has to equal.
+// A(start + x) - A(start), which the candidate must equal.
 bool value_from_start(const Channels& channels, const int64_t* x, Stride* out) {
   int64_t moved[Channels::kMost], start[Channels::kMost];
   for (int c = 0; c < channels.count; ++c) {
@@ -45,7 +45,7 @@ bool value_from_start(const Channels& channels, const int64_t* x, Stride* out) {
          add_scaled(out, base, -1);
 }
 
-// The next index after i at which start + i * step crosses a boundary; s where there is none.
+// The next index after i at which start + i * step crosses a boundary; s if there is none.
 int64_t next_carry(const Channels& channels, const int64_t* step, int64_t i, int64_t s) {
   int64_t next = s;
   for (int c = 0; c < channels.count; ++c) {
@@ -66,10 +66,10 @@ int64_t next_carry(const Channels& channels, const int64_t* step, int64_t i, int
 
 struct Split {
   Factors<Stride> factors;
-  int64_t step[Channels::kMost];  // of the factor being looked at
+  int64_t step[Channels::kMost];  // of the current factor
 };
 
-// Factors the function of one mode of B; false with a reason where it is no layout's.
+// Splits one mode of B into factors. Fails with the reason if that is impossible.
 Status factor(const Channels& channels, int leaf, int64_t s, Split* split) {
   split->factors.count = 0;
   const int64_t whole = s;
@@ -109,7 +109,7 @@ Status factor(const Channels& channels, int leaf, int64_t s, Split* split) {
   }
 }
 
-// All factors of all modes of B as one flat list, to compare with the function.
+// All factors of all modes of B as one flat list.
 struct Candidate {
   int count = 0;
   int64_t extent[kMaxLeaves];
@@ -148,7 +148,7 @@ Status compare_everywhere(const Channels& channels, const Candidate& candidate) 
     coord[i] = candidate.extent[i] - 1;
     points *= points <= kMaxPoints ? candidate.extent[i] : 1;
   }
-  TW_TRY(compare(channels, candidate, coord));  // the corner refutes most
+  TW_TRY(compare(channels, candidate, coord));  // the last corner refutes most candidates
   const bool all = points <= kMaxPoints;
   for (int i = 0; i < candidate.count; ++i) coord[i] = 0;
   uint64_t random = 0x9e3779b97f4a7c15;
@@ -172,8 +172,8 @@ Status compare_everywhere(const Channels& channels, const Candidate& candidate) 
               static_cast<long long>(kMaxPoints));
 }
 
-// Beyond A's end its last mode counts on. Such a composition is one, as in CuTe, where every mode
-// of B passes through A's other modes evenly.
+// Whether B may go past A's end, where A continues in its last mode. As in CuTe, every mode of B
+// must then divide evenly into A's other modes.
 bool counts_on(const Channels& channels, const Layout& b, Node in_b) {
   const Channel& only = channels.channel[0];
   if (channels.count != 1 || only.start != 0 || only.radix.layout->coordinates || b.coordinates)

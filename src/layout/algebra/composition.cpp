@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames and basis strides around the inside in compose.cpp.
+// Adds frames, basis strides and swizzled operands to compose().
 #include "layout/algebra/composition.hpp"
 
 #include <bit>
@@ -10,7 +10,7 @@
 namespace tw {
 namespace {
 
-// The mode of A that a path of B's codomain names.
+// Finds the mode of A that a path of B's codomain indexes.
 Status find_mode(const Layout& a, Basis path, Node* node) {
   *node = a.root();
   for (int i = 0; basis_at(path, i) >= 0; ++i) {
@@ -55,10 +55,10 @@ Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
 
 // Composition with a swizzle on the right: A o (Sw o B).
 //
-// Let A, as a function of one number, send the bits of its argument to separate bits: the bits that
-// Sw reads to adjacent bits, in order, and so those that it writes. Then flipping a bit before A is
-// flipping a bit behind A, and A o Sw = Sw' o A for the swizzle Sw' of the bits' images. Anything
-// else is not of the form swizzle(offset + layout).
+// Suppose that A maps each bit of its argument to a bit of its own, that it maps the bits that Sw
+// reads to adjacent bits in order, and likewise the bits that Sw writes. Then flipping a bit before
+// A flips one bit after A, and A o Sw = Sw' o A, where Sw' is the swizzle of the mapped bits. In
+// all other cases the result does not have the form swizzle(offset + layout).
 
 Status refuse() {
   return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "b"},
@@ -67,12 +67,13 @@ Status refuse() {
               "the swizzled bits are powers of two");
 }
 
-// A's values at each bit of its argument, and its step for all above: A o (2,...,2,n):(1,2,4,...).
+// A's value at each low bit of its argument, and its stride for the rest of the argument: the
+// strides of A o (2,...,2,n):(1,2,4,...).
 struct Bits {
   int count;
   int64_t value[kMaxLeaves];
-  int64_t above;  ///< step of what lies above; 0 where there is nothing
-  int64_t count_above;
+  int64_t above;        ///< stride of the rest; 0 if there is none
+  int64_t count_above;  ///< n
 };
 
 Status read_bits(const Layout& a, int count, Bits* bits) {
@@ -95,7 +96,7 @@ Status read_bits(const Layout& a, int count, Bits* bits) {
   return Code::OK;
 }
 
-// Every bit goes to no bit or to one of its own, and what lies above goes above all of them.
+// Whether A maps each low bit to 0 or to a bit of its own, and the rest to bits above all of these.
 bool are_separate(const Bits& bits) {
   uint64_t seen = 0;
   for (int i = 0; i < bits.count; ++i) {
@@ -108,7 +109,7 @@ bool are_separate(const Bits& bits) {
   return bits.above > 0 && lowest >= static_cast<int>(std::bit_width(seen));
 }
 
-// Does b, its swizzle left out, stay inside what was looked at of a?
+// Whether b without its swizzle stays inside the range that `bits` covers.
 bool stays_below(const Layout& b, const Bits& bits) {
   Wide low = b.offset, high = b.offset;
   for (int i = 0; i < b.leaves(); ++i)
@@ -116,7 +117,8 @@ bool stays_below(const Layout& b, const Bits& bits) {
   return low >= 0 && high < Wide{bits.count_above} << bits.count;
 }
 
-// The place to which `count` bits from bit `from` on move, together.
+// Finds the bit `to` to which A maps bit `from`. False unless A keeps the `count` bits from there
+// on adjacent and in order.
 bool move(const Bits& bits, int from, int count, int* to) {
   if (bits.value[from] == 0) return false;
   *to = std::countr_zero(static_cast<uint64_t>(bits.value[from]));
@@ -125,7 +127,7 @@ bool move(const Bits& bits, int from, int count, int* to) {
   return true;
 }
 
-// A o B where B is swizzled.
+// A o B for a swizzled B.
 Status compose_swizzled(const Layout& a, const Layout& b, Layout* out) {
   if (!a.is_plain()) return refuse();
   const BitSwizzle& sw = b.swizzle;
@@ -136,7 +138,7 @@ Status compose_swizzled(const Layout& a, const Layout& b, Layout* out) {
   inner.swizzle = {};
   Radix radix;
   radix.read(a, a.root());
-  if (radix.count == 1 && radix.stride[0] == 1) {  // the identity on numbers
+  if (radix.count == 1 && radix.stride[0] == 1) {  // A is the identity
     *out = b;
     return Code::OK;
   }
@@ -171,7 +173,7 @@ Status composition(const Layout& a, const Layout& b, Layout* out) {
   if (start.count == 0)
     builder.frame(a);
   else
-    TW_TRY(builder.frame_at(a, start));
+    TW_TRY(builder.moved_frame(a, start));
   return builder.finish();
 }
 

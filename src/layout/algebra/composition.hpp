@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The verb composition; compose.hpp is its inside.
+// Composition of whole layouts, built on compose.hpp.
 
 #include "base/status.hpp"
 #include "layout/algebra/tiler.hpp"
@@ -8,10 +8,10 @@
 
 namespace tw {
 
-/// R(c) = A(B(c)), with B's profile refined. A swizzle or offset of A stays in front;
-/// B may give coordinates, each of which then indexes a mode of A.
+/// R(c) = A(B(c)); R's profile refines B's. The result keeps A's frame. B may have basis strides,
+/// each of which then indexes a mode of A.
 Status composition(const Layout& a, const Layout& b, Layout* out);
-/// By mode; A's modes behind the tiler's rank are dropped, as CuTe drops them.
+/// Composes mode by mode. As in CuTe, modes of A beyond the tiler's rank are dropped.
 Status composition(const Layout& a, const Tiler& tiler, Layout* out);
 
 }  // namespace tw

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides: a layout seen as a tile and the tiles that there are.
-//
 // logical_divide(A, B) = A o (B, complement(B, size(A))): the first mode is one tile, the second
-// steps from tile to tile. The other three divides take the same modes in another order:
+// steps from tile to tile. The other divides arrange the same modes differently:
 //   logical  ((tile_0,rest_0),(tile_1,rest_1),...)      zipped  ((tile_0,...),(rest_0,...))
 //   tiled    ((tile_0,...),rest_0,...)                   flat    (tile_0,...,rest_0,...)
-// Modes behind the tiler's rank are kept: behind the rest. No index of the layout is left out.
+// Modes beyond the tiler's rank are kept after the rest. The result covers every index of A.
 #include "layout/algebra/divide.hpp"
 
 #include "base/checked.hpp"
@@ -22,9 +20,9 @@ Status rank_too_large(const Tiler& tiler, Node at, int rank) {
               rank == 1 ? "" : "s");
 }
 
-// CuTe's condition on where a tile's modes point to, for those of extent 1, which no function
-// shows: a stride has to lead to the beginning of one of the layout's modes, or into the first it
-// meets.
+// Applies CuTe's condition on a tile's strides to modes of extent 1, whose strides do not affect
+// the composed function: the stride must lead to the beginning of a mode of the layout or into the
+// first mode that it reaches.
 Status check_single(const Layout& layout, Node node, const Layout& tile, Node at) {
   Radix radix;
   radix.read(layout, node);
@@ -44,16 +42,16 @@ Status check_single(const Layout& layout, Node node, const Layout& tile, Node at
   return Code::OK;
 }
 
-// A tile whose mode begins between two multiples of what its modes of smaller stride reach leaves a
-// gap that the complement has no mode for: its coordinates would be in no tile. CuTe leaves them
-// out without a word. Gaps behind the layout's end do no harm.
+// Fails if some coordinates would be in no tile, which CuTe accepts silently: if a stride of the
+// tile is no multiple of the range of its modes with smaller strides, no mode of the complement
+// covers the gap. Gaps past the layout's end are harmless.
 Status check_covered(int64_t extent, const Layout& tile, Node at) {
   SortedModes sorted;
   TW_TRY(sort_modes(tile, at, &sorted));
   int64_t reach = 1;
   for (int i = 0; i < sorted.count; ++i) {
     const SortedMode& mode = sorted.mode[i];
-    const int64_t gap = mode.stride - mode.stride % reach;  // the first coordinate left out
+    const int64_t gap = mode.stride - mode.stride % reach;  // the first coordinate of a gap
     if (gap >= extent) return Code::OK;
     if (mode.stride > reach && gap != mode.stride)
       return fail(Code::ERROR_NOT_A_LAYOUT,
@@ -64,13 +62,13 @@ Status check_covered(int64_t extent, const Layout& tile, Node at) {
                   static_cast<long long>(mode.extent), static_cast<long long>(mode.stride),
                   static_cast<long long>(gap), static_cast<long long>(reach),
                   static_cast<long long>(reach));
-    // What overlaps or exceeds 64 bits has no complement.
+    // On overflow, put_complement() fails later.
     if (!checked_mul(mode.extent, mode.stride, &reach)) return Code::OK;
   }
   return Code::OK;
 }
 
-// Tile and rest of one mode, into two builders.
+// The builders for the tile modes and the rest modes.
 struct Parts {
   LayoutBuilder* tile;
   LayoutBuilder* rest;
@@ -85,7 +83,7 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
                 "mode's extent for one tile, or use logical_divide");
   if (b.shape.is_leaf(at) && b.stride[at.begin] == 1 && layout.shape.is_leaf(node) &&
       !layout.coordinates) {
-    // n:1 of one mode s:d needs no composition.
+    // Fast path: a tile n:1 of a single mode s:d needs no composition.
     const int64_t s = layout.shape.value[node.begin], d = layout.stride[node.begin];
     const int64_t n = b.shape.value[at.begin], tiles = s / n + (s % n != 0);
     int64_t step = 0;
@@ -130,7 +128,7 @@ Status divide_tuple(const Layout& layout, Node node, const Tiler& tiler, Node at
   return Code::OK;
 }
 
-// The tiles and the rests, each a layout of its own.
+// Makes the layout of all tile modes and the layout of all rest modes.
 Status divide(const Layout& layout, const Tiler& tiler, Layout* tile, Layout* rest) {
   LayoutBuilder tile_builder(tile), rest_builder(rest);
   TW_TRY(divide_tuple(layout, layout.root(), tiler, tiler.root(), {&tile_builder, &rest_builder}, 0,
@@ -170,7 +168,7 @@ Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Nod
   return Code::OK;
 }
 
-// A single mode stays what it is, a tuple too, as in CuTe.
+// As in CuTe, a layout with a single mode is appended as it is, even if that mode is a tuple.
 void put_modes(const Layout& layout, LayoutBuilder* builder) {
   if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);

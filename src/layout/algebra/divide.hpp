@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Divides: a layout seen as a tile and the tiles that there are.
+// Divides: split a layout into the modes of one tile and the modes that step from tile to tile.
 
 #include "base/status.hpp"
 #include "layout/algebra/tiler.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of these walk the modes by rising stride.
 #include "layout/algebra/inverse.hpp"
 
 #include <bit>
@@ -33,12 +32,10 @@ Status sort_modes(const Layout& layout, Node node, SortedModes* out) {
   return Code::OK;
 }
 
-// Complement: the layout of what another leaves out.
-//
-// With A's modes sorted by stride, s_i:d_i, each must begin where the ones before have ended:
-// s_0 * d_0 <= d_1 and so on. The gaps (d_0 / 1):1, (d_1 / (s_0 * d_0)):(s_0 * d_0), ... up to the
-// wanted cosize are the complement. Each gap ends inside the next stride, so that A's modes and the
-// gaps, sorted, never reach over one another: together they are injective.
+// Let s_i:d_i be A's modes sorted by stride. No mode may begin before the previous one ends, so
+// s_0 * d_0 <= d_1 and so on. The modes of the complement are the gaps between them up to `cosize`:
+// (d_0 / 1):1, (d_1 / (s_0 * d_0)):(s_0 * d_0), ... The gaps do not overlap A's modes, so together
+// they are injective.
 Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
                       int join, LayoutBuilder* builder) {
   SortedModes sorted;
@@ -94,7 +91,7 @@ Status complement(const Layout& layout, int64_t cosize, Layout* out) {
 
 namespace {
 
-constexpr int64_t kMaxPoints = 1 << 18;  // a layout that is not injective is checked point by point
+constexpr int64_t kMaxPoints = 1 << 18;  // limit for check_quasi_inverse()
 
 void put(const Factors<int64_t>& modes, LayoutBuilder* builder) {
   if (modes.count == 0)
@@ -103,7 +100,7 @@ void put(const Factors<int64_t>& modes, LayoutBuilder* builder) {
     modes.put(0, 0, builder);
 }
 
-// Modes overlap: no R gives every coordinate back, but one may give a coordinate of equal index.
+// For a layout whose modes overlap: checks that L(R(L(i))) = L(i) for all i.
 Status check_quasi_inverse(const Layout& layout, const Layout& inverse) {
   const int64_t points = size(layout);
   if (points > kMaxPoints)
@@ -123,7 +120,7 @@ Status check_quasi_inverse(const Layout& layout, const Layout& inverse) {
   return Code::OK;
 }
 
-// (Sw o L) o R' = identity for R' = R o Sw, Sw being its own inverse: L(R(Sw(i))) = Sw(i).
+// Sw is its own inverse, so if R is the right inverse of L, R o Sw is that of Sw o L.
 Status right_inverse_swizzled(const Layout& layout, Layout* out) {
   Layout inner = layout, inverse, numbers;
   inner.swizzle = {};
@@ -144,9 +141,10 @@ Status right_inverse_swizzled(const Layout& layout, Layout* out) {
 
 }  // namespace
 
-// L's modes that continue one another from stride 1 on count 0, 1, 2, ...; R gives the weights of
-// their coordinates. Of modes with one stride the first is taken: coalescing has made it the
-// longest that starts there, (2,4,6):(4,1,4) is (2,24):(4,1).
+// The modes of L that continue each other from stride 1 on reach the indices 0, 1, 2, ... R has
+// their extents, and as strides the weights of their coordinates. Of modes with equal strides the
+// first is used: after coalescing it is the longest that starts there, as (2,4,6):(4,1,4) is
+// (2,24):(4,1).
 Status right_inverse(const Layout& layout, Layout* out) {
   if (!layout.swizzle.is_identity()) return right_inverse_swizzled(layout, out);
   TW_TRY(check_plain(layout, "right_inverse"));
@@ -167,8 +165,8 @@ Status right_inverse(const Layout& layout, Layout* out) {
   return builder.finish();
 }
 
-// R reads the digits of an index in the radix of L's strides, (d_0, d_1/d_0, ..., s_last), and
-// weighs each with the weight of its coordinate.
+// R reads the digits of an index in the mixed radix (d_0, d_1/d_0, ..., s_last) of L's strides and
+// multiplies each with the weight of its mode's coordinate.
 Status left_inverse(const Layout& layout, Layout* out) {
   TW_TRY(check_plain(layout, "left_inverse"));
   Layout flat;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Complement and inverses, and the inside of complement for divides and products.
+// Complement and inverses, and the complement of subtrees for divides and products.
 
 #include <cstdint>
 
@@ -9,19 +9,18 @@
 
 namespace tw {
 
-/// What the layout leaves out of 0 .. cosize - 1, in rising order.
+/// The ascending layout that, with `layout`, covers the indices 0 to cosize - 1.
 Status complement(const Layout& layout, int64_t cosize, Layout* out);
 
-/// L(R(i)) = i for i < size(R), with R as long as L counts from 0.
+/// L(R(i)) = i for i < size(R). R covers the indices that L counts from 0 without a gap.
 Status right_inverse(const Layout& layout, Layout* out);
-/// R(L(i)) = i; where L is not injective L(R(L(i))) = L(i).
+/// R(L(i)) = i. If L is not injective: L(R(L(i))) = L(i).
 Status left_inverse(const Layout& layout, Layout* out);
 
-/// A mode, and the weight of its coordinate in a linear one.
 struct SortedMode {
   int64_t extent;
   int64_t stride;
-  int64_t weight;
+  int64_t weight;  ///< of the mode's coordinate in a linear coordinate
 };
 
 struct SortedModes {
@@ -29,13 +28,13 @@ struct SortedModes {
   SortedMode mode[kMaxLeaves];
 };
 
-/// The modes that move (extent > 1, stride not 0) by rising stride; equal strides keep their order.
-/// ERROR_NOT_A_LAYOUT for a negative stride.
+/// Sorts the leaves with extent > 1 and stride != 0 by stride. Equal strides keep their order.
+/// Fails with ERROR_NOT_A_LAYOUT for a negative stride.
 Status sort_modes(const Layout& layout, Node node, SortedModes* out);
 
-/// What a complement that ends with a gap inside the layout says of what lies beyond: nothing, or,
-/// by a last mode of extent 1, that it counts on behind the layout. Without that mode it would
-/// count on in the gap, into the layout, when it is composed with something that reaches beyond it.
+/// Whether a complement gets a last mode of extent 1 that continues past the layout's end. Without
+/// it, composing with something that goes past the complement's end would continue in its last
+/// mode, a gap inside the layout, and run into the layout's own indices.
 enum class Beyond { nothing, counts_on };
 
 /// Appends the complement of a subtree to the builder.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts made from shapes.
 #include "layout/algebra/make.hpp"
 
 #include "base/checked.hpp"
@@ -25,7 +24,7 @@ Status check_extents(const IntTuple& shape) {
   return product(shape, shape.root(), &size) ? Status() : too_large();
 }
 
-// What one number of an order stands for: a leaf, or a whole mode where the order is coarser.
+// The subtree of a shape that one number of an order refers to.
 struct Unit {
   Node node;
   int64_t order;
@@ -54,8 +53,8 @@ Status read_units(const IntTuple& shape, Node node, const IntTuple& order, Node 
   return Code::OK;
 }
 
-// A unit's stride is the size of all units of smaller order, so equal orders share a stride, as in
-// CuTe; inside a unit strides count from the left.
+// A unit's first stride is the product of the sizes of all units with a smaller order. So, as in
+// CuTe, equal orders share a stride. Inside a unit strides are column-major.
 Status compact(const IntTuple& shape, const Units& units, IntTuple* stride) {
   *stride = shape;
   for (int i = 0; i < units.count; ++i) {
@@ -136,7 +135,7 @@ Status make_identity_layout(const IntTuple& shape, Layout* out) {
                 "the shape has tuples %d deep: basis elements reach %d deep",
                 shape.nesting(shape.root()), kMaxBasisDepth);
   LayoutBuilder builder(out);
-  if (shape.leaves == 1 && shape.depth[0] == 0)  // the identity on numbers
+  if (shape.leaves == 1 && shape.depth[0] == 0)  // the identity on integers
     builder.leaf(shape.value[0], int64_t{1}, 0, 0);
   else
     put_identity(shape, shape.root(), 0, 0, &builder, 0);

@@ -6,8 +6,6 @@
 namespace tw {
 namespace {
 
-// coalesce and its kin: the same function written with fewer modes.
-
 enum class Drop { ones, zeros_too };
 
 template <class Value>
@@ -117,15 +115,13 @@ Status flatten(const Layout& layout, Layout* out) {
 
 namespace {
 
-// Verbs that rearrange the modes at the top and leave every stride as it is.
-
 Status bad_range(const Layout& layout, int begin, int end) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "end", .got = end, .limit = layout.rank()},
               "modes %d to %d (exclusive): the layout has %d, and at least one must be named",
               begin, end, layout.rank());
 }
 
-// An added part has no frame of its own, since a layout has one.
+// A mode that is added must not have a frame, because a layout has only one.
 Status check_part(const Layout& part, const char* argument) {
   if (part.swizzle.is_identity() && part.offset == 0 && !part.has_origin()) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A layout's modes joined, dropped, flattened and rearranged.
+// Joins, drops, flattens and rearranges the modes of a layout.
 
 #include <cstdint>
 
@@ -9,18 +9,18 @@
 
 namespace tw {
 
-// Fewer modes, the same function.
+/// Writes the same function with fewer modes.
 Status coalesce(const Layout& layout, Layout* out);
-/// By mode: where `profile` has an integer, the mode there becomes flat.
+/// Coalesces each mode separately for which `profile` has an integer.
 Status coalesce(const Layout& layout, const IntTuple& profile, Layout* out);
-/// coalesce without the modes of stride 0.
+/// Coalesces and drops modes with stride 0.
 Status filter(const Layout& layout, Layout* out);
 Status filter(const Layout& layout, const IntTuple& profile, Layout* out);
-/// Modes of stride 0 become of extent 1.
+/// Changes the extent of modes with stride 0 to 1.
 Status filter_zeros(const Layout& layout, Layout* out);
 Status flatten(const Layout& layout, Layout* out);
 
-// The modes at the top rearranged.
+// The following rearrange the top-level modes. Ranges [begin, end) exclude `end`.
 Status group_modes(const Layout& layout, int begin, int end, Layout* out);
 Status append(const Layout& layout, const Layout& mode, Layout* out);
 Status prepend(const Layout& layout, const Layout& mode, Layout* out);

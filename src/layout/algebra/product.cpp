@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products: a layout repeated as another says.
-//
 // logical_product(A, B) = (A, complement(A, size(A) * cosize(B)) o B): the first mode is A, the
-// second steps from copy to copy, in B's order, over what A leaves out. The other products take the
-// same modes in another order, as the divides do; blocked and raked pair A's modes with B's,
+// second steps from copy to copy in B's order, through the indices that A does not use. The other
+// products arrange the same modes differently, as the divides do. Blocked and raked products pair
+// A's modes with B's:
 //   blocked  ((a_0,b_0),(a_1,b_1),...)      raked  ((b_0,a_0),(b_1,a_1),...)
 #include "layout/algebra/product.hpp"
 
@@ -19,8 +18,8 @@ Status overflow() {
   return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the product exceeds 64 bits");
 }
 
-// As CuTe, which wants each step from copy to copy to end where a mode of the gaps begins, even
-// where the copies of two steps would be a layout all the same.
+// As in CuTe, each step from copy to copy must end where a mode of the complement begins, even
+// where another step would also give a layout.
 Status check_copies(const Layout& gaps, const Layout& b, Node at) {
   Radix radix;
   radix.read(gaps, gaps.root());
@@ -33,7 +32,7 @@ Status check_copies(const Layout& gaps, const Layout& b, Node at) {
   return Code::OK;
 }
 
-// Appends where the copies of a subtree of A go.
+// Appends the modes that step between the copies of a subtree of A.
 Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int level, int join,
                   LayoutBuilder* builder) {
   int64_t cosize = 1, room = 0;
@@ -62,7 +61,7 @@ Status check_entries(const Tiler& tiler, Node at, const Layout& layout, Node nod
   return Code::OK;
 }
 
-// A's part and the copies' part, into two builders; a `_` has one copy.
+// Appends A's modes to `first` and the modes of the copies to `second`. A `_` makes one copy.
 Status multiply(const Layout& a, Node node, const Tiler& tiler, Node at, LayoutBuilder* first,
                 LayoutBuilder* second, int level, int join_first, int join_second) {
   if (tiler.is_free(at)) {
@@ -121,13 +120,13 @@ Status multiply_logically(const Layout& a, Node node, const Tiler& tiler, Node a
   return Code::OK;
 }
 
-// A single mode stays what it is, a tuple too, as in CuTe.
+// As in CuTe, a layout with a single mode is appended as it is, even if that mode is a tuple.
 void put_modes(const Layout& layout, LayoutBuilder* builder) {
   if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
 }
 
-// Pairs A's modes with the copies' modes; the shorter one is filled up with 1:0.
+// Pairs A's modes with the modes of the copies. The one with fewer modes is padded with 1:0.
 Status interleave(const Layout& a, const Layout& b, bool raked, Layout* out) {
   TW_TRY(check_plain(a, "a product"));
   TW_TRY(check_plain(b, "a product"));
@@ -135,7 +134,8 @@ Status interleave(const Layout& a, const Layout& b, bool raked, Layout* out) {
   LayoutBuilder copies_builder(&copies);
   TW_TRY(put_copies(a, a.root(), b, b.root(), 0, 0, &copies_builder));
   TW_TRY(copies_builder.finish());
-  // compose() keeps B's modes; a scalar B that took several modes of the complement is one mode.
+  // compose() keeps B's modes. If B is an integer, its copies are one mode, even if that is a
+  // tuple.
   const bool one = b.shape.is_leaf(b.root());
   LayoutBuilder builder(out);
   Children ca(a.shape, a.root()), cc(copies.shape, copies.root());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products: a layout repeated as another says.
+// Products: repeat a layout, with copies arranged by another layout.
 
 #include "base/status.hpp"
 #include "layout/algebra/tiler.hpp"
@@ -14,8 +14,8 @@ Status tiled_product(const Layout& a, const Tiler& tiler, Layout* out);
 Status flat_product(const Layout& a, const Tiler& tiler, Layout* out);
 Status blocked_product(const Layout& a, const Layout& b, Layout* out);
 Status raked_product(const Layout& a, const Layout& b, Layout* out);
-/// The block repeated until it covers the shape; `order` (may be nullptr: leftmost first) says in
-/// which order the copies follow one another.
+/// Repeats the block until it covers the shape. `order` gives the order of the copies; nullptr
+/// means leftmost mode first.
 Status tile_to_shape(const Layout& block, const IntTuple& shape, const IntTuple* order,
                      Layout* out);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about a layout as a function: does it take an index twice, does it leave one out?
 #include "layout/algebra/queries.hpp"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ struct Mode {
   int64_t step;  // |stride|
 };
 
-// The modes of more than one coordinate by rising step.
+// The leaves with extent > 1, sorted by step.
 int sorted_steps(const Layout& layout, Mode* mode) {
   int count = 0;
   for (int i = 0; i < layout.leaves(); ++i) {
@@ -33,8 +32,9 @@ int sorted_steps(const Layout& layout, Mode* mode) {
   return count;
 }
 
-// Do two coordinates share an index? Then numbers e_i, not all 0 and |e_i| < s_i, add up to 0. Take
-// the last that is not 0 as positive and look for the others, moved up to count from 0.
+// Whether two coordinates share an index. Their differences e_i, not all 0 and |e_i| < s_i, then
+// give a sum of e_i * step_i = 0. Assume the last nonzero e_i to be positive and search for the
+// others, shifted to count from 0.
 Status has_collision(const Mode* mode, int count, bool* collides) {
   for (int last = 0; last < count; ++last) {
     Search search;
@@ -61,7 +61,7 @@ Status has_collision(const Mode* mode, int count, bool* collides) {
 Status injective_integers(const Layout& layout, bool* yes) {
   Mode mode[kMaxLeaves];
   const int count = sorted_steps(layout, mode);
-  Wide reach = 0;  // of the modes so far
+  Wide reach = 0;  // largest index of the modes so far
   bool apart = true;
   for (int i = 0; i < count; ++i) {
     if (mode[i].step == 0) {
@@ -79,7 +79,7 @@ Status injective_integers(const Layout& layout, bool* yes) {
   return Code::OK;
 }
 
-// Every number of the tuples on its own: where no stride is a sum they do not depend on each other.
+// Checks each number of the codomain separately: if no stride is a sum, they are independent.
 Status injective_coordinates(const Layout& layout, bool* yes) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
@@ -103,13 +103,13 @@ Status injective_coordinates(const Layout& layout, bool* yes) {
   return Code::OK;
 }
 
-// Layouts of up to so many coordinates may have their indices listed.
+// The largest layout for which list_image() is used.
 constexpr int64_t kMaxListed = 1 << 20;
 
-// What the indices are as a set: how many, and whether they leave one out.
+// The set of a layout's indices.
 struct Image {
   Wide count = 0;
-  bool whole = false;
+  bool whole = false;  // there is no gap
 };
 
 Status list_image(const Layout& layout, Image* out) {
@@ -123,14 +123,14 @@ Status list_image(const Layout& layout, Image* out) {
   return Code::OK;
 }
 
-// Sums of multiples of steps d_0 <= d_1 <= ... leave no gap exactly if each step is at most one
-// more than what the smaller ones reach. A swizzle keeps aligned blocks together: it closes no gap
-// that has one of them in it, and opens none where the range is whole blocks.
+// With steps d_0 <= d_1 <= ..., there is no gap exactly if each step is at most one more than what
+// the smaller ones reach. A swizzle permutes indices within aligned blocks. So it cannot close a
+// gap that contains a whole block, and it opens none if the range consists of whole blocks.
 Status image_of(const Layout& layout, Image* out) {
   Mode mode[kMaxLeaves];
   const int count = sorted_steps(layout, mode);
   Wide reach = 0;
-  Wide gap = 0;  // the widest
+  Wide gap = 0;  // the widest gap
   for (int i = 0; i < count; ++i) {
     gap = std::max(gap, Wide{mode[i].step} - reach - 1);
     reach += Wide{mode[i].extent - 1} * mode[i].step;

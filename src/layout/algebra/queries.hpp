@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Questions about a layout as a function. Of a swizzle and an offset they take account.
+// Properties of a layout as a function, including its swizzle and offset.
 
 #include "base/status.hpp"
 #include "layout/layout.hpp"
@@ -9,9 +9,9 @@ namespace tw {
 
 /// No two coordinates share an index.
 Status is_injective(const Layout& layout, bool* yes);
-/// Between its smallest and its largest index the layout leaves none out.
+/// The layout takes every index between its smallest and its largest one.
 Status is_surjective(const Layout& layout, bool* yes);
-/// Both: size(layout) indices one behind the other, in any order.
+/// Both: the layout takes size(layout) consecutive indices, in any order.
 Status is_contiguous(const Layout& layout, bool* yes);
 
 }  // namespace tw

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bytes as elements of another size. Upcast by n joins n neighbouring elements into one,
-// downcast by n takes each apart into n.
 #include "layout/algebra/recast.hpp"
 
 #include <bit>
@@ -34,8 +32,8 @@ Status overflow() {
 
 }  // namespace
 
-// A swizzle of bits M.. of x is one of bits M - log2(n).. of x / n: of each group of n elements the
-// first is followed, whose lower bits are 0 and drop out.
+// Dividing indices by n shifts the swizzle's base from M to M - log2(n). Bits that would fall below
+// bit 0 are dropped: they are 0 for the first of n elements, which represents the group.
 Status upcast(const BitSwizzle& swizzle, int64_t n, BitSwizzle* out) {
   *out = swizzle;
   if (swizzle.is_identity()) return Code::OK;
@@ -76,7 +74,7 @@ Status upcast(const Layout& layout, int64_t n, Layout* out) {
     if (d == 0 || step % n == 0) {
       out->stride[i] = d / n;
     } else if (n % step == 0) {
-      // n / step neighbours along this mode become one element.
+      // n / step elements along this mode become one.
       if (d < 0 && s > 1) return splits("negative stride", d, n);
       const int64_t joined = n / step;
       s = s / joined + (s % joined != 0);
@@ -119,7 +117,7 @@ Status check_bits(int64_t from_bits, int64_t to_bits) {
       static_cast<long long>(from ? from_bits : to_bits));
 }
 
-// Apart first, so that an offset or stride need not be a multiple of both sizes.
+// Downcasts first, so that offsets and strides need not be multiples of both sizes.
 template <class Value>
 Status recast_as(const Value& value, int64_t from_bits, int64_t to_bits, Value* out) {
   TW_TRY(check_bits(from_bits, to_bits));

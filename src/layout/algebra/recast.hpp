@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Elements of another size. A swizzle is recast with its layout.
+// Layouts of the same bytes as elements of another size. Upcast by n joins n adjacent elements into
+// one; downcast by n splits each into n. A layout's swizzle is recast, too.
 
 #include <cstdint>
 

@@ -8,8 +8,6 @@
 namespace tw {
 namespace {
 
-// Slices: some modes fixed by a coordinate, others kept (`_`).
-
 Status mismatch(const Layout& layout, Node node, const IntTuple& coord, Node at) {
   const int rank = layout.shape.is_leaf(node) ? 0 : layout.shape.rank(node);
   return fail(
@@ -17,14 +15,14 @@ Status mismatch(const Layout& layout, Node node, const IntTuple& coord, Node at)
       "the coordinate has a tuple of %d where the layout has %d modes", coord.rank(at), rank);
 }
 
-// What is walked: kept modes are listed, fixed ones give their digits.
+// The result of walk(): the kept modes, and the fixed coordinate of each leaf.
 struct Cut {
   int count = 0;
   Node kept[kMaxLeaves];
-  int64_t digit[kMaxLeaves];  // 0 where a mode is kept
+  int64_t digit[kMaxLeaves];  // 0 for kept modes
 };
 
-// `keep` says which leaves of the coordinate keep their mode: the free ones, or (dice) the others.
+// `keep_free`: keep the modes where the coordinate has `_`. Otherwise (dice) keep all others.
 Status walk(const Layout& layout, Node node, const IntTuple& coord, Node at, bool keep_free,
             Cut* cut) {
   if (coord.is_leaf(at)) {
@@ -46,7 +44,8 @@ Status walk(const Layout& layout, Node node, const IntTuple& coord, Node at, boo
   return Code::OK;
 }
 
-// CuTe's shape of what is kept: a tuple of the kept modes; one `_` for the whole keeps the whole.
+// As in CuTe, the result is a tuple of the kept modes. A coordinate that is a single `_` keeps the
+// whole layout.
 void put_kept(const Layout& layout, const IntTuple& coord, const Cut& cut, LayoutBuilder* builder) {
   const bool whole = coord.is_leaf(coord.root());
   for (int i = 0; i < cut.count; ++i)
@@ -61,11 +60,11 @@ Status value_of(const Layout& layout, const int64_t* digit, Stride* out) {
   return Code::OK;
 }
 
-// The end of a verb: `moved` goes into the frame or comes out as offset.
+// Finishes the builder. Puts `moved` into the frame or, for a plain layout, into `offset`.
 Status frame_or_offset(const Layout& layout, const Stride& moved, LayoutBuilder* builder,
                        int64_t* offset) {
   if (!layout.is_plain()) {
-    TW_TRY(builder->frame_at(layout, moved));
+    TW_TRY(builder->moved_frame(layout, moved));
     return builder->finish();
   }
   TW_TRY(builder->finish());
@@ -108,8 +107,6 @@ Status domain_offset(const Layout& layout, const IntTuple& coord, Layout* out, i
 
 namespace {
 
-// Tiles and partitions of a tensor: one tile of it, or one thread's share.
-
 Status check_tiled_rank(const Layout& layout, int rank) {
   if (rank >= 1 && rank <= layout.rank()) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -118,7 +115,7 @@ Status check_tiled_rank(const Layout& layout, int rank) {
               layout.rank() == 1 ? "" : "s");
 }
 
-// The index in its mode at which a tile begins.
+// The coordinate along a mode at which a tile begins.
 Status tile_start(int64_t extent, int64_t tile, int64_t coord, int mode, int64_t* start) {
   if (tile < 1)
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -165,7 +162,7 @@ Status local_tile(const Layout& layout, int rank, const int64_t* tile, const int
   return frame_or_offset(layout, moved, &builder, offset);
 }
 
-// zipped_divide, then the rest sliced by the coordinate.
+// Slices the rest of zipped_divide() by the coordinate.
 Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coord, Layout* out,
                   int64_t* offset) {
   *offset = 0;
@@ -190,7 +187,7 @@ Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coor
   }
   if (!fits) return fail(Code::ERROR_CAPACITY, {.argument = "coord"}, "too many numbers");
   TW_TRY(slice(divided, cut, &sliced, offset));
-  // The tile's modes come to the top, the free modes of the rest behind them.
+  // Make the tile's modes top-level modes, followed by the free modes of the rest.
   LayoutBuilder builder(out);
   int mode = 0;
   for (Children c(sliced.shape, sliced.root()); c; c.next(), ++mode) {
@@ -204,8 +201,6 @@ Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coor
   return builder.finish();
 }
 
-// The threads' layout gives each thread its place in a tile; the thread gets that element of every
-// tile.
 Status local_partition(const Layout& layout, const Layout& threads, int64_t thread, Layout* out,
                        int64_t* offset) {
   *offset = 0;

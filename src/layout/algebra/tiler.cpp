@@ -24,7 +24,7 @@ void clear(Tiler* out) {
   LayoutBuilder builder(&out->body);
 }
 
-// Appends a leaf or a layout below `level` by-mode tuples.
+// Appends a layout inside `level` `<...>` tuples.
 Status append_layout(const Layout& layout, Node node, int level, int join, Tiler* out) {
   const int at = out->body.leaves();
   if (!out->body.shape.push(layout.shape, node, level, join)) return full();
@@ -54,7 +54,7 @@ Status parse_entry(Parser* parser, int level, int join, Tiler* out) {
   if (level > 0 && parser->accept('_')) {
     const char next = parser->peek();
     if (next < '0' || next > '9') return append_leaf(kFree, level, join, out);
-    parser->back_to(from);  // CuTe's _4 for 4
+    parser->back_to(from);  // it is CuTe's spelling _4 of 4
   }
   Layout layout;
   TW_TRY(parser->layout(&layout));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiler: how a layout is cut, as CuTe has it. Either one layout, which cuts the whole as a function
-// of one number, or a tuple `<a,b,...>` that cuts mode by mode, each entry again a tiler; an
-// integer n is n:1, and `_` keeps its mode.
+// Tiler: CuTe's description of how to tile a layout. It is either one layout, which tiles the whole
+// layout as a function of one number, or a tuple `<a,b,...>` of tilers, one per mode. An integer n
+// means n:1, and `_` keeps a mode whole.
 //
-// The entries' leaves stand one behind the other in `body`, which is no valid layout where there is
-// a `_` (an extent of kFree). by_mode[i] is how many of the tuples around leaf i are by-mode ones;
-// these are always the outer ones.
+// `body` holds the leaves of all entries. It is not a valid layout if there is a `_`, which is an
+// extent of kFree. by_mode[i] is the number of `<...>` tuples around leaf i; they are always the
+// outermost of its tuples.
 
 #include <cstdint>
 #include <string_view>
@@ -22,20 +22,20 @@ struct Tiler {
   uint8_t by_mode[kMaxLeaves] = {};
 
   Node root() const { return body.root(); }
-  /// Is this subtree a `<...>`?
+  /// Whether this subtree is a `<...>`.
   bool is_tuple(Node node) const { return by_mode[node.begin] > node.level; }
   bool is_free(Node node) const {
     return body.shape.is_leaf(node) && body.shape.value[node.begin] == kFree;
   }
-  /// Entries of a `<...>`; 1 for a layout.
+  /// Number of entries of a `<...>`; 1 for a layout.
   int rank() const { return is_tuple(root()) ? body.shape.rank(root()) : 1; }
 };
 
-/// One layout, of integer strides and without swizzle or offset.
+/// Makes a tiler of one layout, which must be plain (is_plain()).
 Status make_tiler(const Layout& layout, Tiler* out);
-/// `<e0,e1,...>` of integers; kFree keeps a mode.
+/// Makes `<e0,e1,...>` of integers; kFree keeps a mode.
 Status make_tiler(int rank, const int64_t* extents, Tiler* out);
-/// `<a,b,...>` of tilers.
+/// Makes `<a,b,...>` of tilers.
 Status make_tiler(int rank, const Tiler* const* entries, Tiler* out);
 
 Status parse(std::string_view text, Tiler* out);

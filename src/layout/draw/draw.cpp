@@ -22,7 +22,8 @@ std::string text_of(const Value& value) {
   return std::string(text.view());
 }
 
-// Rows and columns of a picture: mode 0, and the other modes as one. One mode is a row.
+// Mode 0 gives the rows of a picture, the other modes together give the columns. A layout with one
+// mode is drawn as one row.
 struct Sides {
   int64_t rows;
   int64_t columns;
@@ -32,7 +33,8 @@ struct Sides {
   int64_t linear(int64_t r, int64_t c) const { return rows == 1 ? c : r + c * rows; }
 };
 
-// Of a positive number of elements, `unit` a cell; near 2^63 too.
+// The number of cells for `elements` > 0 with `unit` elements per cell. Does not overflow near
+// 2^63.
 int64_t cells_of(int64_t elements, int64_t unit) {
   return (elements - 1) / unit + 1;
 }
@@ -62,7 +64,7 @@ Grid empty_grid(const Sides& sides) {
   return grid;
 }
 
-// Smallest and largest index, for the scale.
+// Smallest and largest index.
 struct Range {
   double low = 0;
   double high = 0;
@@ -77,14 +79,14 @@ Range range_of(const Layout& layout) {
   return range;
 }
 
-std::string colour_of(int64_t index, Paint paint, int element_bits, const Range& range) {
+std::string color_of(int64_t index, Paint paint, int element_bits, const Range& range) {
   if (paint == Paint::banks) {
     const Wide bits = Wide{index} * element_bits;
     const auto word = static_cast<int64_t>((bits >= 0 ? bits : bits - 31) / 32 % 32);
-    return pick_colour((word + 32) % 32, 32);
+    return pick_color((word + 32) % 32, 32);
   }
   if (paint == Paint::index && range.high > range.low)
-    return scale_colour((static_cast<double>(index) - range.low) / (range.high - range.low));
+    return scale_color((static_cast<double>(index) - range.low) / (range.high - range.low));
   return "#ffffff";
 }
 
@@ -98,15 +100,15 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
       at.push(sides.linear(r, c), 0, 0);
       TW_TRY(crd2crd(layout, at, &value));
       cell.text = text_of(value);
-      if (!layout.coordinates) cell.colour = colour_of(value.value[0], paint, element_bits, range);
+      if (!layout.coordinates) cell.colour = color_of(value.value[0], paint, element_bits, range);
     }
   return Code::OK;
 }
 
-// In place of a linear coordinate (thread, value) of a thread-value layout.
-constexpr int64_t kNobody = -1;
+// Marks an element that no (thread, value) pair holds.
+constexpr int64_t kNotHeld = -1;
 
-// Looks at every pair of thread and value: of those that hold one element the first is shown.
+// Evaluates every (thread, value) pair. The first one that holds an element is kept.
 Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
   const int64_t pairs = size(tv);
   for (int64_t pair = 0; pair < pairs; ++pair) {
@@ -116,7 +118,7 @@ Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* 
     const int64_t r = element % sides.rows, c = element / sides.rows;
     if (r >= sides.shown_rows || c >= sides.shown_columns) continue;
     int64_t& holder = (*holders)[static_cast<size_t>(r * sides.shown_columns + c)];
-    if (holder == kNobody) holder = pair;
+    if (holder == kNotHeld) holder = pair;
   }
   return Code::OK;
 }
@@ -132,7 +134,7 @@ Status too_long(const Layout& tv, int64_t done, size_t wanted) {
               static_cast<long long>(kTvBudget));
 }
 
-// Of a large layout only what can be in the picture at all: looks for each element shown.
+// For large layouts: searches a (thread, value) pair for each element in the picture.
 Status search_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
   int64_t budget = kTvBudget;
   for (int64_t r = 0; r < sides.shown_rows; ++r)
@@ -195,19 +197,19 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
   const Sides sides =
       tile.rank(tile.root()) == 1 ? sides_of(1, elements) : sides_of(rows, elements / rows);
   Grid grid = empty_grid(sides);
-  std::vector<int64_t> holders(grid.cells.size(), kNobody);
+  std::vector<int64_t> holders(grid.cells.size(), kNotHeld);
   TW_TRY(size(tv) <= kTvBudget ? list_holders(tv, sides, &holders)
                                : search_holders(tv, sides, &holders));
   const int64_t threads = size(tv, tv.mode(0)), values = size(tv, tv.mode(1));
   for (size_t i = 0; i < holders.size(); ++i) {
     Cell& cell = grid.cells[i];
     const int64_t thread = holders[i] % threads, value = holders[i] / threads;
-    if (holders[i] == kNobody) {
+    if (holders[i] == kNotHeld) {
       cell.colour = "#eeeeee";
       continue;
     }
     cell.text = "T" + std::to_string(thread) + "\nV" + std::to_string(value);
-    cell.colour = pick_colour(thread, threads);
+    cell.colour = pick_color(thread, threads);
   }
   std::string remark = std::to_string(threads) + " threads with " + std::to_string(values) +
                        " values each, coloured by thread";
@@ -218,13 +220,13 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
 
 namespace {
 
-// The boxes that a picture has at most, the first of more.
+// A picture shows at most this many boxes.
 constexpr int64_t kMaxBoxes = 4096;
 constexpr int32_t kNoBox = -1;
 
 using Pair = std::array<int64_t, 2>;  // along the tensor's first two modes
 
-// Where each box begins. A coordinate tensor's numbers come in the order of its codomain.
+// Finds the first coordinate of each box along the tensor's first two modes.
 Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
                    std::vector<Pair>* corners) {
   int number[2] = {-1, -1};
@@ -246,8 +248,8 @@ Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
   return Code::OK;
 }
 
-// What a cell stands for: the largest square of elements that every box is made of, unless there
-// would be too many cells.
+// The elements per cell: the largest rectangle that divides all boxes, or more if that would give
+// too many cells.
 Pair cell_units(const Pair& whole, const Pair& box, const std::vector<Pair>& corners) {
   Pair unit = box;
   for (size_t k = 0; k < 2; ++k) {
@@ -261,7 +263,7 @@ Pair cell_units(const Pair& whole, const Pair& box, const std::vector<Pair>& cor
   return unit;
 }
 
-// The cells [first, end) of a box along one mode; none where it lies outside of the picture.
+// The cells [first, end) of a box along one mode; empty if it lies outside the picture.
 struct Covered {
   int64_t first, end;
 };
@@ -284,7 +286,7 @@ void put_boxes(const std::vector<Pair>& corners, const Pair& box, Grid* grid) {
   for (size_t i = 0; i < owners.size(); ++i) {
     if (owners[i] == kNoBox) continue;
     grid->cells[i].text = std::to_string(owners[i]);
-    grid->cells[i].colour = pick_colour(owners[i], static_cast<int64_t>(corners.size()));
+    grid->cells[i].colour = pick_color(owners[i], static_cast<int64_t>(corners.size()));
   }
 }
 

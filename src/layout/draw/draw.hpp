@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pictures of layouts, as SVG text. A grid of mode 0 (rows) by the other modes (columns), in each
-// cell what is there; more than kMaxSide rows or columns are cut, and the picture says so.
-//
-// Allocates, as pictures are no part of the algebra; plain functions otherwise.
+// Pictures of layouts, as SVG text: a grid of mode 0 (rows) by the other modes (columns). Rows and
+// columns beyond kMaxSide are cut, and the picture says so. Unlike the algebra, these functions
+// allocate.
 
 #include <cstdint>
 #include <string>
@@ -13,31 +12,31 @@
 
 namespace tw {
 
-/// What the colours of a layout's picture say.
+/// The meaning of colors in a layout's picture.
 enum class Paint : int32_t {
-  none = 0,   ///< nothing: indices alone
-  banks = 1,  ///< the bank of shared memory (32 of 4 bytes) that an element begins in
+  none = 0,   ///< no colors
+  banks = 1,  ///< the bank of shared memory (32 of 4 bytes) in which an element begins
   index = 2   ///< a scale from the smallest index to the largest
 };
 
 inline constexpr int64_t kMaxSide = 128;
 
-/// What a picture of a thread-value layout may take, a tenth of a second: so many pairs of thread
-/// and value are looked at one by one. Where there are more, so many steps are taken in all to
-/// search for the holders of the elements shown.
+/// Limit of work for a picture of a thread-value layout, about 0.1 s. With at most this many pairs
+/// of thread and value, each pair is evaluated. Otherwise the thread and value of each shown
+/// element are searched with this many steps in all.
 inline constexpr int64_t kTvBudget = int64_t{1} << 20;
 
-/// The indices of a layout (or the coordinates that it gives). A swizzled one is drawn twice: as it
-/// is, and beside it without the swizzle. @param element_bits for Paint::banks.
+/// Draws the indices of a layout, or its coordinates if it has basis strides. A swizzled layout is
+/// drawn twice, with and without the swizzle. `element_bits` is for Paint::banks.
 Status draw(const Layout& layout, Paint paint, int element_bits, std::string* svg);
 
-/// A thread-value layout: in each element of the tile the thread and value that hold it, of several
-/// the first. ERROR_UNSUPPORTED where kTvBudget is exceeded.
+/// Draws a thread-value layout: each element of the tile shows the first thread and value that hold
+/// it. Fails with ERROR_UNSUPPORTED if kTvBudget is exceeded.
 Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg);
 
-/// The boxes that the TMA moves, over the tensor's first two modes; what lies outside of the tensor
-/// is cut. ERROR_OVERFLOW where a box's coordinate exceeds 64 bits.
-/// @param box extents by mode. @param coords from a box's number to its coordinate.
+/// Draws the boxes that the TMA moves, over the tensor's first two modes; parts outside the tensor
+/// are cut. `box` has an extent per mode, `coords` maps a box's number to its coordinate. Fails
+/// with ERROR_OVERFLOW if a coordinate exceeds 64 bits.
 Status draw_boxes(const Layout& tensor, const int64_t* box, const Layout& coords, std::string* svg);
 
 }  // namespace tw

@@ -10,11 +10,12 @@
 namespace tw {
 namespace {
 
-constexpr double kFont = 11;    // of cells, px
-constexpr double kGlyph = 6.7;  // width of one, monospaced
+// All sizes are in px.
+constexpr double kFont = 11;
+constexpr double kGlyph = 6.7;  // width of a monospaced glyph
 constexpr double kCellHeight = 20;
 constexpr double kMargin = 14;
-constexpr double kWide = 900;  // from here on panels go below one another
+constexpr double kWide = 900;  // wider panels go below each other
 
 std::string number(double value) {
   return Decimal::shortest(std::round(value * 10) / 10, 10).text();
@@ -44,7 +45,6 @@ void put_text(double x, double y, double size, const char* anchor, const char* c
   *out += ">" + escaped(text) + "</text>\n";
 }
 
-// Lines of a cell's text.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines(1);
   for (char c : text) {
@@ -59,12 +59,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 struct Size {
   double cell_width;
   double cell_height;
-  double side;  // for the numbers of rows
+  double side;  // width of the row labels
   double width;
   double height;
 };
 
-// Glyphs of the largest of the numbers 0, unit, 2 * unit, ... beside a grid.
+// The number of glyphs of the largest label, (count - 1) * unit.
 size_t label_glyphs(int64_t count, int64_t unit) {
   return std::to_string((count - 1) * unit).size();
 }
@@ -120,13 +120,13 @@ void put_grid(const Grid& grid, const Size& size, double x0, double y0, std::str
 
 }  // namespace
 
-std::string pick_colour(int64_t number_of, int64_t of) {
+std::string pick_color(int64_t number_of, int64_t of) {
   if (of < 1) of = 1;
   const auto count = static_cast<double>(std::min<int64_t>(of, 32));
   int64_t n = number_of % of;
   if (n < 0) n += of;
   const double hue = 360.0 * static_cast<double>(n % 32) / count;
-  // Every further round of 32 is a little darker.
+  // Hues repeat after 32 numbers, then a little darker.
   const double light = 84 - 7 * static_cast<double>(n / 32 % 3) - (n % 2 ? 6 : 0);
   char text[48];
   const double a = 0.62 * std::min(light, 100 - light) / 100;
@@ -140,7 +140,7 @@ std::string pick_colour(int64_t number_of, int64_t of) {
   return text;
 }
 
-std::string scale_colour(double part) {
+std::string scale_color(double part) {
   static constexpr int kLow[] = {255, 250, 214}, kHigh[] = {104, 190, 190};
   part = std::clamp(part, 0.0, 1.0);
   char text[16];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A grid of cells with texts and colours, written as SVG. Used by draw.cpp alone.
+// Writes grids of cells with texts and colors as SVG. Only for draw.cpp.
 
 #include <cstdint>
 #include <string>
@@ -8,28 +8,29 @@
 
 namespace tw {
 
-/// Colours that neighbours tell apart, for numbers of any size; light enough for black text.
-std::string pick_colour(int64_t number, int64_t of);
-/// From light yellow to green-blue.
-std::string scale_colour(double part);
+/// The color of item `number` of `of`. Adjacent numbers get distinguishable colors that are light
+/// enough for black text.
+std::string pick_color(int64_t number, int64_t of);
+/// A scale from light yellow (part = 0) to green-blue (1).
+std::string scale_color(double part);
 
 struct Cell {
   std::string text;
   std::string colour = "#ffffff";
 };
 
-/// One panel: a caption, and cells row by row.
+/// One panel: a caption and cells in row-major order.
 struct Grid {
   std::string caption;
   int64_t rows = 0;
   int64_t columns = 0;
-  int64_t row_unit = 1;  ///< what a row counts for in the numbers at the side
+  int64_t row_unit = 1;  ///< step of the row labels
   int64_t column_unit = 1;
   std::vector<Cell> cells;
 };
 
-/// Panels beside one another, wide ones one below the other, under a title and with a line of
-/// remarks at the foot.
+/// Arranges panels side by side, or below each other if they are wide, under a title. `remark` is a
+/// line at the bottom.
 std::string to_svg(const std::string& title, const std::vector<Grid>& grids,
                    const std::string& remark);
 

@@ -105,8 +105,6 @@ Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coor
 
 namespace {
 
-// Linear layouts from Triton's descriptions of them.
-
 bool power_of_two(int64_t n) {
   return n >= 1 && std::has_single_bit(static_cast<uint64_t>(n));
 }
@@ -129,8 +127,8 @@ Status check_order(int rank, const int32_t* order) {
               "order is no permutation of the dimensions 0 to %d", rank - 1);
 }
 
-// One input's bits along the dimensions in order: bit b of dimension d moves by reach[d] * 2^b;
-// beyond the shape it moves nothing.
+// Adds bits of one input: log2(extent[d]) for each dimension d, in order. Bit b moves by
+// reach[d] * 2^b, or not at all if that is beyond the shape.
 Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const int32_t* order,
                     InDim dim, int64_t* reach, LinearLayout* out) {
   for (int k = 0; k < rank; ++k) {
@@ -144,7 +142,7 @@ Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const
   return Code::OK;
 }
 
-// Registers that repeat a layout until it fills the shape.
+// Adds registers that repeat the layout until it fills the shape.
 Status add_repeats(int rank, const int64_t* shape, const int32_t* order, int64_t* reach,
                    LinearLayout* out) {
   int64_t more[LinearLayout::kMaxRank];
@@ -287,7 +285,7 @@ Status default_shared_layout(int64_t rows, int64_t columns, int element_bits, in
   builder.leaf(columns / width, columns == width ? 0 : panel, 2, 2);
   if (bits > 0) {
     *swizzle_bytes = 16 << bits;
-    // 16-byte chunks of a row are exchanged by the row's number modulo 8, 4 or 2.
+    // The swizzle XORs the index of a 16-byte chunk with bits 7 and up of the byte address.
     const int chunk = std::countr_zero(static_cast<unsigned>(128 / element_bits));
     out->swizzle = {bits, chunk, 3};
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// LinearLayout: which element of a tensor each register of each thread holds, as Triton has it.
+// LinearLayout: Triton's linear layout, which maps (register, lane, warp, block) to the element of
+// a tensor that is held there.
 //
-// The register, lane, warp and block numbers are split into bits; each bit has a basis, the
-// coordinates that it contributes, and the contributions of all set bits are joined by exclusive
-// or. Extents are powers of two. A function linear over GF(2): a matrix whose columns are bases.
+// Each bit of the input numbers has a basis: the coordinates that it contributes. The bases of all
+// set bits are combined by XOR. Extents are powers of two. The layout is thus a matrix over GF(2)
+// with the bases as its columns.
 //
-// A column packs the coordinates into one word, dimension 0 in the lowest bits, so that the word of
-// an element is also its colexicographic number. A plain value without heap; many threads may read
-// one.
+// A column packs the coordinates into one word, dimension 0 in the lowest bits. The word of an
+// element is therefore also its colexicographic number. A LinearLayout is a plain value without
+// heap memory.
 
 #include <cstdint>
 #include <string_view>
@@ -19,67 +20,67 @@
 
 namespace tw {
 
-/// What the bits count, lowest first in the number of a whole input.
+/// The inputs. reg has the lowest bits of an input number.
 enum class InDim : int { reg = 0, lane = 1, warp = 2, block = 3 };
 
 struct LinearLayout {
   static constexpr int kInDims = 4;
   static constexpr int kMaxRank = 5;
-  static constexpr int kMaxBits = 40;  ///< of all inputs together, and of all coordinates together
+  static constexpr int kMaxBits = 40;  ///< limit for all inputs, and for all coordinates together
 
   int32_t rank = 0;
   int32_t out_bits[kMaxRank] = {};  ///< log2 of each dimension's extent
   int32_t in_bits[kInDims] = {};
-  uint64_t column[kMaxBits] = {};  ///< registers' first, then lanes', warps', blocks'
+  uint64_t column[kMaxBits] = {};  ///< registers first, then lanes, warps, blocks
 
-  int first(InDim dim) const;  ///< index of the first column of an input
+  int first(InDim dim) const;  ///< index of an input's first column
   int bits(InDim dim) const { return in_bits[static_cast<int>(dim)]; }
   int total_in() const { return in_bits[0] + in_bits[1] + in_bits[2] + in_bits[3]; }
   int total_out() const;
   int out_shift(int dim) const;
   int64_t coord(uint64_t word, int dim) const;
   uint64_t word(const int64_t* coords) const;
-  /// The word of an input number, all its bits in one.
+  /// The word of the element for an input number, which has the bits of all inputs.
   uint64_t apply(uint64_t input) const;
 };
 
-/// Starts an empty layout of a shape of powers of two.
+/// Makes a layout without bases. Extents must be powers of two.
 Status make_linear(int rank, const int64_t* shape, LinearLayout* out);
-/// Adds one basis behind those of its input; inputs in their order.
+/// Adds a basis for the next higher bit of an input.
 Status add_basis(LinearLayout* layout, InDim dim, const int64_t* coords);
 
-/// Triton's BlockedLayout, wrapped or repeated to the shape. `order` lists the dimensions, fastest
-/// first.
+/// Triton's BlockedLayout, truncated or repeated to fit the shape. `order` lists the dimensions,
+/// fastest first.
 Status linear_blocked(int rank, const int64_t* shape, const int64_t* size_per_thread,
                       const int64_t* threads_per_warp, const int64_t* warps_per_cta,
                       const int32_t* order, LinearLayout* out);
-/// Triton's SliceLayout: one dimension dropped, and with it the registers that moved in it alone.
+/// Triton's SliceLayout: drops one dimension, and the register bits that only move along it.
 Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out);
-/// Fitted to another shape: bits that reach beyond it contribute nothing there, and where it is
-/// larger further registers repeat the layout, dimension by dimension in `order` (nullptr: 0
-/// first).
+/// Fits the layout to another shape. Along smaller dimensions, bits that reach beyond the shape
+/// contribute nothing. Along larger ones, additional registers repeat the layout, dimension by
+/// dimension in `order` (nullptr: 0 first).
 Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int32_t* order,
                      LinearLayout* out);
 
-/// The same for a shape as a tuple, dimension 0 first.
+/// The same with dimension 0 of the shape first in order.
 Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out);
 
-/// The element of (register, lane, warp, block): one coordinate for each dimension.
+/// Computes the element of (register, lane, warp, block): one coordinate per dimension.
 Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coord);
 
-/// Does a layout of row indices suit tiled gather4: do four registers one behind the other of every
-/// thread hold four rows one behind the other, the same in all lanes? ERROR_UNSUPPORTED with the
-/// reason where not. @param per_warp instructions that each issuing warp issues. @param warps how
-/// many warps issue: where all warps hold the same rows it is one.
+/// Checks that a layout of row indices suits tiled gather4: four consecutive registers of each
+/// thread must hold four consecutive rows, the same in all lanes. Fails with ERROR_UNSUPPORTED and
+/// the reason. `per_warp` is the number of instructions per issuing warp, `warps` the number of
+/// warps that issue; warps with the same rows count once.
 Status linear_gather4(const LinearLayout& layout, int64_t* per_warp, int64_t* warps);
 
-/// The shared-memory layout that a tile of rows has by default: the widest swizzle of 128, 64 or 32
-/// bytes that the row is a multiple of, none below 8 rows; columns beyond the swizzle's width go
-/// into further panels. @param swizzle_bytes the width, 0 for none.
+/// The default shared memory layout of a tile: rows with the widest swizzle of 128, 64 or 32 bytes
+/// that divides a row, or without swizzle below 8 rows. Columns beyond the swizzle's width go into
+/// further panels. `swizzle_bytes` is the width, 0 for none.
 Status default_shared_layout(int64_t rows, int64_t columns, int element_bits, int* swizzle_bytes,
                              Layout* out);
 
-/// `register=[[1],[2]] lane=[[4],[8]] warp=[] block=[] -> (16)`.
+/// The text form is `register=[[1],[2]] lane=[[4],[8]] warp=[] block=[] -> (16)`.
 Status parse(std::string_view text, LinearLayout* out);
 void format(const LinearLayout& layout, Text* out);
 

@@ -19,7 +19,7 @@ Status linear_compose(const LinearLayout& outer, const LinearLayout& inner, Line
 }
 
 Status linear_inverse(const LinearLayout& layout, LinearLayout* out) {
-  // Elimination: reduced[p] is an element word with highest bit p, source[p] the input that has it.
+  // Gaussian elimination: reduced[p] is an element word with highest bit p, source[p] its input.
   uint64_t reduced[64] = {}, source[64] = {};
   for (int i = 0; i < layout.total_in(); ++i) {
     uint64_t element = layout.column[i], input = uint64_t{1} << i;
@@ -61,7 +61,8 @@ Status not_linear(int leaf, const char* why) {
               "leaf %d of the layout %s: the layout is not linear over bits", leaf, why);
 }
 
-// The columns of one mode behind those of `dim`, at most `limit` of them; the rest are left over.
+// Appends the columns of one mode to input `dim`, at most `limit` of them, and the rest to
+// `beyond`.
 Status read_mode(const Layout& layout, Node node, InDim dim, InDim beyond, int limit,
                  uint64_t* used, LinearLayout* out) {
   for (int i = node.begin; i < node.end; ++i) {
@@ -99,7 +100,7 @@ Status linear_from_layout(const Layout& layout, int rank, const int64_t* shape, 
                 modes);
   uint64_t used = 0, reached = 0;
   LinearLayout part;
-  // Registers stand first, so values are read before threads.
+  // Columns of registers come first, so read mode 1 before the threads.
   TW_TRY(read_mode(layout, layout.mode(modes > 1 ? 1 : 0), InDim::reg, InDim::reg,
                    LinearLayout::kMaxBits, &used, &part));
   if (modes > 1)
@@ -132,7 +133,7 @@ bool are_disjoint(const LinearLayout& layout, const BitSwizzle& swizzle) {
   return true;
 }
 
-// The swizzle that leaves columns without common bits; the identity where they have none.
+// Finds a swizzle after which no two columns share a bit; the identity if they share none already.
 bool find_swizzle(const LinearLayout& layout, BitSwizzle* out) {
   *out = {};
   if (are_disjoint(layout, *out)) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Linear layouts composed and inverted, and to and from shape:stride layouts.
+// Composition and inverse of linear layouts, and conversion from and to shape:stride layouts.
 
 #include <cstdint>
 
@@ -10,19 +10,19 @@
 
 namespace tw {
 
-/// outer(inner(x)): inner's coordinates, as one number, are outer's input, bit by bit.
+/// outer(inner(x)). The packed coordinates of inner are the input bits of outer.
 Status linear_compose(const LinearLayout& outer, const LinearLayout& inner, LinearLayout* out);
-/// From coordinates back to (register, lane, warp, block), as four dimensions; of several inputs
-/// with one element the one with fewest bits of later columns. ERROR_NOT_A_LAYOUT where an element
-/// is nobody's.
+/// Maps coordinates to (register, lane, warp, block) as four dimensions. If several inputs hold an
+/// element, prefers bits of earlier columns. Fails with ERROR_NOT_A_LAYOUT if no input holds an
+/// element.
 Status linear_inverse(const LinearLayout& layout, LinearLayout* out);
 
-/// From a layout of power-of-two extents, swizzled or not. One mode: registers. Two: threads (split
-/// into lanes of 32 and warps) and values (registers). Three: blocks behind. The index becomes
-/// coordinates in a shape, nullptr for one dimension.
+/// Converts a layout with power-of-two extents, swizzled or not. Its modes are (registers),
+/// (threads, registers) or (threads, registers, blocks); threads are split into 32 lanes and warps.
+/// The index is split into coordinates of `shape`; nullptr means one dimension.
 Status linear_from_layout(const Layout& layout, int rank, const int64_t* shape, LinearLayout* out);
-/// Back: (threads, registers) or (threads, registers, blocks) to the element's number; a swizzle in
-/// front where that makes it one. ERROR_NOT_A_LAYOUT where there is none.
+/// Converts back to a layout of (threads, registers) or (threads, registers, blocks) that returns
+/// the element's number, with a swizzle if needed. Fails with ERROR_NOT_A_LAYOUT if there is none.
 Status linear_to_layout(const LinearLayout& layout, Layout* out);
 
 }  // namespace tw

@@ -25,7 +25,7 @@ Status partition_tv(const Layout& tensor, const IntTuple& tile, const Layout& tv
   TW_TRY(make_tiler(tile.leaves, tile.value, &tiler));
   Layout divided, tiles, by_thread, mine;
   TW_TRY(zipped_divide(tensor, tiler, &divided));
-  // ((tile) o tv, rest): the tile's elements by (thread, value).
+  // Compose the tile with tv: ((thread, value), rest).
   LayoutBuilder builder(&by_thread);
   TW_TRY(compose(divided, divided.mode(0), tv, tv.root(), 1, 1, &builder));
   builder.subtree(divided, divided.mode(1), 1, 1);
@@ -58,7 +58,7 @@ Status check_access(int element_bits, int access_bytes) {
   return Code::OK;
 }
 
-// Byte at which one thread's access begins; its elements must lie one behind the other.
+// The byte at which one thread's access begins. Fails unless its elements are contiguous.
 Status access_byte(const Layout& layout, int element_bits, const Layout& tv, int64_t thread,
                    int64_t value, int64_t elements, int access_bytes, int64_t* byte) {
   int64_t first = 0;
@@ -83,8 +83,7 @@ Status access_byte(const Layout& layout, int element_bits, const Layout& tv, int
               static_cast<long long>(thread), static_cast<long long>(*byte), access_bytes);
 }
 
-// Passes of the words that some threads take together: the most that one bank has to give. A word
-// that several threads take is given once.
+// Passes for the threads that are served together: the largest number of different words in a bank.
 int64_t passes_of(const int64_t* byte, int threads, int words_each) {
   int64_t word[kBanks * 4];
   int count = 0, most = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who moves what: a thread's share of a tensor, the shared-memory passes that a warp's access
-// takes. Plain functions of layouts.
+// Partitions of a tensor among threads, and bank conflicts of a warp's shared memory accesses.
 
 #include <cstdint>
 
@@ -10,18 +9,17 @@
 
 namespace tw {
 
-/// One thread's elements by a thread-value layout: CuTe's get_slice(thread).partition_S(tensor).
-/// @param tile shape of the tile that `tv` numbers, leftmost fastest. @param tv (thread, value) to
-/// the number of an element of the tile. The answer has the thread's values as first mode and the
-/// tiles behind: (values, tile, tile, ...). `offset` as in slice.hpp.
+/// One thread's elements of a tensor: CuTe's get_slice(thread).partition_S(tensor). `tile` is the
+/// shape of a tile; `tv` maps (thread, value) to the colexicographic number of an element in it.
+/// The result has the modes (values, tile, tile, ...). See slice.hpp for `offset`.
 Status partition_tv(const Layout& tensor, const IntTuple& tile, const Layout& tv, int64_t thread,
                     Layout* out, int64_t* offset);
 
-/// Passes through shared memory (32 banks of 4 bytes) that a warp needs to access all its values.
-/// @param layout of the elements, swizzled or not. @param tv (thread, value) to a coordinate of it,
-/// of at most 32 threads. @param access_bytes 4, 8 or 16, taken by each thread at once: 4 for the
-/// whole warp in a pass, 8 for half of it, 16 for a quarter. @param least passes without a
-/// conflict.
+/// The number of shared memory passes (32 banks of 4 bytes) in which a warp accesses all its
+/// values, and the number without bank conflicts, `least`. `layout` places the elements; `tv` maps
+/// (thread, value) to a coordinate of it, for at most 32 threads. Each thread accesses
+/// `access_bytes` at once: with 4 bytes a pass serves the whole warp, with 8 a half, with 16 a
+/// quarter.
 Status bank_passes(const Layout& layout, int element_bits, const Layout& tv, int access_bytes,
                    int64_t* passes, int64_t* least);
 

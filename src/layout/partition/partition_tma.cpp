@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which boxes the TMA moves for a tile.
-//
-// A box is written to shared memory densely, its dimensions nested in some order. So take the
-// leaves of the shared-memory layout by rising stride: as long as each begins where the ones before
-// end, and steps from 1 on along a dimension that is new or the one before, it belongs to the box.
-// The leaves that are left number the boxes, and say where each lies in the tensor and in shared
+// The TMA writes a box densely to shared memory, with its dimensions nested in some order. So the
+// leaves of the shared memory layout are taken by ascending stride. A leaf belongs to the box if it
+// begins where the previous ones end and continues the current dimension or starts a new one. The
+// remaining leaves enumerate the boxes and give the position of each in the tensor and in shared
 // memory.
 #include "layout/partition/partition_tma.hpp"
 
@@ -16,8 +14,8 @@ namespace {
 struct Leaf {
   int64_t extent;
   int64_t stride;  // in shared memory
-  int mode;        // of the tensor
-  int64_t step;    // along that mode
+  int mode;        // the mode of the tensor
+  int64_t step;    // elements per step along that mode
 };
 
 struct Leaves {
@@ -87,18 +85,19 @@ Status read_leaves(const Layout& smem, int rank, Leaves* out) {
   return Code::OK;
 }
 
-// Largest divisor of an extent that the box can still take.
+// The largest divisor of an extent that is at most `room`.
 int64_t part_of(int64_t extent, int64_t room) {
   int64_t part = extent < room ? extent : room;
   while (extent % part != 0) --part;
   return part;
 }
 
-// Takes leaves into the box as long as they continue it; what is left stays in `leaves`.
+// Moves leaves, or parts of them, into the box while they continue it. The others stay in `leaves`.
+// Returns the number of elements in the box.
 int64_t take_box(Leaves* leaves, int64_t inner_limit, BoxPlan* plan) {
   for (int k = 0; k < plan->rank; ++k) plan->box[k] = 1;
   int64_t elements = 1;
-  int used = 0;  // dimensions of the box so far; order[used - 1] is the slowest
+  int used = 0;  // dimensions in the box so far; order[used - 1] is the slowest
   Leaves rest;
   for (int i = 0; i < leaves->count; ++i) {
     Leaf leaf = leaves->leaf[i];
@@ -142,8 +141,8 @@ Status check_contiguous(const Layout& tensor, const BoxPlan& plan) {
               inner);
 }
 
-// Cuts the box into equal parts, one a CTA, along its slowest dimensions; `origin` moves to this
-// CTA's part.
+// Splits the box into equal parts, one per CTA, along its slowest dimensions. Moves `origin` to
+// this CTA's part and sets `slot` to the part's first element in the box.
 Status share(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* plan, int64_t* origin,
              int64_t* slot) {
   int64_t whole[kMaxBoxRank];
@@ -170,7 +169,6 @@ Status share(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* plan, int64_t
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "ctas", .got = ctas},
                 "the box cannot be cut into %lld equal boxes for as many CTAs",
                 static_cast<long long>(ctas));
-  // The first element of this CTA's part, counted through the whole box.
   int64_t first = cta * (elements / ctas);
   *slot = first;
   for (int u = 0; u < plan->rank; ++u) {
@@ -181,7 +179,7 @@ Status share(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* plan, int64_t
   return Code::OK;
 }
 
-// A step along a mode of the tensor as a stride of coordinates: the tensor's own, or mode k as @k.
+// The basis stride of a step along a mode of the tensor. For integer strides, mode k becomes @k.
 Stride step_along(const Layout& tensor, int mode, int64_t step) {
   Stride stride;
   const Stride own = tensor.coordinates ? tensor.stride_of(tensor.mode(mode).begin)
@@ -198,7 +196,7 @@ Status put_origin(const Layout& tensor, const int64_t* origin, int rank, LayoutB
   for (int k = 0; k < rank; ++k)
     if (!add_scaled(&moved, step_along(tensor, k, origin[k]), 1))
       return fail(Code::ERROR_OVERFLOW, {.argument = "coord"}, "a coordinate exceeds 64 bits");
-  return builder->frame_at(tensor, moved);
+  return builder->moved_frame(tensor, moved);
 }
 
 }  // namespace
@@ -209,10 +207,10 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   out->rank = tensor.rank();
   Leaves leaves;
   TW_TRY(read_leaves(smem, out->rank, &leaves));
-  // A swizzle's rows are as wide as the distance from the bits it writes to those it reads.
+  // Keep the box's rows below the bits that the swizzle reads.
   int64_t inner_limit = kMaxBoxExtent;
   if (!smem.swizzle.is_identity() && smem.swizzle.shift > 0)
-    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.shift);
+    inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.bits);
   if (inner_limit > kMaxBoxExtent) inner_limit = kMaxBoxExtent;
   const int64_t elements = take_box(&leaves, inner_limit, out);
   TW_TRY(check_contiguous(tensor, *out));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who moves what: the boxes that the TMA moves. A plain function of layouts.
+// The boxes with which the TMA moves a tile.
 
 #include <cstdint>
 
@@ -10,22 +10,22 @@
 namespace tw {
 
 inline constexpr int kMaxBoxRank = 5;
-inline constexpr int64_t kMaxBoxExtent = 256;  // that the TMA moves at once along one dimension
+inline constexpr int64_t kMaxBoxExtent = 256;  // the TMA's limit along one dimension
 
 /// How the TMA moves a tile: CuTe's tma_partition.
 struct BoxPlan {
   int rank = 0;
   int64_t box[kMaxBoxRank] = {};  ///< extents of one box, by mode of the tensor
-  int order[kMaxBoxRank] = {};    ///< modes from the fastest in shared memory on
-  Layout coords;                  ///< number of a box to the tensor coordinate of its first element
-  Layout slots;  ///< (box, stage) to the element of shared memory where it goes, unswizzled
+  int order[kMaxBoxRank] = {};    ///< modes, fastest in shared memory first
+  Layout coords;                  ///< maps a box's number to the tensor coordinate where it begins
+  Layout slots;  ///< maps (box, stage) to the unswizzled element of shared memory where it begins
 };
 
-/// @param tensor of integer or basis strides, one mode a dimension. @param smem the tile's modes in
-/// the tensor's order, each of the tile's extent, then stages; may be swizzled. @param tile extents
-/// of the tile. @param coord which tile. @param ctas of a cluster that share the tile, each moving
-/// an equal part to all; `cta` the number of this one among them (1 and 0 where nothing is shared).
-/// ERROR_NOT_A_LAYOUT with the reason where no box fits.
+/// `tensor` has integer or basis strides and one leaf per mode. `smem` has the tile's modes in the
+/// tensor's order and then the stages; it may be swizzled. `coord` selects the tile. With
+/// multicast, `ctas` CTAs of a cluster share the tile, each loads an equal part for all, and `cta`
+/// is the number of this one; otherwise pass 1 and 0. Fails with ERROR_NOT_A_LAYOUT and the reason
+/// if no box fits.
 Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& tile,
                      const IntTuple& coord, int64_t ctas, int64_t cta, BoxPlan* out);
 

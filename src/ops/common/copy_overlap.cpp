@@ -14,14 +14,14 @@ int64_t ceil_div_signed(int64_t a, int64_t b) {
   return -floor_div(-a, b);
 }
 
-// Depth first, largest step first: the smaller terms together reach little, so few multiples of a
-// term are possible at each depth.
+// Depth-first search, largest step first. The remaining smaller terms reach only a short distance,
+// so few multiples of a term are possible at each depth.
 class Search {
  public:
   Search(StridedTerm* terms, int32_t count, int64_t* budget) : terms_(terms), budget_(budget) {
     std::sort(terms, terms + count,
               [](const StridedTerm& a, const StridedTerm& b) { return a.step > b.step; });
-    // What the terms from k on reach together, and what all their sums are multiples of.
+    // For the terms from k on: their largest sum, and the common divisor of all their sums.
     reach_[count] = 0;
     divisor_[count] = 0;
     for (int32_t k = count - 1; k >= 0; --k) {
@@ -30,22 +30,22 @@ class Search {
     }
   }
 
-  Meets from(int32_t k, int64_t low, int64_t high) {
+  Intersection from(int32_t k, int64_t low, int64_t high) {
     low = std::max<int64_t>(low, 0);
     high = std::min(high, reach_[k]);
-    if (low > high) return Meets::no;
-    if (low == 0 || high == reach_[k]) return Meets::yes;
-    // Not empty from here on: divisor_ is positive.
-    if (floor_div(high, divisor_[k]) * divisor_[k] < low) return Meets::no;
+    if (low > high) return Intersection::no;
+    if (low == 0 || high == reach_[k]) return Intersection::yes;
+    // Some term remains, so divisor_ is positive.
+    if (floor_div(high, divisor_[k]) * divisor_[k] < low) return Intersection::no;
     const StridedTerm& term = terms_[k];
     const int64_t first = std::max<int64_t>(0, ceil_div_signed(low - reach_[k + 1], term.step));
     const int64_t last = std::min(term.count - 1, floor_div(high, term.step));
     for (int64_t x = first; x <= last; ++x) {
-      if (--*budget_ < 0) return Meets::undecided;
-      const Meets below = from(k + 1, low - x * term.step, high - x * term.step);
-      if (below != Meets::no) return below;
+      if (--*budget_ < 0) return Intersection::undecided;
+      const Intersection below = from(k + 1, low - x * term.step, high - x * term.step);
+      if (below != Intersection::no) return below;
     }
-    return Meets::no;
+    return Intersection::no;
   }
 
  private:
@@ -57,27 +57,30 @@ class Search {
 
 }  // namespace
 
-Meets sums_meet(StridedTerm* terms, int32_t count, int64_t low, int64_t high, int64_t* budget) {
+Intersection sums_intersect(StridedTerm* terms, int32_t count, int64_t low, int64_t high,
+                            int64_t* budget) {
   return Search(terms, count, budget).from(0, low, high);
 }
 
-Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, int64_t* budget) {
+Intersection shares_elements(const StridedTerm* terms, int32_t count, int64_t width,
+                             int64_t* budget) {
   StridedTerm sorted[kMaxTerms];
   std::copy(terms, terms + count, sorted);
   std::sort(sorted, sorted + count,
             [](const StridedTerm& a, const StridedTerm& b) { return a.step < b.step; });
-  // Where each step passes all that the smaller ones reach, coordinates are places of a number.
+  // If each step exceeds what all smaller terms reach, coordinates are like digits of a number: all
+  // sums differ.
   int64_t reach = 0;
   bool nested = true;
   for (int32_t k = 0; k < count; ++k) {
     nested = nested && (sorted[k].count == 1 || sorted[k].step >= reach + width);
     reach += sorted[k].step * (sorted[k].count - 1);
   }
-  if (nested) return Meets::no;
-  // Otherwise look for a difference of two coordinates, by its largest term that is not 0, which
-  // may count as positive: x * step + (differences of the smaller terms) within the width.
-  Meets answer = Meets::no;
-  for (int32_t k = 0; k < count && answer != Meets::yes; ++k) {
+  if (nested) return Intersection::no;
+  // Otherwise search for two coordinates whose difference is below the width. Its largest nonzero
+  // term k may be assumed positive: x * step[k] + (differences of the smaller terms).
+  Intersection answer = Intersection::no;
+  for (int32_t k = 0; k < count && answer != Intersection::yes; ++k) {
     if (sorted[k].count == 1) continue;
     StridedTerm difference[kMaxTerms];
     int64_t shift = 0;
@@ -87,9 +90,9 @@ Meets shares_elements(const StridedTerm* terms, int32_t count, int64_t width, in
     }
     difference[k] = {sorted[k].step, sorted[k].count - 1};
     const int64_t middle = shift - sorted[k].step;
-    const Meets here =
-        sums_meet(difference, k + 1, middle - (width - 1), middle + (width - 1), budget);
-    if (here != Meets::no) answer = here;
+    const Intersection here =
+        sums_intersect(difference, k + 1, middle - (width - 1), middle + (width - 1), budget);
+    if (here != Intersection::no) answer = here;
   }
   return answer;
 }

@@ -5,10 +5,9 @@
 
 namespace tw {
 
-/// The tag of the counters by which the blocks of a stream-K kernel find the last one that shares a
-/// tile, see GemmStreamArgs. One for the process, so that plans that take turns with a workspace
-/// find each other's counters as they left them; what a workspace held before is unlikely to carry
-/// it.
+/// Returns the tag of the counters by which the blocks of a stream-K kernel find the last block of
+/// a tile, see GemmStreamArgs. The tag is the same for the whole process, so that plans that share
+/// a workspace find valid counters. Other contents of a workspace are unlikely to carry it.
 u64 counter_tag();
 
 }  // namespace tw

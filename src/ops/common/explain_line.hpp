@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A line of what tw_plan_explain() answers.
+// Formats a line of the answer of tw_plan_explain().
 
 #include <string>
 
 namespace tw {
 
-/// The text as printf makes it, up to 511 bytes of it, and the line's end.
+/// Returns the printf-formatted text, cut to 511 bytes, and a newline.
 [[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...);
 
 }  // namespace tw

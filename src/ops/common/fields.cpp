@@ -18,7 +18,7 @@ Status check_index_dtype(const char* argument, const char* rule, const char* wha
   if (dtype == DType::I32 || dtype == DType::I64) return {};
   const auto number = static_cast<int32_t>(dtype);
   const bool named = is_dtype(number);
-  // Other integers could be indices, and here are not.
+  // Other integer types are plausible index types, so they are unsupported rather than invalid.
   const bool integer = dtype >= DType::U8 && dtype <= DType::I64;
   return fail(integer ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
               {.argument = argument, .rule = rule, .got = number},

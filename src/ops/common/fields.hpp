@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fields that the descriptions of several operations have, refused in the same words by each.
+// Checks of description fields that several operations have, with common error messages.
 
 #include <cstdint>
 
@@ -9,20 +9,19 @@
 
 namespace tw {
 
-/// Whether the field `argument` of a description names an element type. 0, which names none, is
-/// what it has where nobody has set it.
+/// Fails unless field `argument` is an element type. 0, the value of an unset field, is none.
 /// @param rule the operation's id of the rule.
 Status check_dtype(const char* argument, const char* rule, DType dtype);
 
-/// Whether it names a type of indices or offsets, `what` of an operation: i32 or i64.
+/// Fails unless the field is i32 or i64. `what` (indices, offsets) is for the message.
 Status check_index_dtype(const char* argument, const char* rule, const char* what, DType dtype);
 
-/// What the second-level cache should keep of an operand, as tw_cache_priority.
+/// Priority of an operand in the L2 cache, as tw_cache_priority.
 enum class CachePriority : int32_t { normal = 0, evict_first = 1, evict_last = 2 };
 
-/// Refuses a number that names none, by the field's name.
+/// Fails if field `argument` is not a CachePriority.
 Status check_cache(const char* argument, CachePriority priority);
-/// The policy that loads and stores take: a number of <tilewright/device/cache.cuh>.
+/// Returns the policy for loads and stores, as in <tilewright/device/cache.cuh>.
 uint64_t cache_policy(CachePriority priority);
 
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensor maps between a plan and its kernel's argument struct.
+// Tensor maps in the argument structs of kernels.
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-/// The device's 128 bytes of a description, as a kernel parameter.
+/// Encodes a description into the 128 bytes of a kernel parameter.
 inline Status encode_map(Device& device, const TensorMapDesc& desc, KernelMap* out) {
   TensorMapBytes bytes;
   TW_TRY(device.encode(desc, &bytes));
@@ -18,7 +18,7 @@ inline Status encode_map(Device& device, const TensorMapDesc& desc, KernelMap* o
   return {};
 }
 
-/// Another address, and another extent of one dimension (at least 1).
+/// Sets the address, and the extent of one dimension, which is raised to at least 1.
 inline void rebind_map(KernelMap* map, uint64_t address, int32_t dimension, int64_t extent) {
   rebind_address(map, address);
   rebind_dim(map, dimension, static_cast<uint64_t>(extent < 1 ? 1 : extent));

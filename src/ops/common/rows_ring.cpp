@@ -6,10 +6,10 @@
 namespace tw {
 namespace {
 
-// Six stages of 8 KB a warp: four warps keep about 100 KB of loads in flight, several times what
-// the latency of Hopper's memory asks of one SM.
+// Six stages of 8 KB per warp: four warps keep about 100 KB of loads in flight, several times what
+// one SM needs to hide Hopper's memory latency.
 constexpr uint32_t kStages = 6;
-constexpr uint32_t kMinStages = 4;  // as kMinRingStages of warp_ring.cuh: checks/tables.py
+constexpr uint32_t kMinStages = 4;  // kMinPipelineStages of warp_ring.cuh (checks/tables.py)
 constexpr uint32_t kStageBytes = 8192;
 constexpr uint32_t kMinStageBytes = 1024;
 
@@ -17,7 +17,7 @@ constexpr uint32_t kMinStageBytes = 1024;
 
 RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes, uint32_t stages,
                    uint32_t stage_bytes, uint32_t blocks) {
-  // Of an SM's shared memory each block takes 1 KB for itself.
+  // The hardware reserves 1 KB of an SM's shared memory for each block.
   const auto most = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
   const uint32_t room = blocks <= 1 ? most : (most + 1024) / blocks - 1024;
   const uint32_t wanted = stages == 0 ? kStages : std::max(stages, kMinStages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which elements have a scale in common, with the values of tw_scale_kind.
+// Which elements share a scale, with the values of tw_scale_kind.
 
 #include <cstdint>
 
@@ -9,9 +9,9 @@ namespace tw {
 enum class ScaleKind : int32_t {
   none = 0,
   tensor = 1,
-  row = 2,       // of A of a product, and a column of B
-  k128 = 3,      // 128 elements of a row, of B of a column
-  block128 = 4,  // 128 by 128
+  row = 2,       // a row of A, a column of B
+  k128 = 3,      // 128 elements of a row of A, of a column of B
+  block128 = 4,  // 128 x 128 elements
   k32_ue8m0 = 20,
   k16_ue4m3 = 21
 };

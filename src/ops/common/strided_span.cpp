@@ -12,7 +12,7 @@
 namespace tw {
 namespace {
 
-// "shape[1]", or the name alone.
+// "shape[1]", or the name alone if the index is negative.
 struct Name {
   char text[64];
   Name(const char* name, int32_t index) {
@@ -85,7 +85,7 @@ Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rul
   for (int32_t i = 0; i < rank && *elements != 0; ++i) {
     const int64_t before = *elements;
     if (checked_mul(before, shape[i], elements)) continue;
-    // The largest so far is to blame; the others' product fits, for none of them is larger.
+    // Blame the largest extent so far. The product of the others fits: none of them is larger.
     const auto largest = static_cast<int32_t>(std::max_element(shape, shape + i + 1) - shape);
     const int64_t others = largest == i ? before : before / shape[largest] * shape[i];
     return fail(Code::ERROR_OVERFLOW,
@@ -119,10 +119,10 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
     terms[i] = {dims[i].stride, dims[i].extent};
   }
   int64_t budget = kSearchBudget;
-  const Meets meets = shares_elements(terms, count, element_bytes, &budget);
-  if (meets == Meets::no) return {};
-  // The first by size whose step is less than what the smaller ones reach: there is one, or they
-  // would nest.
+  const Intersection meets = shares_elements(terms, count, element_bytes, &budget);
+  if (meets == Intersection::no) return {};
+  // Blame the first dimension, by stride, whose stride is less than what the smaller ones reach.
+  // There is one, or the strides would nest and elements could not overlap.
   DistinctDim sorted[kMaxTerms];
   std::copy(dims, dims + count, sorted);
   std::sort(sorted, sorted + count,
@@ -137,10 +137,10 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
   const int64_t limit = (reach + element_bytes - 1) / element_bytes;
   const Fault fault{.argument = "dst_stride",
                     .index = index,
-                    .rule = meets == Meets::yes ? distinct_rule : undecided_rule,
+                    .rule = meets == Intersection::yes ? distinct_rule : undecided_rule,
                     .got = strides[index],
                     .limit = limit};
-  if (meets == Meets::yes)
+  if (meets == Intersection::yes)
     return fail(Code::ERROR_OVERLAP, fault,
                 "dst_stride[%" PRId32 "] is %" PRId64 ", less than the %" PRId64
                 " elements that dimensions of smaller strides reach, and two coordinates of the "

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far strided operands may reach, and which of the caller's numbers is at fault where one
-// reaches further.
+// Limits the reach of strided operands, and reports which of the caller's numbers exceeds them.
 
 #include <cstdint>
 
@@ -9,39 +8,39 @@
 
 namespace tw {
 
-/// Bytes that an operand spans at most. Addresses have 57 bits; sums of a few spans never overflow.
+/// Largest span of an operand in bytes. Addresses have 57 bits, and sums of a few spans cannot
+/// overflow 64 bits.
 inline constexpr int64_t kMaxSpan = int64_t{1} << 60;
 
-/// A dimension of an operand, and what the caller calls its numbers.
+/// A dimension of an operand, and the caller's names for its numbers.
 struct SpanDim {
   const char* rule;
   const char* extent_name;  ///< "shape"
-  const char* stride_name;  ///< "src_stride"; nullptr where the caller chooses none
-  int32_t index;            ///< of both, or -1
+  const char* stride_name;  ///< "src_stride"; nullptr if the caller gives no stride
+  int32_t index;            ///< index into both, or -1
   int64_t extent;           ///< above 0
   int64_t stride;           ///< elements
   int64_t element_bytes;
 };
 
-/// The dimension's stride in bytes, and how far its last element lies from its first, of its sign.
-/// Refused where that and the `spanned` bytes of other dimensions exceed kMaxSpan: of extent and
-/// stride the larger is at fault.
+/// Computes the dimension's stride in bytes, and the signed distance in bytes from its first to its
+/// last element. Fails if the distance plus the `spanned` bytes of other dimensions exceeds
+/// kMaxSpan; the error blames the larger of extent and stride.
 Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64_t* reach);
 
-/// Whether extents are 0 or more, and their product fits 63 bits; 0 where one is.
+/// Computes the product of the extents. Fails if one is negative or the product exceeds 63 bits.
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,
                       const char* elements_rule, int64_t* elements);
 
-/// A dimension of a destination, along which elements lie `stride` apart.
+/// A dimension of a destination.
 struct DistinctDim {
-  int32_t index;  // the caller's
+  int32_t index;  // the caller's number of the dimension
   int64_t extent;
   int64_t stride;  // bytes, 0 or more
 };
 
-/// Whether no two coordinates of a destination have a byte in common, for elements of
-/// `element_bytes`; `strides` are the caller's numbers, called dst_stride. Refused by the dimension
-/// whose stride is too small for what others reach.
+/// Fails if elements at two coordinates of a destination share a byte. `strides` are the caller's
+/// values, in elements, of dst_stride. The error names the dimension whose stride is too small.
 Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_bytes,
                       const int64_t* strides, const char* distinct_rule,
                       const char* undecided_rule);

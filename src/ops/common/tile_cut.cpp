@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
+constexpr uint64_t kMostBlocks = INT32_MAX;  // per grid
 constexpr int64_t kMostTiles = int64_t{1} << 62;
 
 int64_t signed_of(uint64_t number) {
@@ -29,7 +29,7 @@ Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t 
     cut.tile_rows =
         static_cast<u32>(std::min<uint64_t>({tile_bytes / row_bytes, kTileMaxRows, rows}));
   } else {
-    // In even parts.
+    // Parts of equal size, except for the last.
     parts = (row_bytes + tile_bytes - 1) / tile_bytes;
     part = ((row_bytes + parts - 1) / parts + 15) / 16 * 16;
     parts = (row_bytes + part - 1) / part;
@@ -61,7 +61,7 @@ LaunchConfig tile_launch(const TileCut& cut, uint32_t threads, uint32_t warp_ite
   LaunchConfig config;
   config.block[0] = threads;
   uint64_t blocks = (cut.items + of_block - 1) / of_block;
-  // Short blocks, in the order of memory; where the grid has a bound they take turns.
+  // Short blocks use memory in order. If the grid is limited, blocks take tiles in turn.
   const uint64_t most = max_sms == 0 ? kMostBlocks : max_sms;
   *block_items = blocks <= most ? static_cast<uint32_t>(of_block) : 0;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));

@@ -12,10 +12,10 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kPlainTileBytes = 4096;
-constexpr uint32_t kStepBlocks = 8;                    // of an SM
-constexpr int64_t kMaxPairs = (int64_t{1} << 60) / 8;  // that a list of addresses holds
+constexpr uint32_t kStepBlocks = 8;                    // per SM
+constexpr int64_t kMaxPairs = (int64_t{1} << 60) / 8;  // entries that a list can have
 
-// What a promise says of an address's bits; an element's own alignment is always needed.
+// Address bits that must be 0. Element alignment is always required, whatever the promise.
 uint32_t mask_of(uint32_t alignment, int32_t element_bytes) {
   return std::max(alignment, static_cast<uint32_t>(element_bytes)) - 1;
 }
@@ -83,23 +83,23 @@ Status CopiesPlan::check(const Device& device, const CopiesDesc& desc) {
 }
 
 Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::copies, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::copies,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::copies, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 Status CopiesPlan::arrange(const Device& device) {
   if (empty()) return {};
   if (desc_.max_sms != 0)
-    tuning_.warps = kTileRingWarps;  // one block an SM, which is all that runs
-  if (desc_.warps != 0) tuning_.warps = std::min(desc_.warps, kTileRingWarps);
+    tuning_.warps = kTilePipelineWarps;  // one block per SM, so it needs all warps
+  if (desc_.warps != 0) tuning_.warps = std::min(desc_.warps, kTilePipelineWarps);
   if (desc_.stages != 0) tuning_.stages = desc_.stages;
   if (desc_.stage_bytes != 0) tuning_.stage_bytes = desc_.stage_bytes;
   if (desc_.warp_items != 0) tuning_.warp_items = desc_.warp_items;
   ring_ = ring_size(device, tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
   bulk_ = !bulk_refusal();
   CopiesArgs args;
-  return fill({}, desc_.count, &args);  // whether tiles can be counted
+  return fill({}, desc_.count, &args);  // fails if there are too many tiles
 }
 
 Status CopiesPlan::prepare() {
@@ -113,7 +113,7 @@ Status CopiesPlan::prepare() {
 const char* CopiesPlan::bulk_refusal() const {
   if ((desc_.methods & 1u << kCopiesBulk) == 0) return "they are not among the methods allowed";
   if (ring_.stages == 0) return "the device has too little shared memory for a ring";
-  if (shape_.row_bytes > ring_.stage_bytes) return nullptr;  // parts, one row a tile
+  if (shape_.row_bytes > ring_.stage_bytes) return nullptr;  // one row per tile, in parts
   if (shape_.row_bytes % 16 != 0) return "the rows' bytes are no multiple of 16";
   if (shape_.rank == 0) return nullptr;
   if (shape_.row_bytes < kTileMinBulk)
@@ -136,13 +136,13 @@ Status CopiesPlan::check_pair(const CopiesArgs& args, u64 pair) const {
   return status.ok() ? status : fail_context(status, "pair %llu", pair);
 }
 
-// What the host device does: it waits for the lists and looks at them, so that the run is refused
-// before anything is written. Pairs that a caller counts are left to the run.
+// On the host device: waits for the lists and checks all pairs, so that an invalid run fails before
+// anything is written. If the caller counts invalid pairs, the run skips them.
 Status CopiesPlan::check_pairs(Stream& stream, const CopiesArgs& args) const {
   if (!device()->checks_memory()) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
-  if (captured) return {};  // each launch of the graph finds other lists
+  if (captured) return {};  // each launch of the graph may find other addresses
   TW_TRY(stream.synchronize());
   for (u64 pair = 0; pair < args.pairs; ++pair) TW_TRY(check_pair(args, pair));
   return {};
@@ -164,7 +164,7 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
     args.src_stride[d] = shape_.src_stride[d];
     args.dst_stride[d] = shape_.dst_stride[d];
     args.extent[d] = static_cast<u64>(shape_.extent[d]);
-    if (d > 0) outer *= shape_.extent[d];  // elements are fewer than 2^63
+    if (d > 0) outer *= shape_.extent[d];  // cannot overflow: there are fewer than 2^63 elements
   }
   args.outer = static_cast<u64>(outer);
   args.src_mask = mask_of(desc_.src_alignment, shape_.element_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many copies of one shape, whose addresses lie in device memory: from a description to a plan.
+// Plans for many copies of one shape, whose addresses lie in device memory.
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,8 @@ struct CopiesDesc {
   int64_t src_stride[kMaxCopyRank] = {};
   int64_t dst_stride[kMaxCopyRank] = {};
   int64_t count = 0;
-  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and sizes, 0
-  /// being the library's choice.
+  /// For tests and benchmarks: a bit 1 << method for each method that may be chosen, and sizes,
+  /// where 0 means the library chooses.
   uint32_t methods = ~0u;
   uint32_t warps = 0;
   uint32_t stages = 0;
@@ -45,7 +45,7 @@ class CopiesPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const CopiesDesc& desc);
   Status run(Stream& stream, const CopiesRun& run) const;
   PlanInfo info() const override;
@@ -54,12 +54,12 @@ class CopiesPlan final : public Plan {
  private:
   CopiesPlan(std::shared_ptr<Device> device, const CopiesDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copies), desc_(desc), shape_(shape) {}
-  /// What does not need kernels.
+  /// Does everything that needs no kernel.
   Status arrange(const Device& device);
   Status prepare();
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   bool empty() const { return shape_.empty || desc_.count == 0; }
-  /// Why no pair's rows would go by bulk copies; nullptr where those of aligned pairs do.
+  /// Returns why no pair can use bulk copies, or nullptr if pairs with aligned addresses can.
   const char* bulk_refusal() const;
   uint32_t method() const { return bulk_ ? kCopiesBulk : kCopiesPlain; }
   Status check_pair(const CopiesArgs& args, u64 pair) const;
@@ -72,7 +72,7 @@ class CopiesPlan final : public Plan {
   CopyShape shape_;
   TileTuning tuning_;
   RingSize ring_;
-  bool bulk_ = false;  // rows of aligned pairs go by bulk copies
+  bool bulk_ = false;  // rows of aligned pairs use bulk copies
   PreparedKernel kernels_[kCopiesVariants];
 };
 

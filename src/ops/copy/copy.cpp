@@ -12,14 +12,13 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
-constexpr uint32_t kFillBlocksOfSm = 8;
-constexpr uint32_t kStridedUnitsOfThread = 4;
+constexpr uint32_t kFillBlocksPerSm = 8;
+constexpr uint32_t kStridedUnitsPerThread = 4;
 
 uint32_t bit(uint32_t method) {
   return 1u << method;
 }
 
-// Fills what every method's arguments have.
 template <class Args>
 Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst) {
   args.src = src;
@@ -29,7 +28,8 @@ Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst)
   return args;
 }
 
-// `shape` becomes what lies inside a window, and `outside`, unless it is nullptr, the rest.
+// Checks a description. For a window, `shape` becomes the part inside the source's tensor. The
+// remaining boxes are appended to `outside` unless it is nullptr.
 Status read_desc(const CopyDesc& desc, CopyShape* shape, ByteRange* dst_range,
                  std::vector<CopyShape>* outside) {
   TW_TRY(copy_shape(desc, shape));
@@ -75,12 +75,14 @@ Status CopyPlan::prepare() {
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
   if (outside_.empty()) return {};
-  const KernelRow* row = find_row(
-      *device(), Family::copy, [](const KernelRow& r) { return (r.variant & 0xff) == kCopyFill; });
+  const KernelEntry* row = find_row(*device(), Family::copy, [](const KernelEntry& r) {
+    return (r.variant & 0xff) == kCopyFill;
+  });
   return prepare_row(*device(), Family::copy, row, 0, &fill_);
 }
 
-// What KernelRow::variant has above the method, and the shared memory of a block.
+// Returns the bits of KernelEntry::variant above the method, and the dynamic shared memory per
+// block.
 CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
@@ -99,7 +101,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
               0};
     case kCopyPieces:
       return {small() ? 1u : 4u, 0};
-    case kCopyShift:  // whose loads are two lanes' each
+    case kCopyShift:  // needs two loads per piece
       return {small() ? 1u : 2u, 0};
     default:
       return {0, 0};
@@ -108,8 +110,8 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
 
 Status CopyPlan::prepare_method(uint32_t method) {
   RowChoice choice = row_choice(method);
-  const KernelRow* row = find_row(*device(), Family::copy, [&](const KernelRow& r) {
-    // A host row serves any element and any number of planes.
+  const KernelEntry* row = find_row(*device(), Family::copy, [&](const KernelEntry& r) {
+    // A host entry serves any element size and any number of planes.
     const uint32_t counts = r.feature != feature::host  ? ~0u
                             : method == kCopyInterleave ? kToPlanes << 8
                             : method == kCopyTranspose  ? 1u << 8
@@ -121,7 +123,7 @@ Status CopyPlan::prepare_method(uint32_t method) {
         method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
     fill_transpose_tiles(static_cast<uint32_t>(row->tile[0]), static_cast<uint32_t>(row->tile[1]),
                          &args);
-    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile lies in shared memory
+    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile is in shared memory
       choice.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
   }
   TW_TRY(prepare_row(*device(), Family::copy, row, choice.smem, &kernels_[method]));
@@ -132,16 +134,16 @@ Status CopyPlan::prepare_method(uint32_t method) {
   return encode_map(*device(), dst, &choice_.boxes.dst_map);
 }
 
-LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of_block,
+LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_per_block,
                               uint32_t blocks_of_sm) const {
   const PreparedKernel& kernel = kernels_[method];
-  const uint64_t most = most_blocks(*device(), desc_.max_sms, blocks_of_sm);
+  const uint64_t most = max_blocks(*device(), desc_.max_sms, blocks_of_sm);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((items + items_of_block - 1) / items_of_block, 1, most));
+      std::clamp<uint64_t>((items + items_per_block - 1) / items_per_block, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
-  // These wait for the grid in front themselves.
+  // These kernels wait for the predecessor grid themselves.
   config.programmatic =
       small() && (method == kCopyPieces || method == kCopyShift || method == kCopyTranspose);
   return config;
@@ -156,16 +158,16 @@ LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
 }
 
 LaunchConfig CopyPlan::permute_config() const {
-  // As many blocks an SM as its shared memory and registers hold.
+  // As many blocks per SM as its shared memory and registers hold.
   const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
   const uint32_t smem = kernels_[kCopyPermute].dynamic_smem_bytes;
   return config(kCopyPermute, choice_.permute.tiles, 1, std::clamp(room / (smem + 1024), 1u, 4u));
 }
 
-// Kernels without a ring do as well with a block for each piece of work as with fewer that go
-// round, and the hardware spreads them better; only a bound on the SMs bounds the blocks.
+// The following kernels have no pipeline. One block per piece of work is as fast as a persistent
+// grid, and the hardware balances the blocks better. Only max_sms limits them.
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
-  const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host row
+  const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host entry
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
   return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u), 0);
 }
@@ -182,16 +184,16 @@ LaunchConfig CopyPlan::interleave_config() const {
 }
 
 LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
-  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsOfThread, 0);
+  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsPerThread, 0);
 }
 
-// What hangs over the source's tensor, a launch for each box of the destination.
+// Fills what the window does not supply, with one launch per box of the destination.
 Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
   for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
   for (const CopyShape& box : outside_) {
     const CopyFillArgs args = fill_args(desc_, box, dst);
-    const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsOfThread;
-    const uint64_t most = most_blocks(*device(), desc_.max_sms, kFillBlocksOfSm);
+    const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsPerThread;
+    const uint64_t most = max_blocks(*device(), desc_.max_sms, kFillBlocksPerSm);
     LaunchConfig config;
     config.grid[0] = static_cast<uint32_t>(
         std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, most));
@@ -231,7 +233,7 @@ Status CopyPlan::check_memory(uint64_t src, uint64_t dst) const {
   if (!device()->checks_memory()) return {};
   if (!shape_.empty) TW_TRY(check_memory_range(*device(), "src", src, shape_.src_range));
   ByteRange written = dst_range_;
-  // The padding behind the last row, which may be written too, ends at a multiple of 16.
+  // With padding_free the kernel may also write up to the next multiple of 16 after the last row.
   if (desc_.padding_free)
     written.high += static_cast<int64_t>(-(dst + static_cast<uint64_t>(written.high)) % kAligned);
   return check_memory_range(*device(), "dst", dst, written);
@@ -293,11 +295,9 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
   }
 }
 
-// What a copy's plan will do, in numbers and in words.
-
 namespace {
 
-void take_config(const LaunchConfig& config, PlanInfo* info) {
+void set_config(const LaunchConfig& config, PlanInfo* info) {
   for (int i = 0; i < 3; ++i) {
     info->grid[i] = config.grid[i];
     info->block[i] = config.block[i];
@@ -306,7 +306,7 @@ void take_config(const LaunchConfig& config, PlanInfo* info) {
   info->dynamic_smem_bytes = config.dynamic_smem_bytes;
 }
 
-// Elements that are read at least once: a dimension of stride 0 reads its elements again.
+// Bytes that are read at least once. Along a dimension of stride 0 the same bytes are read again.
 uint64_t distinct_sources(const CopyShape& shape) {
   int64_t bytes = shape.row_bytes;
   for (int32_t d = 0; d < shape.rank; ++d)
@@ -346,7 +346,7 @@ PlanInfo CopyPlan::info() const {
   info.tile[0] = 1;
   switch (method) {
     case kCopyBoxes:
-      take_config(box_config(), &info);
+      set_config(box_config(), &info);
       info.tile[1] = elements(choice_.boxes.box[0] * choice_.boxes.element_bytes);
       info.tile[0] = choice_.boxes.box_bytes / (choice_.boxes.box[0] * choice_.boxes.element_bytes);
       info.stages = choice_.boxes.stages;
@@ -354,7 +354,7 @@ PlanInfo CopyPlan::info() const {
       break;
     case kCopyRows: {
       const CopyRowArgs args = row_args(src);
-      take_config(row_config(args), &info);
+      set_config(row_config(args), &info);
       info.tile[0] = args.stage_chunks;
       info.tile[1] = elements(args.chunk_bytes);
       info.stages = args.stages;
@@ -362,7 +362,7 @@ PlanInfo CopyPlan::info() const {
       break;
     }
     case kCopyPermute:
-      take_config(permute_config(), &info);
+      set_config(permute_config(), &info);
       info.tile[0] = choice_.permute.src_lines.full;
       info.tile[1] = elements(choice_.permute.src_run.full);
       info.stages = kPermuteStages;
@@ -371,31 +371,30 @@ PlanInfo CopyPlan::info() const {
     case kCopyTransposePlain: {
       const CopyTransposeArgs& args =
           method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
-      take_config(transpose_config(method), &info);
+      set_config(transpose_config(method), &info);
       info.tile[0] = args.tile_b * args.unit_elements;
       info.tile[1] = args.tile_a * args.unit_elements;
       break;
     }
     case kCopyInterleave:
-      take_config(interleave_config(), &info);
+      set_config(interleave_config(), &info);
       info.tile[0] = choice_.interleave.planes;
       info.tile[1] = elements(16);
       break;
     case kCopyPieces:
     case kCopyShift:
-      take_config(piece_config(method, piece_args(method, src, dst)), &info);
+      set_config(piece_config(method, piece_args(method, src, dst)), &info);
       info.tile[1] = elements(16);
       break;
     default: {
       const CopyStridedArgs args = strided_args(src, dst);
-      take_config(strided_config(args), &info);
+      set_config(strided_config(args), &info);
       info.tile[1] = elements(args.unit_bytes);
     }
   }
   return info;
 }
 
-// Why this method, in a line.
 std::string CopyPlan::reason(uint32_t method) const {
   char text[320] = "";
   switch (method) {
@@ -446,7 +445,6 @@ std::string CopyPlan::reason(uint32_t method) const {
   }
 }
 
-// What the window's overhang gets.
 std::string CopyPlan::window_note() const {
   int64_t elements = 0;
   for (const CopyShape& box : outside_) elements += box.elements;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dst[i...] = src[i...]: from a description to a plan.
+// Plans for dst[i...] = src[i...].
 
 #include <cstdint>
 #include <memory>
@@ -19,16 +19,16 @@ class CopyPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const CopyDesc& desc);
-  /// `src` and `dst` are of the elements with coordinate 0.
+  /// `src` and `dst` are the addresses of the elements with coordinate 0.
   Status run(Stream& stream, uint64_t src, uint64_t dst) const;
   PlanInfo info() const override;
   std::string explain() const override;
 
   /// For tests that plant a fault in a map.
   CopyBoxArgs& boxes_for_test() { return choice_.boxes; }
-  /// The method (kCopyBoxes and so on) that a run at these addresses takes.
+  /// Returns the method (kCopyBoxes and so on) of a run at these addresses.
   uint32_t method_for_test(uint64_t src, uint64_t dst) const {
     return choose(src + static_cast<uint64_t>(shape_.src_offset),
                   dst + static_cast<uint64_t>(shape_.dst_offset));
@@ -41,7 +41,7 @@ class CopyPlan final : public Plan {
   Status check_memory(uint64_t src, uint64_t dst) const;
   Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
   struct RowChoice {
-    uint32_t detail;  // KernelRow::variant above the method
+    uint32_t detail;  // bits of KernelEntry::variant above the method
     uint32_t smem;
   };
   RowChoice row_choice(uint32_t method) const;
@@ -50,7 +50,7 @@ class CopyPlan final : public Plan {
   uint32_t choose(uint64_t src, uint64_t dst) const { return choice_.choose(shape_, src, dst); }
   std::string reason(uint32_t method) const;
   std::string window_note() const;
-  LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_of_block,
+  LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_per_block,
                       uint32_t blocks_of_sm) const;
   LaunchConfig box_config() const;
   LaunchConfig permute_config() const;
@@ -64,9 +64,9 @@ class CopyPlan final : public Plan {
   CopyStridedArgs strided_args(uint64_t src, uint64_t dst) const;
 
   CopyDesc desc_;
-  CopyShape shape_;                 // of a window what lies inside its tensor
-  std::vector<CopyShape> outside_;  // boxes of the destination that are filled
-  ByteRange dst_range_;             // of both
+  CopyShape shape_;                 // for a window: the part inside its tensor
+  std::vector<CopyShape> outside_;  // boxes of the destination to fill
+  ByteRange dst_range_;             // covers shape_ and outside_
   PreparedKernel fill_;
   RingSize ring_;
   CopyChoice choice_;

@@ -9,14 +9,14 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kAligned = static_cast<uint32_t>(kCopyAlignment);
-// From here on a row is worth pieces of its own, whatever the order of the dimensions around.
+// Rows of at least this many bytes are copied as pieces, even if dimensions change their order.
 constexpr int64_t kMaxPermuteRow = 64;
-// Pieces of rows shorter than this are mostly ends.
+// Shorter rows have mostly partial pieces.
 constexpr int64_t kMinPieceRow = 32;
-// Shorter rows are too little for boxes or bulk copies of their own.
-constexpr int64_t kMinEngineRow = 512;
+// Shorter rows are too small for TMA boxes or bulk copies.
+constexpr int64_t kMinTmaRow = 512;
 
-// Best first, for a copy that several serve.
+// Fastest first.
 constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose, kCopyTransposePlain,
                                kCopyPermute, kCopyBoxes,      kCopyRows,      kCopyPieces,
                                kCopyShift,   kCopyStrided};
@@ -30,13 +30,13 @@ uint32_t bit(uint32_t method) {
 void CopyChoice::found(const CopyDesc& desc, uint32_t method, bool can, bool fast) {
   if (!(desc.methods & bit(method)) || !can) return;
   possible |= bit(method);
-  if (fast) favoured |= bit(method);
+  if (fast) fast_methods |= bit(method);
 }
 
 void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
                                   const CopyShape& shape, const RingSize& ring) {
   const bool worth_pieces = shape.row_bytes >= kMinPieceRow;
-  const uint32_t most = kAligned - 1;  // the misalignment that makes the most of them
+  const uint32_t most = kAligned - 1;  // the misalignment that gives the most pieces
   const bool has_pieces = fill_pieces(shape, false, most, &pieces);
   const bool has_shift = fill_pieces(shape, true, most, &shift);
   found(desc, kCopyPieces, has_pieces, worth_pieces);
@@ -46,10 +46,10 @@ void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
       kPieceSector);
   if (has_pieces) fill_pieces(shape, false, piece_misalignment, &pieces);
   if (has_shift) fill_pieces(shape, true, piece_misalignment, &shift);
-  // The copy engine reaches 0.92 to 0.94 of a contiguous copy where pieces reach 0.95 to 0.97, and
-  // half their speed on a few SMs: shared memory bounds its bytes in flight. It is for copies of so
-  // many pieces that 31 bits do not count them.
-  const bool engine = (favoured & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinEngineRow;
+  // TMA reaches 0.92 to 0.94 of the bandwidth of a contiguous copy, pieces reach 0.95 to 0.97. On a
+  // few SMs TMA has half their speed, because shared memory limits its bytes in flight. So TMA
+  // serves only copies with more pieces than 31 bits count.
+  const bool engine = (fast_methods & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinTmaRow;
   const uint32_t warps = usable_sms(device, desc.max_sms) * kCopyRingWarps;
   CopyRowArgs rows;
   found(desc, kCopyBoxes, fill_boxes(shape, ring, &boxes), engine);
@@ -86,7 +86,7 @@ void CopyChoice::find_methods(const Device& device, const CopyDesc& desc, const 
 // `src` and `dst` are addresses modulo 16.
 bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, uint32_t dst) const {
   switch (method) {
-    case kCopyDriver:  // which is slow where words are cut, and at odd numbers of bytes
+    case kCopyDriver:  // slow if words are split or bytes are left over
       return is_small(shape) || ((src - dst) % 4 == 0 && shape.row_bytes % kCopyAlignment == 0);
     case kCopyBoxes:
     case kCopyTranspose:
@@ -107,7 +107,7 @@ bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, ui
 uint32_t CopyChoice::choose(const CopyShape& shape, uint64_t src, uint64_t dst) const {
   const auto from = static_cast<uint32_t>(src % kAligned);
   const auto to = static_cast<uint32_t>(dst % kAligned);
-  for (const uint32_t methods : {favoured, possible})
+  for (const uint32_t methods : {fast_methods, possible})
     for (const uint32_t method : kOrder)
       if ((methods & bit(method)) && suits(shape, method, from, to)) return method;
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which method a copy takes: from its shape, and from what its addresses are modulo 16.
+// Chooses the method of a copy from its shape and from its addresses modulo 16.
 
 #include <cstdint>
 
@@ -14,23 +14,22 @@
 
 namespace tw {
 
-/// The methods that serve a copy, and the arguments of each. `shape` is that copy's everywhere.
+/// The methods that can serve a copy, and their arguments. All functions take the same `shape`.
 struct CopyChoice {
   void find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
                     const RingSize& ring);
-  /// The method for first rows at these addresses; 0 where none serves. Only what the addresses are
-  /// modulo 16 counts.
+  /// Returns the method for first rows at these addresses, which count modulo 16; 0: there is none.
   uint32_t choose(const CopyShape& shape, uint64_t src, uint64_t dst) const;
-  /// The methods that any addresses within the promise can get, a bit each.
+  /// Returns the methods, one bit each, that addresses within the promised alignment can select.
   uint32_t reachable_methods(const CopyDesc& desc, const CopyShape& shape) const;
 
-  uint32_t possible = 0;  // methods that could do it at some address, a bit each
-  uint32_t favoured = 0;  // of these, the ones that are fast at it
-  // Everything but addresses; those with widths in them for the promised alignment.
+  uint32_t possible = 0;      // methods that work for some addresses, one bit each
+  uint32_t fast_methods = 0;  // those of them that are fast
+  // Complete except for addresses. Access widths are those for the promised alignment.
   CopyBoxArgs boxes{};
   CopyPieceArgs pieces{};
   CopyPieceArgs shift{};
-  uint32_t piece_misalignment = 0;  // of the destination, that these two are for
+  uint32_t piece_misalignment = 0;  // of the destination, for which pieces and shift are valid
   CopyPermuteArgs permute{};
   CopyTransposeArgs transpose{};
   CopyTransposeArgs plain_transpose{};
@@ -45,7 +44,7 @@ struct CopyChoice {
   bool suits(const CopyShape& shape, uint32_t method, uint32_t src, uint32_t dst) const;
 };
 
-/// Whether a copy is one of few bytes, which are cut finer.
+/// Returns whether a copy is so small that it is divided into finer work items.
 inline bool is_small(const CopyShape& shape) {
   return shape.elements * shape.element_bytes < kSmallCopy;
 }

@@ -10,8 +10,8 @@
 namespace tw {
 namespace {
 
-constexpr int64_t kMaxCoordinate = INT32_MAX;  // of a tensor map: extents go further
-// Shorter rows have too many ends for a bulk prefetch each, and these for two each.
+constexpr int64_t kMaxCoordinate = INT32_MAX;  // in a tensor map, whose extents may be larger
+// Shorter rows have too many ends for one bulk prefetch per row, or for two per row.
 constexpr int64_t kMinSectorRow = 48;
 constexpr int64_t kMinTwoSectorRow = 512;
 
@@ -32,7 +32,7 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
     if (!suits_maps(shape.src_stride[d]) || !suits_maps(shape.dst_stride[d]) ||
         shape.extent[d] > kMaxCoordinate)
       return false;
-  // The map's elements are as wide as rows allow: a box has 256 of them along a dimension.
+  // Uses the widest possible map elements, because a box dimension is limited to 256 elements.
   const int64_t element =
       std::min<int64_t>(8, alignment_of(static_cast<uint64_t>(shape.row_bytes)));
   const int64_t row = shape.row_bytes / element;
@@ -47,7 +47,7 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
     args->tail_from += args->tail_bytes == 0 ? 0 : kCopyAlignment;
     args->tail_bytes = 0;
   }
-  // Columns are cut evenly, rows fill the stage.
+  // Columns are cut evenly; rows fill the stage.
   const int64_t columns = ceil_div(row, kMaxBoxDim);
   args->extent[0] = static_cast<u32>(row);
   args->box[0] = static_cast<u32>(round_up(ceil_div(row, columns), kCopyAlignment / element));
@@ -61,7 +61,7 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
     room /= box;
     bytes *= box;
   }
-  if (bytes > ring.stage_bytes) return false;  // a box of one row is as wide as it is
+  if (bytes > ring.stage_bytes) return false;  // even a single row exceeds the stage
   int64_t tiles = 1;
   for (u32 d = 0; d < args->rank; ++d) {
     args->tile_count[d] = static_cast<u32>(ceil_div(args->extent[d], args->box[d]));
@@ -79,7 +79,7 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
   TensorMapDesc desc;
   desc.dtype = unsigned_type(args.element_bytes);
   desc.rank = static_cast<int32_t>(args.rank);
-  // A promotion past the row would fetch what nobody asked for.
+  // A promotion larger than the row would fetch unrelated bytes.
   desc.l2_promotion = shape.row_bytes >= 512   ? L2Promotion::b256
                       : shape.row_bytes >= 256 ? L2Promotion::b128
                                                : L2Promotion::none;
@@ -92,7 +92,7 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
     src->global_stride_bytes[d] = static_cast<uint64_t>(shape.src_stride[d]);
     dst->global_stride_bytes[d] = static_cast<uint64_t>(shape.dst_stride[d]);
   }
-  // Stores clip at 16 bytes, not at the element: what is behind is not the map's to write.
+  // TMA clips stores at multiples of 16 bytes, so the map must end before the tail.
   dst->global_dim[0] = args.tail_from / args.element_bytes;
 }
 
@@ -115,14 +115,14 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   const int64_t body = rest / kCopyAlignment * kCopyAlignment;
   args->body_bytes = static_cast<u64>(body);
   args->tail_bytes = static_cast<u32>(rest - body);
-  // Even chunks of at most a stage; smaller ones where there would be fewer than warps.
+  // Equal chunks of at most a stage; smaller ones if there would be fewer chunks than warps.
   int64_t chunk = std::min<int64_t>(body, ring.stage_bytes);
   while (chunk >= 1024 && shape.rows * ceil_div(body, chunk) < warps) chunk /= 2;
   const int64_t chunks = ceil_div(body, round_up(chunk, kCopyAlignment));
   if (chunks > INT32_MAX) return false;
   args->chunks = static_cast<u32>(chunks);
   args->chunk_bytes = static_cast<u32>(round_up(ceil_div(body, chunks), kCopyAlignment));
-  // Rounding up may have made the last one unnecessary.
+  // Rounding the chunk size up may have reduced the number of chunks.
   args->chunks = static_cast<u32>(ceil_div(body, args->chunk_bytes));
   args->last_bytes = static_cast<u32>(body - int64_t{args->chunks - 1} * args->chunk_bytes);
   const int64_t all = shape.rows * args->chunks;
@@ -133,7 +133,7 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   return true;
 }
 
-bool alike_modulo_16(const CopyShape& shape) {
+bool same_offset_modulo_16(const CopyShape& shape) {
   for (int32_t d = 0; d < shape.rank; ++d)
     if ((shape.src_stride[d] - shape.dst_stride[d]) % kCopyAlignment != 0) return false;
   return true;
@@ -145,15 +145,14 @@ bool is_large(const CopyShape& shape) {
   return shape.elements * shape.element_bytes >= kSmallCopy;
 }
 
-// Whether `value` and every stride of the destination are multiples of `of`.
 bool dst_multiple(const CopyShape& shape, int64_t value, int64_t of) {
   for (int32_t d = 0; d < shape.rank; ++d)
     if (shape.dst_stride[d] % of != 0) return false;
   return value % of == 0;
 }
 
-// How the sectors are asked for that rows write in part (tests/README.md has the times). Where rows
-// touch, each completes the sectors of its neighbours.
+// Returns CopyPieceArgs::touch (tests/README.md has the measurements). Contiguous rows need no
+// prefetch, because each completes the sectors of its neighbors.
 u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
   if (shape.rank == 0 || shape.dst_stride[0] == shape.row_bytes || !is_large(shape) ||
       dst_multiple(shape, misalignment | shape.row_bytes, kPieceSector))
@@ -164,14 +163,15 @@ u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
   const int64_t begin = misalignment % kCopyAlignment;
   const int64_t end = begin + shape.row_bytes;
   if (begin == 0 || end % kCopyAlignment == 0) return kTouchSectors;
-  // From the last piece to the end of the next row's first: two sectors, wherever those begin.
+  // The prefetch must reach from the row's last piece to the end of the next row's first piece.
+  // That is two sectors, wherever they begin.
   const int64_t next = (begin + shape.dst_stride[0]) / kCopyAlignment + 1;
   const int64_t span = (next - (end - 1) / kCopyAlignment) * kCopyAlignment;
   if (span < kCopyAlignment || span > 3 * kCopyAlignment) return twice;
   return static_cast<u32>(std::max(span, 2 * kCopyAlignment));
 }
 
-// Whether ends of rows take more stores of 1 to 8 bytes than are worth it.
+// Returns whether single bytes are better for the ends of rows than stores of 1 to 8 bytes.
 bool stores_ends_by_bytes(const CopyShape& shape, bool realign, int64_t misalignment) {
   if (!is_large(shape) || (!realign && shape.rank > 1)) return false;
   if (!dst_multiple(shape, 0, kCopyAlignment))
@@ -186,8 +186,8 @@ bool stores_ends_by_bytes(const CopyShape& shape, bool realign, int64_t misalign
 bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
                  CopyPieceArgs* args) {
   if (shape.empty || shape.rank > static_cast<int32_t>(kPieceRank)) return false;
-  if (!realign && !alike_modulo_16(shape)) return false;
-  const bool same = dst_multiple(shape, 0, kCopyAlignment);  // each row's misalignment
+  if (!realign && !same_offset_modulo_16(shape)) return false;
+  const bool same = dst_multiple(shape, 0, kCopyAlignment);  // all rows have the same misalignment
   const int64_t ahead = same ? dst_misalignment % kCopyAlignment : kCopyAlignment - 1;
   const int64_t slots = ceil_div(ahead + shape.row_bytes, kCopyAlignment) + (realign ? 1 : 0);
   int64_t items = 0;
@@ -198,9 +198,9 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->items = static_cast<u64>(items);
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
-  args->whole_ends = same && ahead == 0 && shape.padding_free ? 1 : 0;
+  args->ends_padded = same && ahead == 0 && shape.padding_free ? 1 : 0;
   args->touch = piece_touch(shape, realign, dst_misalignment);
-  args->ends_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
+  args->ends_by_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The methods of a copy: for which shapes each is, and the kernel arguments it takes. Pure host
-// code apart from the encoding of maps, which is the device's.
+// The methods of a copy: which shapes each can serve, and its kernel arguments. Pure host code.
 
 #include <cstdint>
 
@@ -12,38 +11,39 @@
 
 namespace tw {
 
-/// Copies of fewer bytes than this are cut finer, and are for the cache to keep.
+/// Smaller copies are divided into finer work items, and are expected to fit in L2.
 inline constexpr int64_t kSmallCopy = int64_t{1} << 20;
 
-/// What tensor maps and bulk copies need of addresses and strides.
+/// Alignment that tensor maps and bulk copies require of addresses and strides, in bytes.
 inline constexpr int64_t kCopyAlignment = 16;
 
-/// Boxes: rows of 16 bytes and more in one to four dimensions, strides that maps can have, extents
-/// below 2^31. Fills all but the maps and the address.
+/// Boxes: rows of at least 16 bytes in one to four dimensions, strides that a map can have, extents
+/// below 2^31. Like the functions below, returns false if the shape does not suit. Fills all but
+/// the maps and the addresses.
 bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args);
-/// The two maps' descriptions for such arguments, at address 0.
+/// Describes the two maps for such arguments, with address 0.
 void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDesc* src,
                     TensorMapDesc* dst);
 
 /// Rows: strides that are multiples of 16 bytes, fewer than 2^31 rows. Fills everything for
-/// addresses that both lie `misalignment` bytes past a multiple of 16; `warps` is how many work.
+/// addresses that both lie `misalignment` bytes past a multiple of 16. `warps` is the number of
+/// warps in the grid.
 bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignment, uint32_t warps,
                CopyRowArgs* args);
 
-/// Whether rows whose first addresses are alike modulo 16 all are.
-bool alike_modulo_16(const CopyShape& shape);
+/// Returns whether source and destination have the same offset modulo 16 in all rows.
+bool same_offset_modulo_16(const CopyShape& shape);
 
-/// Pieces of 16 bytes, with `realign` where source and destination may be misaligned against each
-/// other: at most seven dimensions of rows, fewer than 2^31 pieces. Fills all but addresses and
-/// policies, for a destination that lies `dst_misalignment` bytes past a multiple of kPieceSector.
+/// Pieces of 16 bytes; with `realign`, source and destination may be misaligned relative to each
+/// other. At most seven dimensions of rows, fewer than 2^31 pieces. Fills all but addresses and
+/// policies, for a destination `dst_misalignment` bytes past a multiple of kPieceSector.
 bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
                  CopyPieceArgs* args);
 
-/// Plain loads and stores: everything. `alignment` is what the two addresses have in common, at
-/// most
+/// Ordinary loads and stores, for any shape. Both addresses are multiples of `alignment`, at most
 /// 16. Fills all but the addresses.
 void fill_strided(const CopyShape& shape, uint32_t alignment, CopyStridedArgs* args);
-/// The unit that fill_strided() takes for addresses of that alignment.
+/// Returns the unit that fill_strided() uses for that alignment.
 uint32_t strided_unit(const CopyShape& shape, uint32_t alignment);
 
 }  // namespace tw

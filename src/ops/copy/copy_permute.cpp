@@ -17,17 +17,17 @@ struct Dim {
   int64_t tile = 1;
 };
 
-// Dimensions that continue each other on one side, from the innermost.
+// Dimensions that are contiguous on one side, innermost first.
 struct Chain {
   int32_t count = 0;
   int32_t dim[kPermuteRank];
 };
 
-// A tile's run on one side: the beginning of the chain, up to the first dimension that is cut.
+// A tile's contiguous run on one side: its chain up to the first dimension that is cut.
 struct Run {
   int32_t count = 0;
   int64_t bytes = 0;
-  int32_t cut = -1;  // the dimension that the tile holds a part of, which is the run's last
+  int32_t cut = -1;  // last dimension of the run, if the tile holds only a part of it
 };
 
 struct Tiling {
@@ -62,7 +62,8 @@ Chain chain_of(const Tiling& t, int64_t Dim::*stride) {
   return chain;
 }
 
-// Extents that make a run of about `target` bytes, cut where both sides stay 16-byte aligned.
+// Chooses tile extents that make a run of about `target` bytes, cut such that this side stays
+// 16-byte aligned.
 void demand(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
   int64_t run = t->unit;
   for (int32_t i = 0; i < chain.count && run < target; ++i) {
@@ -94,7 +95,7 @@ void cut(Tiling* t, int64_t src_target, int64_t dst_target) {
   for (int32_t d = 0; d < t->rank; ++d) t->dim[d].tile = 1;
   demand(t, t->src_chain, &Dim::src, src_target);
   demand(t, t->dst_chain, &Dim::dst, dst_target);
-  // A dimension that both sides cut is cut for both.
+  // If both sides cut a dimension, the cut must suit both.
   for (int32_t d = 0; d < t->rank; ++d) {
     Dim& dim = t->dim[d];
     if (dim.tile == 1 || dim.tile == dim.extent) continue;
@@ -113,8 +114,8 @@ void cut(Tiling* t, int64_t src_target, int64_t dst_target) {
   t->pitch = round_up(t->src_run.bytes, 128);
 }
 
-// The largest tile of a row of targets: runs of 256 bytes where there is room for them on both
-// sides, longer ones where elements are wide or the other side is narrow.
+// Finds the largest tile that fits. The targets start at runs of 256 bytes on both sides, and are
+// longer if elements are wide and shorter on the destination if they are narrow.
 bool choose(Tiling* t) {
   int64_t src = t->unit >= 4 ? 512 : 256;
   int64_t dst = t->unit >= 8 ? 512 : t->unit >= 2 ? 256 : 128;
@@ -145,8 +146,9 @@ void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
   dims->count *= static_cast<u32>(extent);
 }
 
-// Lines of both sides and the destination's run, each with its dimensions' weights. The dimension
-// that the other side cuts is the last of a side's lines, so that an edge leaves out the last ones.
+// Fills the lines of both sides and the destination's run, with the weights of their dimensions.
+// The dimension that the other side cuts comes last among a side's lines, so that at the tensor's
+// edge the last lines are left out.
 void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
   args->src_line_dims.count = args->dst_line_dims.count = args->dst_run_dims.count = 1;
   int64_t weight[kPermuteRank];
@@ -202,7 +204,7 @@ PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
   return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
 }
 
-// Lanes read places one store apart: the lines between these are what the swizzle must tell apart.
+// The swizzle must separate the lines of places that are one 16-byte store apart.
 u32 swizzle_shift(const CopyPermuteArgs& args) {
   const u32 apart = 16 / args.element_bytes;
   if (apart >= args.dst_run_dims.count) return 0;
@@ -261,7 +263,7 @@ void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args) {
     load = std::min(load, alignment_of(static_cast<uint64_t>(args->src_line_dims.dim[d].stride)));
   for (u32 d = 0; d < args->dst_line_dims.rank; ++d)
     store = std::min(store, alignment_of(static_cast<uint64_t>(args->dst_line_dims.dim[d].stride)));
-  // Plain loads do not stop at a run's end, which may be any element.
+  // An ordinary load would read past the end of a run, which may end at any element.
   if (load < 4) load = args->element_bytes;
   args->load_bytes = load;
   args->store_bytes = store == 16 ? 16 : args->element_bytes;

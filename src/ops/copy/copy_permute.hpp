@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a permutation is cut into tiles whose two sides are both runs of contiguous bytes. Pure host
-// code.
+// Cuts a permutation into tiles that are contiguous runs on both sides. Pure host code.
 
 #include <cstdint>
 
@@ -10,17 +9,18 @@
 
 namespace tw {
 
-/// Whether the shape gains from going through shared memory: neither side is contiguous along the
-/// other's innermost dimension, and runs of `kMinPermuteRun` bytes exist on both. Fills all but the
-/// addresses and what depends on them.
+/// Fills all arguments but the addresses and the access widths. Returns false if the shape gains
+/// nothing from shared memory: that requires runs of at least kMinPermuteRun bytes on both sides,
+/// one of them longer than a row of the shape.
 bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args);
 
 inline constexpr int64_t kMinPermuteRun = 64;
 
-/// The widths of loads and stores for a run at these addresses (of the first row).
+/// Sets the widths of loads and stores for a run whose first row is at these addresses.
 void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args);
 
-/// The unit that tiles count in: an element, or as much of a row as every stride is a multiple of.
+/// Returns the unit of tiles in bytes: the largest part of a row that divides all strides, at most
+/// 16.
 uint32_t permute_unit(const CopyShape& shape);
 
 }  // namespace tw

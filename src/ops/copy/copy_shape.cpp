@@ -12,13 +12,12 @@ namespace tw {
 namespace {
 
 struct Dim {
-  int32_t index;  // the caller's
+  int32_t index;  // the caller's number of the dimension
   int64_t extent;
   int64_t src;  // bytes
   int64_t dst;
 };
 
-// What one dimension of an operand makes of its stride, and adds to its range.
 Status extend(const char* stride_name, const CopyDesc& desc, const int64_t* strides, int32_t index,
               int64_t element_bytes, int64_t* stride, ByteRange* range) {
   int64_t reach = 0;
@@ -44,7 +43,7 @@ Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count
     if (dim.extent == 1) continue;
     TW_TRY(extend("src_stride", desc, desc.src_stride, i, bytes, &dim.src, &out->src_range));
     TW_TRY(extend("dst_stride", desc, desc.dst_stride, i, bytes, &dim.dst, &out->dst_range));
-    // Backwards along the destination is forwards from the other end.
+    // A dimension that runs backwards in the destination starts at its other end.
     if (dim.dst < 0) {
       out->src_offset += (dim.extent - 1) * dim.src;
       out->dst_offset += (dim.extent - 1) * dim.dst;
@@ -56,7 +55,7 @@ Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count
   return {};
 }
 
-// Eight at most: an insertion each.
+// Insertion sort; there are at most eight dimensions.
 void sort_by_destination(Dim* dims, int32_t count) {
   for (int32_t i = 1; i < count; ++i)
     for (int32_t j = i; j > 0 && dims[j].dst < dims[j - 1].dst; --j)
@@ -84,7 +83,7 @@ Status copy_shape(const CopyDesc& desc, CopyShape* out) {
                         "copy_dst_undecided"));
 
   sort_by_destination(dims, count);
-  // A dimension that begins where its neighbour ends, on both sides, is the same dimension.
+  // Merges dimensions that are contiguous with their inner neighbor on both sides.
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i) {
     if (kept > 0) {
@@ -119,8 +118,9 @@ Status check_copy_disjoint(const CopyShape& shape, uint64_t src, uint64_t dst) {
   const auto dst_bytes = static_cast<uint64_t>(shape.dst_range.high - shape.dst_range.low);
   if (src_low - dst_low >= dst_bytes && dst_low - src_low >= src_bytes) return {};
 
-  // Rows at s and d share a byte where s - d is less than a row's length. With s = src_low + its
-  // terms and d = dst_low + the range's reach - its terms, s - d is a sum of terms and a constant.
+  // Two rows at addresses s and d share a byte if s - d is less than a row's length. Write s as
+  // src_low plus multiples of the steps, and d as the address of the last row minus multiples of
+  // the steps. Then s - d is a sum of non-negative terms and a constant.
   StridedTerm terms[kMaxTerms];
   int32_t count = 0;
   for (int32_t i = 0; i < shape.rank; ++i) {
@@ -129,13 +129,13 @@ Status check_copy_disjoint(const CopyShape& shape, uint64_t src, uint64_t dst) {
     terms[count++] = {shape.dst_stride[i], shape.extent[i]};
   }
   const int64_t dst_reach =
-      static_cast<int64_t>(dst_bytes) - shape.row_bytes;  // of the dimensions outside a row
+      static_cast<int64_t>(dst_bytes) - shape.row_bytes;  // from the first row to the last
   const int64_t constant = static_cast<int64_t>(src_low - dst_low) - dst_reach;
   int64_t budget = kSearchBudget;
-  const Meets meets = sums_meet(terms, count, -constant - (shape.row_bytes - 1),
-                                -constant + (shape.row_bytes - 1), &budget);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets = sums_intersect(terms, count, -constant - (shape.row_bytes - 1),
+                                            -constant + (shape.row_bytes - 1), &budget);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(Code::ERROR_OVERLAP,
               {.argument = "dst", .rule = yes ? "operands_disjoint" : "copy_overlap_undecided"},
               "src [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", src_low,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A copy's description, checked and brought into the form that every method starts from. Pure host
-// code.
+// Checks the description of a copy and reduces it to the form from which every method starts. Pure
+// host code.
 
 #include <cstdint>
 
@@ -27,37 +27,37 @@ struct CopyDesc {
   int64_t dst_stride[kMaxCopyRank] = {};
   CachePriority src_cache = CachePriority::normal;
   CachePriority dst_cache = CachePriority::normal;
-  /// Bytes between the end of a destination row and the next multiple of 16 may be written.
+  /// Allows writes to the bytes between the end of a destination row and the next multiple of 16.
   bool padding_free = false;
-  /// The tensor that the source is a window of, by dimensions: coordinate i of the copy is its
-  /// coordinate src_start + i. 0: no bound along that dimension, and no start.
+  /// The tensor of which the source is a window: coordinate i of the copy is coordinate src_start +
+  /// i of the tensor. An extent of 0 means that the dimension has no bound and no start.
   int64_t src_shape[kMaxCopyRank] = {};
   int64_t src_start[kMaxCopyRank] = {};
   OobFill fill = OobFill::zero;
-  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and the sizes of
-  /// the shared-memory rings, 0 being the library's choice.
+  /// For tests and benchmarks: a bit 1 << method for each method that may be chosen, and the sizes
+  /// of the shared-memory pipelines, where 0 means the library chooses.
   uint32_t methods = ~0u;
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
 };
 
-/// Which bytes an operand can touch, from the caller's address: [low, high).
+/// The bytes that an operand may touch, relative to the caller's address: [low, high).
 struct ByteRange {
   int64_t low = 0;
   int64_t high = 0;
 };
 
-/// Refuses an operand that lies in no memory that the device knows: `range` from `address`.
+/// Fails if the operand's `range` at `address` is outside the memory that the device knows.
 inline Status check_memory_range(const Device& device, const char* operand, uint64_t address,
                                  const ByteRange& range) {
   return device.check_memory(operand, address + static_cast<uint64_t>(range.low),
                              static_cast<uint64_t>(range.high - range.low));
 }
 
-/// The same copy as rows of `row_bytes` contiguous bytes on both sides, and up to eight dimensions
-/// of them with as few as possible: extents above 1, innermost first, sorted by the destination's
-/// stride, none that continues its neighbour on both sides. Strides count bytes; the destination's
-/// are positive.
+/// The copy as rows of `row_bytes` bytes that are contiguous on both sides, and as few dimensions
+/// of rows as possible. All extents are above 1. Dimensions are sorted by the destination's stride,
+/// innermost first, and none is contiguous with its neighbor on both sides. Strides are in bytes;
+/// those of the destination are positive.
 struct CopyShape {
   bool empty = false;
   int32_t element_bytes = 1;
@@ -68,8 +68,8 @@ struct CopyShape {
   int64_t extent[kMaxCopyRank] = {};
   int64_t src_stride[kMaxCopyRank] = {};
   int64_t dst_stride[kMaxCopyRank] = {};
-  /// From the caller's addresses to those of the first row: dimensions that ran backwards were
-  /// turned round.
+  /// Offsets in bytes from the caller's addresses to the first row. Nonzero if dimensions that ran
+  /// backwards were reversed.
   int64_t src_offset = 0;
   int64_t dst_offset = 0;
   ByteRange src_range;
@@ -77,12 +77,12 @@ struct CopyShape {
   bool padding_free = false;  // as in CopyDesc
 };
 
-/// Checks the description by name, the destination's elements for being distinct included, and
-/// brings it into that form.
+/// Checks the description, including that the destination's elements do not overlap, and computes
+/// its shape.
 Status copy_shape(const CopyDesc& desc, CopyShape* out);
 
-/// Whether source and destination share no byte in a run at these addresses. Decided by covering
-/// ranges, then exactly; a case too hard to decide is refused by name.
+/// Fails unless source and destination share no byte in a run at these addresses. Compares the
+/// covering ranges first, then searches; fails if the bounded search does not decide.
 Status check_copy_disjoint(const CopyShape& shape, uint64_t src, uint64_t dst);
 
 }  // namespace tw

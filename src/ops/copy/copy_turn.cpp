@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kVector = 16;  // bytes
 
-// The dimension of that stride, or -1.
 int32_t find_dim(const CopyShape& shape, const int64_t* strides, int64_t stride) {
   for (int32_t d = 0; d < shape.rank; ++d)
     if (strides[d] == stride) return d;
@@ -22,7 +21,7 @@ bool whole_vectors(int64_t bytes) {
   return bytes % kVector == 0;
 }
 
-// The dimensions besides two, whose strides must keep units aligned.
+// Adds the other dimensions, whose strides must be multiples of `unit`, and counts their planes.
 template <class Args>
 bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, int64_t unit, u32 most,
                int64_t* count, Args* args) {
@@ -61,7 +60,7 @@ bool fill_transpose(const CopyShape& shape, bool plain, CopyTransposeArgs* args)
   *args = CopyTransposeArgs{};
   int64_t planes = 0;
   if (!fill_rest(shape, a, b, unit, kTransposeRank, &planes, args)) return false;
-  // So that tiles of any size are few enough.
+  // Bounds the number of units, so that tiles of any size can be counted.
   int64_t units = planes;
   if (!checked_mul(units, a_bytes / unit, &units) || !checked_mul(units, b_bytes / unit, &units) ||
       units >= static_cast<int64_t>(kDividerLimit) * (plain ? 256 : 1))

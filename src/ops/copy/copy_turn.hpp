@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies that turn 16-byte squares of elements round in registers: transposes, and a few planes
-// interleaved or taken apart. Pure host code.
+// Copies that transpose small blocks of elements in registers: tiled transposes, and interleaving
+// of a few planes. Pure host code.
 
 #include <cstdint>
 
@@ -11,20 +11,20 @@
 
 namespace tw {
 
-/// Transposes: one dimension is contiguous in the source, another in the destination. By vectors,
-/// both are whole numbers of 16-byte vectors, kMinTransposeVectors at least, and every other stride
-/// is a multiple of 16 bytes; `plain`, by elements, both have kMinTransposeElements at least. Fills
-/// all but the tiles, the addresses and the policies.
+/// Transposes: one dimension is contiguous in the source, another in the destination. The vector
+/// form requires that both consist of whole 16-byte vectors, at least kMinTransposeVectors of them,
+/// and that all other strides are multiples of 16 bytes. The element form (`plain`) requires
+/// kMinTransposeElements elements in both. Fills all but the tiles, the addresses and the policies.
 bool fill_transpose(const CopyShape& shape, bool plain, CopyTransposeArgs* args);
-/// The rest for tiles of tile_a x tile_b units.
+/// Fills the fields that depend on the tile of tile_a x tile_b units.
 void fill_transpose_tiles(uint32_t tile_a, uint32_t tile_b, CopyTransposeArgs* args);
 
 inline constexpr int64_t kMinTransposeVectors = 4;
 inline constexpr int64_t kMinTransposeElements = 32;
 
-/// Interleaving: a few planes whose elements lie one after the other on the packed side. The
-/// planes are whole numbers of 16-byte vectors and every other stride is a multiple of 16 bytes.
-/// Fills all but the addresses and the policies; `to_planes` says which side is packed.
+/// Interleaving: a few planes whose elements alternate on the packed side. Planes consist of whole
+/// 16-byte vectors, and all other strides are multiples of 16 bytes. Fills all but the addresses
+/// and the policies. Sets `*to_planes` if the source is the packed side.
 bool fill_interleave(const CopyShape& shape, CopyInterleaveArgs* args, bool* to_planes);
 
 }  // namespace tw

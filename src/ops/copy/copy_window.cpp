@@ -15,9 +15,9 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 60;
 constexpr int64_t kMostBytes = int64_t{1}
                                << 62;  // so that a range from there on ends within 63 bits
-constexpr uint64_t kNanPattern = 0x7ff77ff77ff77ff7;  // what a tensor map's loads fill with
+constexpr uint64_t kNanPattern = 0x7ff77ff77ff77ff7;  // the NaN with which TMA loads fill
 
-// Where the copy is inside along a dimension: [low, high) of its own coordinates.
+// The coordinates [low, high) of the copy that lie inside the tensor along a dimension.
 struct Inside {
   int64_t low, high;
 };
@@ -29,18 +29,18 @@ Inside inside_of(const CopyDesc& desc, int32_t d) {
   return {low, high};
 }
 
-// Adds index times stride, both in elements; false where the sum is too far away.
+// Adds index * stride, in elements. Returns false if the sum exceeds kMostElements.
 bool add_place(int64_t index, int64_t stride, int64_t* place) {
   int64_t step = 0;
   return checked_mul(index, stride, &step) && checked_add(*place, step, place) &&
          *place <= kMostElements && *place >= -kMostElements;
 }
 
-// `most` elements, which the text says too, are as far as a window may lie from its tensor.
+// `most` is the largest distance in elements from a window to its tensor; `text` states it.
 Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) {
   const int64_t start = desc.src_start[d];
   const int64_t stride = desc.src_stride[d];
-  // A dimension of one element may have any stride.
+  // A dimension of one element may have any stride, even INT64_MIN.
   const int64_t step = stride == INT64_MIN ? INT64_MAX : std::abs(stride);
   const int64_t limit = most / std::max<int64_t>(step, 1);
   return fail(Code::ERROR_OVERFLOW,
@@ -54,11 +54,11 @@ Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) 
               d, start, stride, text);
 }
 
-// The part of the copy that these coordinates are, counted from the caller's addresses.
+// Computes the shape of the box with these coordinates, relative to the caller's addresses.
 Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
             CopyShape* out) {
   CopyDesc piece = desc;
-  piece.padding_free = false;  // what follows a row inside is the destination's
+  piece.padding_free = false;  // the bytes after a row may belong to another box
   bool empty = false;
   for (int32_t d = 0; d < desc.rank; ++d) {
     piece.shape[d] = high[d] - low[d];
@@ -75,7 +75,7 @@ Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool 
   if (!checked_mul(src_offset, int64_t{out->element_bytes}, &src_offset) ||
       !checked_mul(dst_offset, int64_t{out->element_bytes}, &dst_offset) ||
       std::max(std::abs(src_offset), std::abs(dst_offset)) > kMostBytes) {
-    // Each place is less than 2^60 elements from there.
+    // Each product is less than 2^60 elements, so it does not overflow.
     const auto place = [&](int32_t d) {
       return std::abs((desc.src_start[d] + low[d]) * desc.src_stride[d]);
     };
@@ -154,8 +154,8 @@ Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopySha
   int64_t low[kMaxCopyRank] = {};
   int64_t high[kMaxCopyRank] = {};
   std::copy_n(desc.shape, kMaxCopyRank, high);
-  // A box on either side of what is inside, dimension by dimension; the next ones are as narrow as
-  // what is inside here.
+  // Along each dimension, one box on either side of the inside part. The boxes of later dimensions
+  // are limited to the inside part of earlier ones.
   for (int32_t d = 0; d < desc.rank; ++d) {
     const Inside range = inside_of(desc, d);
     const int64_t ends[2][2] = {{0, range.low}, {range.high, desc.shape[d]}};
@@ -191,16 +191,17 @@ Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64
   const int64_t reach = static_cast<int64_t>(dst_bytes) - box.row_bytes;
   const int64_t constant = static_cast<int64_t>(src_low - dst_low) - reach;
   int64_t budget = kSearchBudget;
-  const Meets meets = sums_meet(terms, count, -constant - (inside.row_bytes - 1),
-                                -constant + (box.row_bytes - 1), &budget);
-  if (meets == Meets::no) return {};
+  const Intersection meets = sums_intersect(terms, count, -constant - (inside.row_bytes - 1),
+                                            -constant + (box.row_bytes - 1), &budget);
+  if (meets == Intersection::no) return {};
   return fail(Code::ERROR_OVERLAP, {.argument = "dst", .rule = "copy_window_overlap"},
               "src [0x%" PRIx64 ", +%" PRIu64 ") and the part of dst that is filled [0x%" PRIx64
               ", +%" PRIu64 ") %s",
               src_low, src_bytes, dst_low, dst_bytes,
-              meets == Meets::yes ? "share elements"
-                                  : "interleave in a way that a bounded search could not prove "
-                                    "free of shared elements: copy in parts");
+              meets == Intersection::yes
+                  ? "share elements"
+                  : "interleave in a way that a bounded search could not prove "
+                    "free of shared elements: copy in parts");
 }
 
 CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst) {

@@ -47,15 +47,16 @@ Status ElementwisePlan::prepare() {
   vector_ = elementwise_vector(shape_.bytes, static_cast<u32>(desc_.activation));
   fill_common();
   fill_strided();
-  rows_begin_alike_ = true;
+  rows_equally_misaligned_ = true;
   const int64_t whole = int64_t{vector_} * shape_.bytes[kOperandDst];
   for (int32_t d = shape_.row_dims; d < shape_.rank; ++d)
-    rows_begin_alike_ = rows_begin_alike_ && shape_.stride[kOperandDst][d] % whole == 0;
-  // Rows of less than two vectors are mostly ends.
+    rows_equally_misaligned_ =
+        rows_equally_misaligned_ && shape_.stride[kOperandDst][d] % whole == 0;
+  // Rows of less than two vectors consist mostly of partial vectors.
   const bool worth = shape_.row_elements >= 2 * int64_t{vector_} ||
                      (desc_.methods & 1u << kElementwiseStrided) == 0;
   vectors_ = (desc_.methods & 1u << kElementwiseVectors) != 0 && shape_.row_dims == 1 && worth &&
-             strides_alike() && fill_vectors(vector_ - 1);
+             strides_keep_misalignment() && fill_vectors(vector_ - 1);
   if (vectors_) TW_TRY(prepare_method(kElementwiseVectors));
   if (desc_.methods & 1u << kElementwiseStrided) return prepare_method(kElementwiseStrided);
   if (vectors_) return {};
@@ -63,7 +64,7 @@ Status ElementwisePlan::prepare() {
               "none of the methods 0x%x serves this description", desc_.methods);
 }
 
-// What a row of the table has to be for, above its vector's elements.
+// Returns the kind of elements (kElementwiseConvert and so on) that the kernel entry must serve.
 uint32_t ElementwisePlan::what() const {
   if (shape_.kind[kOperandDst] >= kWordUnsigned) return kElementwiseWords;
   const bool converts = shape_.sources == 1 && desc_.reduction == kCombineNone &&
@@ -73,7 +74,7 @@ uint32_t ElementwisePlan::what() const {
 
 Status ElementwisePlan::prepare_method(uint32_t method) {
   const uint32_t detail = method == kElementwiseVectors ? vector_ | what() << 8 : 0;
-  const KernelRow* row = find_row(*device(), Family::elementwise, [&](const KernelRow& r) {
+  const KernelEntry* row = find_row(*device(), Family::elementwise, [&](const KernelEntry& r) {
     return (r.variant & 0xff) == method && (r.feature == feature::host || r.variant >> 8 == detail);
   });
   return prepare_row(*device(), Family::elementwise, row, 0, &kernels_[method]);
@@ -101,7 +102,7 @@ void ElementwisePlan::fill_common() {
   vector_args_ = strided_args_ = args;
 }
 
-bool ElementwisePlan::strides_alike() const {
+bool ElementwisePlan::strides_keep_misalignment() const {
   for (int32_t d = shape_.row_dims; d < shape_.rank; ++d)
     for (uint32_t o = 0; o < shape_.sources; ++o) {
       const int64_t mine = shape_.stride[o][d] / shape_.bytes[o];
@@ -113,7 +114,7 @@ bool ElementwisePlan::strides_alike() const {
 
 bool ElementwisePlan::fill_vectors(uint32_t misaligned) {
   ElementwiseArgs& args = vector_args_;
-  const int64_t ahead = rows_begin_alike_ ? misaligned : vector_ - 1;
+  const int64_t ahead = rows_equally_misaligned_ ? misaligned : vector_ - 1;
   const int64_t slots = ceil_div(ahead + shape_.row_elements, vector_);
   int64_t items = 0;
   if (!checked_mul(shape_.elements / shape_.row_elements, slots, &items) ||
@@ -162,7 +163,7 @@ uint32_t ElementwisePlan::misalignment(const Placed& at) const {
   return static_cast<uint32_t>(at.address[kOperandDst] / shape_.bytes[kOperandDst] % vector_);
 }
 
-// Vectors need every operand to lie alike, counted in elements.
+// Vectors require all operands to have the same misalignment, in elements.
 uint32_t ElementwisePlan::choose(const Placed& at) const {
   bool alike = vectors_;
   for (uint32_t o = 0; o < shape_.sources; ++o)
@@ -175,7 +176,7 @@ uint32_t ElementwisePlan::choose(const Placed& at) const {
 ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const Placed& at) const {
   ElementwiseArgs args = method == kElementwiseVectors ? vector_args_ : strided_args_;
   std::copy(std::begin(at.address), std::end(at.address), args.address);
-  if (method == kElementwiseVectors && rows_begin_alike_) {
+  if (method == kElementwiseVectors && rows_equally_misaligned_) {
     const int64_t slots = ceil_div(misalignment(at) + shape_.row_elements, vector_);
     args.items = static_cast<u64>(shape_.elements / shape_.row_elements * slots);
     args.slots = make_divider(static_cast<u32>(slots));
@@ -183,26 +184,24 @@ ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const Placed& at) co
   return args;
 }
 
-// Blocks for each piece of work: the hardware spreads them better than threads that go round, and
-// only a bound on the SMs bounds the blocks.
+// One block per piece of work, because the hardware balances blocks better than a persistent grid.
+// Only max_sms limits them.
 LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& args) const {
   u32 flight = kElementwiseFlight;
   if (method == kElementwiseStrided)
     flight = kElementwiseStridedFlight;
   else if (what() == kElementwiseConvert)
     flight = elementwise_convert_flight(static_cast<u32>(vector_));
-  const uint64_t items_of_block = uint64_t{kElementwiseThreads} * flight;
-  const uint64_t most = most_blocks(*device(), desc_.max_sms, 0);
+  const uint64_t items_per_block = uint64_t{kElementwiseThreads} * flight;
+  const uint64_t most = max_blocks(*device(), desc_.max_sms, 0);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((args.items + items_of_block - 1) / items_of_block, 1, most));
+      std::clamp<uint64_t>((args.items + items_per_block - 1) / items_per_block, 1, most));
   config.block[0] = kElementwiseThreads;
   return config;
 }
 
-// What an elementwise run must give, and its launch.
-
-// A factor as the kernels take it: f32, f64, or an integer that wraps.
+// Converts a factor for the kernels: bits of an f32 or f64, or an integer that wraps.
 Status ElementwisePlan::factor(const char* argument, float value, u64* bits) const {
   const uint32_t kind = shape_.kind[kOperandDst];
   if (kind < kWordUnsigned) {
@@ -222,7 +221,7 @@ Status ElementwisePlan::factor(const char* argument, float value, u64* bits) con
   return {};
 }
 
-// The address of a scalar; `beta` where it is the second source's.
+// Checks the address of a scalar; `beta` if it replaces beta.
 Status ElementwisePlan::check_scalar(const char* argument, uint64_t address, bool beta) const {
   if (address == 0) return {};
   const Fault fault{.argument = argument, .rule = "elementwise_option"};
@@ -245,9 +244,9 @@ Status ElementwisePlan::check_factors(const ElementwiseRun& run, u64* alpha, u64
   *beta = 0;
   if (has_beta()) return factor("beta", run.beta, beta);
   if (shape_.sources == 1) {
-    TW_TRY(check_no_address("b", run.address[kOperandB], "the description has no b"));
-    return check_excluded(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
-                          "the description has no b");
+    TW_TRY(check_null_address("b", run.address[kOperandB], "the description has no b"));
+    return check_unset(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
+                       "the description has no b");
   }
   if (shape_.sources == 2 && !(run.beta == 1))
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -300,11 +299,9 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   return stream.launch(*kernels_[method].kernel, config(method, args), &args, sizeof args);
 }
 
-// What an elementwise plan will do, in numbers and in words.
-
 namespace {
 
-// Bytes of the elements that an operand has once: a dimension of stride 0 has its elements again.
+// Bytes of an operand's distinct elements: along a dimension of stride 0 they are the same.
 uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
   int64_t bytes = shape.bytes[operand];
   for (int32_t d = 0; d < shape.rank; ++d)
@@ -312,7 +309,7 @@ uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
   return static_cast<uint64_t>(bytes);
 }
 
-// What the reductions of global memory and of the copy engine take.
+// Returns whether red and TMA reductions support the operation for the type.
 bool hardware_reduces(int32_t op, DType type) {
   const bool word = type == DType::U32 || type == DType::I32 || type == DType::U64;
   switch (op) {
@@ -370,7 +367,6 @@ std::string ElementwisePlan::formula() const {
   return text;
 }
 
-// By what a reduction is done where the hardware has none of the type.
 std::string ElementwisePlan::reduction_note() const {
   const DType type = desc_.dtype[kOperandDst];
   const std::string name =

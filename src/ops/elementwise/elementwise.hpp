@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dst[i...] = act(alpha * a[i...] + beta * b[i...]) or act(alpha * a[i...]) * b[i...], converted,
-// and reduced into what is there: from a description to a plan.
+// Plans for dst[i...] = act(alpha * a[i...] + beta * b[i...]) or act(alpha * a[i...]) * b[i...],
+// converted, and optionally reduced into the old destination.
 
 #include <cstdint>
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace tw {
 
-/// One run: addresses of the elements with coordinate 0, and factors.
+/// A run: addresses of the elements with coordinate 0, and the factors.
 struct ElementwiseRun {
   uint64_t address[kElementwiseOperands] = {};
   float alpha = 1;
   float beta = 1;
-  uint64_t device_alpha = 0;  // address of an f32 that replaces alpha; 0: alpha counts
+  uint64_t device_alpha = 0;  // address of an f32 that replaces alpha; 0: none
   uint64_t device_beta = 0;
 };
 
@@ -26,13 +26,13 @@ class ElementwisePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const ElementwiseDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const ElementwiseDesc& desc);
   Status run(Stream& stream, const ElementwiseRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;
 
-  /// The method (kElementwiseVectors or kElementwiseStrided) of a run at these addresses.
+  /// Returns the method of a run at these addresses.
   uint32_t method_for_test(const ElementwiseRun& run) const { return choose(first(run.address)); }
 
  private:
@@ -48,17 +48,17 @@ class ElementwisePlan final : public Plan {
   void fill_common();
   bool fill_vectors(uint32_t misalignment);
   void fill_strided();
-  bool strides_alike() const;
+  bool strides_keep_misalignment() const;
   bool has_beta() const { return shape_.sources == 2 && desc_.combine == kSourcesAdd; }
   Status factor(const char* argument, float value, u64* bits) const;
   Status check_scalar(const char* argument, uint64_t address, bool beta) const;
   Status check_factors(const ElementwiseRun& run, u64* alpha, u64* beta) const;
   Status check_addresses(const ElementwiseRun& run) const;
   Status check_memory(const ElementwiseRun& run) const;
-  /// The first elements' addresses from those of coordinate 0.
+  /// Converts addresses of coordinate 0 to those of the first elements.
   Placed first(const Addresses& address) const;
   Placed promised() const;
-  /// Of the destination within a vector, in elements.
+  /// Offset of the destination within a vector, in elements.
   uint32_t misalignment(const Placed& at) const;
   uint32_t choose(const Placed& at) const;
   ElementwiseArgs arguments(uint32_t method, const Placed& at) const;
@@ -70,10 +70,10 @@ class ElementwisePlan final : public Plan {
   ElementwiseDesc desc_;
   ElementwiseShape shape_;
   uint32_t vector_ = 1;
-  bool rows_begin_alike_ = false;  // every row lies as the first does within the vectors
-  bool vectors_ = false;           // some addresses suit them
+  bool rows_equally_misaligned_ = false;  // all rows are equally misaligned
+  bool vectors_ = false;                  // some addresses allow vectors
   PreparedKernel kernels_[kElementwiseMethods];
-  ElementwiseArgs vector_args_{};  // everything but addresses, factors and slots
+  ElementwiseArgs vector_args_{};  // without addresses, factors and slots
   ElementwiseArgs strided_args_{};
 };
 

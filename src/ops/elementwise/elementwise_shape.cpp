@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kStrideArguments[] = {"a_stride", "b_stride", "dst_stride"};
 
 struct Dim {
-  int32_t index;  // the caller's
+  int32_t index;  // the caller's number of the dimension
   int64_t extent;
   int64_t stride[kElementwiseOperands];  // bytes
 };
@@ -40,7 +40,7 @@ Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, 
                      range.high - range.low, &dim.stride[o], &reach));
       (reach < 0 ? range.low : range.high) += reach;
     }
-    // Backwards along the destination is forwards from the other end.
+    // A dimension that runs backwards in the destination starts at its other end.
     if (dim.stride[kOperandDst] < 0)
       for (uint32_t o = 0; o < kElementwiseOperands; ++o) {
         out->offset[o] += (dim.extent - 1) * dim.stride[o];
@@ -57,9 +57,9 @@ bool continues(const Dim& inner, const Dim& outer) {
   return true;
 }
 
-// A dimension that begins where its neighbour ends, in every operand, is the same dimension.
+// Sorts the dimensions and merges those that are contiguous in every operand.
 int32_t merge(Dim* dims, int32_t count) {
-  for (int32_t i = 1; i < count; ++i)  // eight at most: an insertion each
+  for (int32_t i = 1; i < count; ++i)  // insertion sort; there are at most eight
     for (int32_t j = i; j > 0 && dims[j].stride[kOperandDst] < dims[j - 1].stride[kOperandDst]; --j)
       std::swap(dims[j], dims[j - 1]);
   int32_t kept = 0;
@@ -79,14 +79,14 @@ bool same_layout(const ElementwiseShape& shape, uint32_t operand) {
   return true;
 }
 
-// What a run reads: `bytes` from `low` on, rows of `row` bytes.
+// What a run reads: `bytes` bytes from `low` on, in rows of `row` bytes.
 struct Read {
   const char* name;
   uint64_t low;
   uint64_t bytes;
   int64_t row;
-  const int64_t* stride;  // bytes, for each of the shape's dimensions; nullptr: there is one row
-  const char* fault;      // what to say where the destination has one of the bytes
+  const int64_t* stride;  // bytes, per dimension of the shape; nullptr: one row
+  const char* fault;      // message if the destination shares a byte
 };
 
 Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& read) {
@@ -94,8 +94,7 @@ Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& 
   const uint64_t dst_low = dst + static_cast<uint64_t>(range.low);
   const auto dst_bytes = static_cast<uint64_t>(range.high - range.low);
   if (read.low - dst_low >= dst_bytes && dst_low - read.low >= read.bytes) return {};
-  // As in check_copy_disjoint(): rows at s and d share a byte where s - d lies between what is
-  // less than a row of either, and s - d is a constant and a sum of terms.
+  // As in check_copy_disjoint(), but with rows of different lengths.
   StridedTerm terms[kMaxTerms];
   int32_t count = 0;
   for (int32_t d = shape.row_dims; d < shape.rank; ++d) {
@@ -107,10 +106,10 @@ Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& 
   const int64_t dst_reach = static_cast<int64_t>(dst_bytes) - dst_row;
   const int64_t constant = static_cast<int64_t>(read.low - dst_low) - dst_reach;
   int64_t budget = kSearchBudget;
-  const Meets meets =
-      sums_meet(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets =
+      sums_intersect(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(
       Code::ERROR_OVERLAP,
       {.argument = "dst", .rule = yes ? "operands_disjoint" : "elementwise_overlap_undecided"},
@@ -182,8 +181,6 @@ Status check_elementwise_scalar(const ElementwiseShape& shape, const char* name,
                           .stride = nullptr,
                           .fault = "share bytes: the run would write the scalar that it reads"});
 }
-
-// Which types, reductions, activations and flags go together.
 
 namespace {
 
@@ -257,7 +254,7 @@ Status check_combine(const ElementwiseDesc& desc) {
   return {};
 }
 
-// What only some types have.
+// Checks options that only some types have.
 Status check_options(const ElementwiseDesc& desc, uint32_t kind) {
   const char* const dst = dtype_name(desc.dtype[kOperandDst]);
   if (desc.saturates && kind >= kWordUnsigned)

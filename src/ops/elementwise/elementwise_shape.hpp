@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The description of an elementwise operation, checked and brought into the form that both methods
-// start from. Pure host code.
+// Checks the description of an elementwise operation and reduces it to the form from which both
+// methods start. Pure host code.
 
 #include <cstdint>
 
@@ -14,10 +14,10 @@
 
 namespace tw {
 
-/// As tw_elementwise_desc: extents and strides in elements, outermost first; operands by number
-/// (kOperandA and so on).
+/// As tw_elementwise_desc: extents and strides in elements, outermost first. Operands are indexed
+/// by number (kOperandA and so on).
 struct ElementwiseDesc {
-  DType dtype[kElementwiseOperands] = {};  // b's is DType{} where there is one source
+  DType dtype[kElementwiseOperands] = {};  // DType{} for b: there is one source
   int32_t rank = 1;
   uint32_t alignment[kElementwiseOperands] = {};
   uint32_t max_sms = 0;
@@ -30,17 +30,18 @@ struct ElementwiseDesc {
   int64_t stride[kElementwiseOperands][kMaxCopyRank] = {};
   CachePriority src_cache = CachePriority::normal;
   CachePriority dst_cache = CachePriority::normal;
-  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen.
+  /// For tests and benchmarks: a bit 1 << method for each method that may be chosen.
   uint32_t methods = ~0u;
 };
 
-/// Dimensions of an extent above 1, innermost first, sorted by the destination's stride, none that
-/// continues its neighbour in every operand. Strides count bytes; the destination's are positive.
+/// Dimensions have extents above 1 and are sorted by the destination's stride, innermost first.
+/// None is contiguous with its neighbor in every operand. Strides are in bytes; those of the
+/// destination are positive.
 struct ElementwiseShape {
   bool empty = false;
   uint32_t sources = 1;
   uint32_t kind[kElementwiseOperands] = {};
-  uint32_t bytes[kElementwiseOperands] = {};  // of an element; 0 without a second source
+  uint32_t bytes[kElementwiseOperands] = {};  // per element; 0 without a second source
   int64_t elements = 0;
   int32_t rank = 0;
   int64_t extent[kMaxCopyRank] = {};
@@ -48,36 +49,33 @@ struct ElementwiseShape {
   /// 1: dimension 0 is contiguous in every operand.
   int32_t row_dims = 0;
   int64_t row_elements = 1;
-  /// From the caller's addresses to those of the first element: dimensions that ran backwards along
-  /// the destination were turned round.
+  /// Offsets in bytes from the caller's addresses to the first elements. Nonzero if dimensions that
+  /// ran backwards in the destination were reversed.
   int64_t offset[kElementwiseOperands] = {};
   ByteRange range[kElementwiseOperands];
 };
 
-/// "a", "b", "dst".
+/// Returns "a", "b" or "dst".
 const char* operand_name(uint32_t operand);
-/// "add", ...; for a number that check_elementwise_types() lets through.
+/// Returns for example "add". The number must have passed check_elementwise_types().
 const char* combine_name(int32_t reduction);
 
-/// What elements of a type are to the kernels; false for a type that none takes.
+/// Computes the kernels' element type; returns false if they do not support the type.
 bool kind_of(DType dtype, uint32_t* kind);
 
-/// Refuses types, reductions, activations and flags that do not go together by name, and fills
-/// sources, kinds and bytes.
+/// Checks that types, reduction, activation and flags fit, and fills sources, kinds and bytes.
 Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* out);
 
-/// Checks the description by name, the destination's elements for being distinct included, and
-/// brings it into that form.
+/// Checks the description, including that the destination's elements do not overlap, and computes
+/// its shape.
 Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out);
 
-/// Whether each source either lies exactly where the destination does, element on element, or
-/// shares no byte with it in a run at these addresses. A case too hard to decide is refused by
-/// name.
+/// Fails unless, in a run at these addresses, each source either coincides with the destination
+/// element by element or shares no byte with it. Also fails if the bounded search does not decide.
 Status check_elementwise_disjoint(const ElementwiseShape& shape,
                                   const uint64_t (&address)[kElementwiseOperands]);
 
-/// Whether the four bytes of a scalar at `address` are none that a run with that destination
-/// writes.
+/// Fails if a run with that destination would write one of the 4 bytes of the scalar at `address`.
 Status check_elementwise_scalar(const ElementwiseShape& shape, const char* name, uint64_t address,
                                 uint64_t dst);
 

@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-// Of numbers that are not negative; what leaves 64 bits ends there.
+// The product of non-negative factors, saturated at UINT64_MAX.
 uint64_t product(std::initializer_list<int64_t> factors) {
   uint64_t out = 1;
   bool left = false;
@@ -20,10 +20,9 @@ uint64_t product(std::initializer_list<int64_t> factors) {
   return left ? UINT64_MAX : out;
 }
 
-// The problem of the runs that read C, where they may have kernels of their own: plain rows read it
-// element by element once the product is made, full rows 16 bytes at a time before, which of some
-// tiles takes longer than the product. What a caller measured stays, and so do the bits where they
-// must not depend on the kernel.
+// The problem to rank epilogue kernels by for runs that read C; empty if such runs must keep the
+// kernels of the others. Basic kernels read C element by element after the main loop, which for
+// some tiles takes longer than the product. Epilogue kernels load it in 16-byte pieces before that.
 std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
   if (problem.wants_batch() || problem.gated() || problem.out_bytes != 2 ||
@@ -35,7 +34,7 @@ std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   return with_c;
 }
 
-// The least rows of a run that is not empty; 0 where all runs are.
+// The fewest rows of a non-empty run; 0 if all runs are empty.
 int64_t first_rows(const GemmProblem& problem) {
   return std::min(std::max<int64_t>(problem.desc.min_m, 1), problem.rows());
 }
@@ -62,8 +61,8 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
   std::vector<GemmRange> ranges;
   for (int64_t m = first_rows(problem); m <= rows;) {
     const GemmCandidate best = ranking.best(m);
-    int64_t last = std::min(gemm_rung(m), rows);
-    // Blocks may run out amid a step; until then the best of its first rows is that of all.
+    int64_t last = std::min(gemm_bucket_end(m), rows);
+    // A choice may run out of blocks within a bucket. Up to there it is the best for all m of it.
     if (best.choice.row) last = ranking.last_with_room(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
@@ -77,9 +76,9 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
 Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
-  TW_TRY(ask_for_clusters(device));
+  TW_TRY(query_cluster_occupancy(device));
   const int64_t rows = problem.rows();
-  const GemmRanking ranking(device, gemm_served(problem));
+  const GemmRanking ranking(device, gemm_with_staging(problem));
   TW_TRY(ranking.check_room(rows));
   for (const GemmCandidate& candidate : ranking.at(rows))
     out->push_back({.first = rows, .last = rows, .candidate = candidate});
@@ -89,21 +88,20 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
 Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
-  if (desc.realign) TW_TRY(GemmRealign::check(device, problem));
-  const GemmProblem served = gemm_served(problem);
-  if (gemm_has_room_for_all(device, served)) return {};
+  if (desc.realign) TW_TRY(GemmStagingCopies::check(device, problem));
+  const GemmProblem served = gemm_with_staging(problem);
+  if (gemm_surely_fits_launch(device, served)) return {};
   return GemmRanking(device, served).check_room(served.rows());
 }
 
-// What both kinds of plan begin with.
 Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                        std::unique_ptr<GemmPlan>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
-  TW_TRY(ask_for_clusters(*device));
+  TW_TRY(query_cluster_occupancy(*device));
   out->reset(new GemmPlan(device, problem));
-  TW_TRY(GemmRealign::create(device, problem, &(*out)->realign_));
-  // A copy is made anew for each run.
+  TW_TRY(GemmStagingCopies::create(device, problem, &(*out)->realign_));
+  // Each run writes the copies anew, so these operands are not constant for the product kernel.
   if ((*out)->realign_) (*out)->served_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
   return {};
 }
@@ -116,16 +114,15 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   const GemmRanking ranking(*device, served, tuning);
   TW_TRY(ranking.check_room(served.rows()));
   plan->keep_best(ranking.at(served.rows()));
-  const GemmChoice plain = ranking.best_plain(served.rows()).choice;
-  // Addresses that are not promised to suit maps may turn out not to.
+  const GemmChoice plain = ranking.best_without_maps(served.rows()).choice;
   TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served),
                        served.wants_fallback() ? &plain : nullptr));
   const std::optional<GemmProblem> with_c = gemm_with_c(served);
-  if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().through_maps()) {
+  if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().uses_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
-    if (best.choice.row && best.choice.through_maps() && !same_choices(ranges, plan->ranges()))
+    if (best.choice.row && best.choice.uses_maps() && !same_choices(ranges, plan->ranges()))
       TW_TRY(plan->fill(std::move(ranges), &plan->with_c_));
   }
   plan->drop_unused_copies();
@@ -149,8 +146,8 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   plan->keep_best(ranking.at(served.rows()));
   const int64_t rows = served.rows();
   GemmProblem seen = served;
-  seen.set_rows(gemm_rung(rows));
-  seen = gemm_seen_by(choice, seen);
+  seen.set_rows(gemm_bucket_end(rows));
+  seen = gemm_kernel_view(choice, seen);
   const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
   TW_TRY(plan->prepare(
       ranking, {{.first = first_rows(served), .last = rows, .candidate = candidate}}, nullptr));
@@ -170,6 +167,7 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
     GemmKernel* kernel = nullptr;
     TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
     table->kernels.push_back(kernel);
+    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
   }
   return {};
 }
@@ -180,10 +178,9 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   for (size_t i = 0; i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
-    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
     if (forced_) continue;
-    if (!gemm_does_all(range.candidate.choice, served_.desc))
-      TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
+    if (!gemm_serves_every_run(range.candidate.choice, served_.desc))
+      TW_TRY(kernel_of(ranking.best_for_every_run(range.last).choice, range.last, &kernel));
     whole_.push_back(kernel);
   }
   if (!fallback) return {};
@@ -193,13 +190,12 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   return {};
 }
 
-// Without a kernel that goes through maps nothing is copied.
 void GemmPlan::drop_unused_copies() {
-  const auto uses = [](const auto& kernel) { return kernel->choice().through_maps(); };
+  const auto uses = [](const auto& kernel) { return kernel->choice().uses_maps(); };
   if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();
 }
 
-// Ranges of one choice share a kernel, that of the last covers the most rows.
+// Ranges with the same choice share a kernel.
 Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
   for (const auto& kernel : kernels_)
     if (kernel->choice() == choice) {
@@ -207,7 +203,7 @@ Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** 
       return kernel->check_rows(rows);
     }
   std::unique_ptr<GemmKernel> kernel;
-  const bool maps = choice.row && choice.through_maps();
+  const bool maps = choice.row && choice.uses_maps();
   TW_TRY(GemmKernel::create(*device(), maps ? served_ : problem_, choice, rows, &kernel));
   *out = kernel.get();
   kernels_.push_back(std::move(kernel));
@@ -227,8 +223,8 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
               gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
 
-// A batch row is all that does not do all.
-Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
+// Why the forced kernel cannot do a run. Only batched and stream-K kernels can refuse one.
+Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
   const GemmChoice& choice = ranges().back().candidate.choice;
   const std::string text = gemm_choice_text(choice);
   const char* const who = text.c_str();
@@ -240,7 +236,7 @@ Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
               {"device_beta", run.device_beta != 0},
               {"beta", run.beta != 0.0f}};
   for (const auto& [name, asked] : more)
-    if (asked && !(choice.has(kGemmStreamK) && choice.has(kGemmFull)))
+    if (asked && !(choice.has(kGemmStreamK) && choice.has(kGemmEpilogue)))
       return fail(
           Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
           "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "
@@ -293,12 +289,12 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   if (d.has(kGemmPointers) && device()->checks_memory()) TW_TRY(check_matrices(stream, run, m));
   const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
   if (!kernel->does(run, m)) {
-    if (forced_) return no_kernel_that_does(run, m);
+    if (forced_) return forced_kernel_cannot(run, m);
     kernel = whole_[table_.index(m)];
   }
-  // Addresses that are not read may be anything.
+  // If A and B are not read, their addresses may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
-  if (reads && realign_ && kernel->choice().through_maps()) {
+  if (reads && realign_ && kernel->choice().uses_maps()) {
     GemmRun moved = run;
     u32 copied = 0;
     TW_TRY(realign_->apply(stream, &moved, &copied));
@@ -315,7 +311,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
 PlanInfo GemmPlan::info() const {
   const GemmDesc& d = problem_.desc;
   const GemmKernel& kernel = *table_.kernels.back();
-  const KernelRow& row = *kernel.choice().row;
+  const KernelEntry& row = *kernel.choice().row;
   const bool empty = d.m == 0 || d.n == 0 || d.batch == 0;
   const LaunchConfig launch = kernel.config(empty ? 0 : problem_.rows());
 
@@ -332,7 +328,7 @@ PlanInfo GemmPlan::info() const {
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
   info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());
-  // What products share counts once.
+  // A matrix that all products share counts once.
   const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   const uint64_t a_bytes = product({d.m, d.k, a_matrices, problem_.in_bytes});

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha * A B + beta * C: from a description to a plan.
+// GEMM plans: from a description to a launch.
 //
-// A plan serves every m from the description's min_m to its m. The best candidate differs from
-// range to range of m; a plan holds the ranges and a ready kernel for each candidate that occurs in
-// them, so that a run looks its kernel up by m. Which kernel serves an m does not depend on the
-// range that the plan was made for.
+// A plan serves every m from the description's min_m to its m. The best candidate depends on m, so
+// a plan holds ranges of m with a ready kernel each, and a run looks its kernel up by m. The kernel
+// for an m does not depend on the range of m that the plan covers. If a run asks for something that
+// its kernel cannot do, it takes a more general kernel of the plan (whole_ or fallback_). Runs that
+// read C may have ranges of their own (with_c_).
 
 #include <cstdint>
 #include <memory>
@@ -22,21 +23,21 @@ namespace tw {
 
 class GemmSpans;
 
-/// Rows m from `first` to `last` are served by one candidate.
+/// The candidate for m from `first` to `last`.
 struct GemmRange {
   int64_t first = 0, last = 0;
   GemmCandidate candidate;  // its time is for `last` rows
 };
 
-/// The ranges of m from min_m (at least 1) to the problem's m, in order. Of a problem without rows
+/// The ranges of m from min_m (at least 1) to the problem's m, in order. A problem without rows has
 /// one range, which holds 0.
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem);
 
-/// All candidates for the described size, the best first, each as a range of that m alone.
+/// All candidates for the described size, best first, each as a range with that m only.
 Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
-/// Ranges of m that explain() lists; of the others it says how many there are.
-inline constexpr size_t kRangesShown = 64;
+/// Most ranges of m that explain() lists; of the others it gives the number.
+inline constexpr size_t kMaxRangesShown = 64;
 
 class GemmPlan final : public Plan {
  public:
@@ -44,18 +45,18 @@ class GemmPlan final : public Plan {
                        std::unique_ptr<Plan>* out) {
     return create(device, desc, nullptr, out);
   }
-  /// With measured choices, which are copied; nullptr for none.
+  /// `tuning` may be nullptr and need not outlive the call.
   static Status create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                        const GemmTuning* tuning, std::unique_ptr<Plan>* out);
-  /// With one choice for all m, refused where it cannot serve the description.
+  /// A plan that uses one choice for every m. Fails if it cannot serve the description.
   static Status create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                               const GemmChoice& choice, std::unique_ptr<Plan>* out);
 
-  /// What create() checks before it looks for kernels.
+  /// The checks of create() that need no kernels.
   static Status check(const Device& device, const GemmDesc& desc);
 
   Status run(Stream& stream, const GemmRun& run) const;
-  /// Whether a run brings a workspace that it could do without, and which is too small.
+  /// Whether a run gives an optional workspace that is too small.
   bool has_too_small_a_workspace(const GemmRun& run) const {
     return run.workspace != 0 && run.workspace_bytes >= required_bytes() &&
            run.workspace_bytes < workspace_bytes();
@@ -64,18 +65,17 @@ class GemmPlan final : public Plan {
   std::string explain() const override;
 
   const std::vector<GemmRange>& ranges() const { return table_.ranges; }
-  /// The kernel of a run of m rows (from min_m to the plan's) with aligned addresses.
+  /// The kernel for a run of m rows (min_m to the plan's m) with aligned addresses.
   const GemmKernel& kernel_for(int64_t m) const { return *table_.at(m); }
-  /// The same of a run that reads C.
+  /// The kernel of such a run if it reads C.
   const GemmKernel& kernel_with_c(int64_t m) const {
     return *(with_c_.kernels.empty() ? table_ : with_c_).at(m);
   }
 
-  /// For tests that plant a fault in a map: of the kernel for all rows.
+  /// For tests that corrupt a map: the arguments of the kernel for the plan's m.
   GemmArgs& arguments_for_test() { return table_.kernels.back()->arguments_for_test(); }
 
  private:
-  // Ranges of m and the kernel of each.
   struct Table {
     std::vector<GemmRange> ranges;
     std::vector<GemmKernel*> kernels;
@@ -85,7 +85,7 @@ class GemmPlan final : public Plan {
   };
 
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
-      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_served(problem)) {}
+      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_with_staging(problem)) {}
   static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                       std::unique_ptr<GemmPlan>* out);
   void keep_best(std::vector<GemmCandidate> candidates);
@@ -103,23 +103,23 @@ class GemmPlan final : public Plan {
   uint64_t workspace_bytes() const { return required_bytes() + optional_bytes_; }
   uint64_t required_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
-  Status no_kernel_that_does(const GemmRun& run, int64_t m) const;
+  Status forced_kernel_cannot(const GemmRun& run, int64_t m) const;
   std::string explain_choice() const;
   std::string explain_with_c() const;
   std::string explain_options(const GemmDesc& d) const;
 
   GemmProblem problem_;
-  GemmProblem served_;                    // with the pitches of copies
-  std::unique_ptr<GemmRealign> realign_;  // nullptr: there are none
+  GemmProblem served_;                          // as TMA kernels see it, with the pitches of copies
+  std::unique_ptr<GemmStagingCopies> realign_;  // nullptr: no staging copies
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   Table table_;
-  Table with_c_;  // for runs that read C where that takes other kernels; empty: none
-  std::vector<GemmKernel*> whole_;  // of table_'s ranges, for runs that those do not do; of a
-                                    // forced choice there are none
-  uint64_t optional_bytes_ = 0;     // of a workspace, for stream-K kernels, behind what is required
-  const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
-  std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
+  Table with_c_;  // for runs that read C, if other kernels are better for them; may be empty
+  std::vector<GemmKernel*> whole_;  // per range of table_: a kernel that serves every run; empty if
+                                    // the choice is forced
+  uint64_t optional_bytes_ = 0;     // workspace for stream-K kernels, after the required part
+  const GemmKernel* fallback_ = nullptr;  // for addresses unsuitable for maps
+  std::vector<GemmCandidate> best_;       // the best two for the plan's m, for explain()
 };
 
 }  // namespace tw

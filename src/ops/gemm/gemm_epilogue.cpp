@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epilogues: what a description may ask for, what a run must give, and how kernels are told.
+// Epilogue options: checks of a description and of a run, and the arguments of epilogue kernels.
 #include "ops/gemm/gemm_epilogue.hpp"
 
 #include "base/decimal.hpp"
@@ -55,15 +55,15 @@ Status check_bias(const GemmDesc& d) {
   return {};
 }
 
-// Elements of a vector that varies so, of a D of these rows and columns.
+// Elements of a vector with one per row or per column of D.
 int64_t length(Per per, int64_t rows, int64_t columns) {
   return per == Per::row ? rows : per == Per::column ? columns : 1;
 }
 
 unsigned char by(Per per, Order d_order) {
   if (per == Per::none) return kFullNone;
-  if (per == Per::tensor) return kFullOne;
-  return (per == Per::column) == (d_order == Order::row) ? kFullAlong : kFullAcross;
+  if (per == Per::tensor) return kFullSingle;
+  return (per == Per::column) == (d_order == Order::row) ? kFullPerElement : kFullPerLine;
 }
 
 }  // namespace
@@ -95,10 +95,10 @@ Status gemm_epilogue(GemmDesc* desc) {
 Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
   const GemmEpilogue& e = own.epilogue;
   if (e.bias == Per::none)
-    TW_TRY(check_no_address("bias", run.bias, "the description has no bias"));
+    TW_TRY(check_null_address("bias", run.bias, "the description has no bias"));
   if (e.scale == Per::none)
-    TW_TRY(check_no_address("d_scale", run.scale, "the description has no d_scale"));
-  if (!e.amax) TW_TRY(check_no_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
+    TW_TRY(check_null_address("d_scale", run.scale, "the description has no d_scale"));
+  if (!e.amax) TW_TRY(check_null_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
   if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_scale_value", .rule = "excluded"},
               "d_scale_value is %s, but %s: leave it 1",
@@ -127,7 +127,7 @@ Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpan
   return {};
 }
 
-void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args) {
+void fill_epilogue(const GemmProblem& seen, GemmEpilogueArgs* args) {
   const GemmEpilogue& e = seen.desc.epilogue;
   args->bias_by = by(e.bias, seen.desc.d_order);
   args->bias_f32 = e.bias_dtype == DType::F32;

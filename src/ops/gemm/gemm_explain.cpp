@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GEMM plan in words: what will run, why, and what would have been next.
+// tw_plan_explain() of a GEMM plan: which kernel runs, why, and the runner-up.
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -29,7 +29,7 @@ const char* name_of(Per per) {
   return per == Per::row ? "per row" : per == Per::column ? "per column" : "one";
 }
 
-// What happens to the sums, in its order.
+// The epilogue's steps, in the order in which the kernel applies them.
 std::string epilogue_text(const GemmEpilogue& e) {
   std::string text;
   const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -48,7 +48,6 @@ const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
-// What the cost model makes a candidate's time of.
 std::string terms_text(const GemmTerms& terms) {
   std::string text;
   const std::pair<const char*, double> all[] = {
@@ -61,16 +60,15 @@ std::string terms_text(const GemmTerms& terms) {
   return text + " us by the model\n";
 }
 
-// A line for each range of m that `shown` has, `lead` in front.
 template <class Shown>
 void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
                 Shown shown) {
   size_t count = 0;
   for (const GemmRange& range : ranges)
-    if (shown(range) && ++count <= kRangesShown)
+    if (shown(range) && ++count <= kMaxRangesShown)
       add(out, "%sm %" PRId64 " to %" PRId64 ": %s\n", lead, range.first, range.last,
           gemm_choice_text(range.candidate.choice).c_str());
-  if (count > kRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kRangesShown);
+  if (count > kMaxRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kMaxRangesShown);
 }
 
 }  // namespace
@@ -102,8 +100,8 @@ std::string GemmPlan::explain_choice() const {
   return out;
 }
 
-// Runs that read C, where for some m they have another kernel than those that do not: that for all
-// rows if it is another, then the ranges of m with another.
+// Runs that read C, if they have other kernels: the kernel for the plan's m if it differs, then
+// the ranges of m for which it differs.
 std::string GemmPlan::explain_with_c() const {
   std::string out;
   if (with_c_.kernels.empty()) return out;
@@ -120,7 +118,7 @@ std::string GemmPlan::explain_with_c() const {
   return out;
 }
 
-// What the description asks for beside one product; `d` has the caller's names.
+// Batches, flags and dependent launch. `d` is the caller's description.
 std::string GemmPlan::explain_options(const GemmDesc& d) const {
   std::string out;
   if (d.has(kGemmPointers))
@@ -128,8 +126,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         "%" PRId64
         " products whose addresses the device reads: a kernel in front leaves them%s in "
         "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
-        d.batch,
-        table_.kernels.back()->choice().through_maps() ? " and tensor maps made of them" : "",
+        d.batch, table_.kernels.back()->choice().uses_maps() ? " and tensor maps made of them" : "",
         workspace_bytes());
   else if (d.batch != 1)
     add(&out,
@@ -143,7 +140,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         d.has(kGemmDeviceM) && d.has(kGemmDeviceScalars) ? ", " : "",
         d.has(kGemmDeviceScalars) ? "alpha and beta" : "");
   if (!d.has(kGemmProgrammatic)) return out;
-  // Copies of a run's own, and what only the device knows where to find, are not read early.
+  // Staged operands, and operands whose addresses only the device knows, are not loaded early.
   const bool early = !realign_ && !d.has(kGemmPointers);
   const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
   add(&out,
@@ -156,7 +153,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
 }
 
 std::string GemmPlan::explain() const {
-  // The caller's names: where D is column-major the problem is turned.
+  // The caller's A, B and m; for a column-major D problem_ has them swapped.
   const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
   const GemmDesc& d = own.desc;
   const PlanInfo i = info();
@@ -190,26 +187,26 @@ std::string GemmPlan::explain() const {
         realign_->workspace_bytes());
   const GemmChoice& chosen = table_.kernels.back()->choice();
   const char* const others =
-      !chosen.has(kGemmStreamK) ? "runs that add C, or whose D does not suit a tensor map,"
-      : chosen.has(kGemmFull)   ? "runs without a workspace"
-                                : "runs without a workspace, that add C, or whose D does not "
-                                  "suit a tensor map,";
-  if (forced_ && !gemm_does_all(chosen, served_.desc))
+      !chosen.has(kGemmStreamK)   ? "runs that add C, or whose D does not suit a tensor map,"
+      : chosen.has(kGemmEpilogue) ? "runs without a workspace"
+                                  : "runs without a workspace, that add C, or whose D does not "
+                                    "suit a tensor map,";
+  if (forced_ && !gemm_serves_every_run(chosen, served_.desc))
     add(&out, "%s are refused\n", others);
   else if (!forced_ && whole_.back() != table_.kernels.back())
     add(&out, "%s take %s\n", others, gemm_choice_text(whole_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
     add(&out, "parts of k are added up in a workspace of %" PRIu64 " bytes\n", workspace_bytes());
-  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
+  if (!chosen.uses_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
     out += "plain loads: copies that a tensor map can read would take longer\n";
-  else if (!chosen.through_maps() && !forced_ && d.is_narrow())
+  else if (!chosen.uses_maps() && !forced_ && d.is_narrow())
     out +=
         "plain loads: A is not row-major or B not column-major, a pitch is not a multiple of 16 "
         "bytes "
         "below 2^40, which a tensor map needs, or the device has no faster kernel for these types "
         "and "
         "scales\n";
-  else if (!chosen.through_maps() && !forced_)
+  else if (!chosen.uses_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
         "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "

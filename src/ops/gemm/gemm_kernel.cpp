@@ -17,15 +17,14 @@
 namespace tw {
 namespace {
 
-// The row's arrangement for a problem as it sees it; a host row takes its orders from there.
-GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
+// The tile of a kernel. Host kernels serve every order, so the problem's orders are used.
+GemmTile tile_for(const KernelEntry& row, const GemmProblem& seen) {
   GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
   if (seen.desc.b_order == Order::column) tile.variant |= kGemmColumnB;
   return tile;
 }
 
-// Whether only the device knows what a run reads.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
 }
@@ -35,7 +34,7 @@ bool depends_on_device(const GemmRun& run) {
 Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                           int64_t rows, std::unique_ptr<GemmKernel>* out) {
   std::unique_ptr<GemmKernel> kernel(
-      new GemmKernel(choice.row ? gemm_seen_by(choice, problem) : problem, choice));
+      new GemmKernel(choice.row ? gemm_kernel_view(choice, problem) : problem, choice));
   TW_TRY(kernel->prepare(device));
   TW_TRY(kernel->check_rows(rows));
   *out = std::move(kernel);
@@ -43,14 +42,14 @@ Status GemmKernel::create(Device& device, const GemmProblem& problem, const Gemm
 }
 
 Status GemmKernel::prepare(Device& device) {
-  const bool maps = choice_.row && choice_.through_maps();
+  const bool maps = choice_.row && choice_.uses_maps();
   if (maps) tile_ = tile_for(*choice_.row, problem_);
   TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
                      &prepared_));
   const GemmDesc& d = problem_.desc;
   const bool splits = choice_.row && choice_.has(kGemmSplit);
   const uint32_t blocks =
-      maps ? usable_sms(device, d.max_sms) : gemm_plain_room(device, d.max_sms, splits);
+      maps ? usable_sms(device, d.max_sms) : gemm_no_maps_blocks(device, d.max_sms, splits);
   room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
@@ -59,7 +58,7 @@ Status GemmKernel::prepare(Device& device) {
   args_.c_stride_m = d.ldc;
   args_.d_stride_m = d.ldd;
   if (choice_.row) {
-    const KernelRow& row = *choice_.row;
+    const KernelEntry& row = *choice_.row;
     const double rows = double(row.tile[0]) * row.cluster[0];
     const double columns = double(row.tile[1]) * row.cluster[1];
     band_ = static_cast<i32>(std::lround(std::sqrt(room_ * columns / rows)));
@@ -79,7 +78,8 @@ Status GemmKernel::prepare(Device& device) {
 void GemmKernel::fill_batch() {
   const GemmDesc& d = problem_.desc;
   full_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
-  full_.flags = problem_.swapped ? u32{kFullRowsAreN} : 0u;
+  full_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
+  if (choice_.row && gemm_tiles_together(choice_, d) > 1) full_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   full_.a_batch = d.a_batch;
   full_.b_batch = d.b_batch;
@@ -89,27 +89,28 @@ void GemmKernel::fill_batch() {
 
 Status GemmKernel::check_rows(int64_t rows) const {
   const GemmProblem at = problem_at(rows);
-  return gemm_units(choice_, at) <= gemm_most_units(choice_) ? Status()
-                                                             : no_gemm_tiles(choice_, at);
+  return gemm_units(choice_, at) <= gemm_max_units(choice_) ? Status()
+                                                            : too_many_gemm_units(choice_, at);
 }
 
 Status GemmKernel::encode_maps(Device& device) {
   const GemmDesc& d = problem_.desc;
-  const KernelRow& row = *choice_.row;
-  const bool full = choice_.has(kGemmFull);
+  const KernelEntry& row = *choice_.row;
+  const bool full = choice_.has(kGemmEpilogue);
   const bool halves = full && problem_.gate_along() && d.epilogue.gate == Gate::halves;
   const auto share = [&](bool along_k, u32 lines, int cluster, bool gated) {
     const auto sharers = static_cast<u32>(row.cluster[cluster]);
-    Share out{gemm_part(along_k, lines, tile_.k, sharers),
-              gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
+    Share out{gemm_box_extent(along_k, lines, tile_.k, sharers),
+              gemm_boxes_per_cta(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
     if (gated && along_k && sharers == 1) {
-      out.part = (choice_.has(kGemmStreamK) ? gemm_own_rows(tile_) : out.part) / 2;
+      out.part = (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : out.part) / 2;
       out.boxes = lines / out.part;
     }
     return out;
   };
   share_a_ = share(d.a_order == Order::row, tile_.m, 1, halves && problem_.swapped);
-  share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0, halves && !problem_.swapped);
+  share_b_ = share(d.b_order == Order::column, gemm_b_stage_columns(tile_), 0,
+                   halves && !problem_.swapped);
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
   if (choice_.has(kGemmStreamK) && !bk) share_b_.part = tile_.k / share_b_.sharers;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
@@ -131,9 +132,8 @@ Status GemmKernel::encode_maps(Device& device) {
   return {};
 }
 
-// Clusters that run at once, as the driver says.
 Status GemmKernel::ask_for_room() {
-  const KernelRow& row = *choice_.row;
+  const KernelEntry& row = *choice_.row;
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();
@@ -159,42 +159,45 @@ GemmProblem GemmKernel::problem_at(int64_t m) const {
 }
 
 void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
-  const KernelRow& row = *choice_.row;
+  const KernelEntry& row = *choice_.row;
   args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
   args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
-  // In 32 bits, where a division takes a third of the time; extents leave room for the sum.
+  // A 32-bit division takes a third of the time of a 64-bit one. kGemmMaxExtent leaves room for the
+  // sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
-  args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
-  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, args->n));
+  const auto together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
+  args->units_m = units(args->m, row.tile[0] * row.cluster[0] * together) * together;
+  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, problem_.desc, args->n));
   args->units_n = units(args->n, columns * row.cluster[1]);
   args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
                          choice_.cluster() > 1);
+  args->band = (args->band + together - 1) / together * together;
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(full_.batch);
   LaunchConfig config;
-  // The clusters of a split have one tile each; everything else is persistent.
+  // Split-K launches a cluster per unit; all other kernels are persistent.
   uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
   if (choice_.has(kGemmStreamK)) clusters = static_cast<uint32_t>(shares(args).clusters);
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
-  // Behind the kernel that reads its addresses a product waits for that one.
+  // With arrays of addresses, the product overlaps the kernel that reads them through PDL.
   config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
   return config;
 }
 
-// Lines that a box brings: where the operand has fewer than a whole tile's, a box that hangs over
-// the edge would load slower.
+// Lines of a box. If the operand has fewer lines than a tile, the box is clipped to a multiple of 8
+// lines, because a box that reaches past the edge loads slower.
 u32 GemmKernel::clipped(const Share& share, int64_t lines) {
   if (!share.along_k || share.sharers > 1 || share.halves || lines >= share.part) return share.part;
   return static_cast<u32>(round_up(lines, 8));
 }
 
-// D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
+// The first element of a line of D that plain stores must write: TMA clips stores at 16 bytes.
 int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
   if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
@@ -202,12 +205,11 @@ int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
 }
 
-// D += alpha A B in f32 is the copy engine's own reduction: C need not pass through the kernel.
+// D += alpha A B in f32 is a TMA reduction, so the kernel need not read C.
 bool GemmKernel::adds(const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
-  return choice_.row->feature != feature::host && choice_.through_maps() &&
-         !choice_.has(kGemmSplit) && d.d_dtype == DType::F32 && run.beta == 1.0f &&
-         run.c == run.d && d.ldc == d.ldd;
+  return choice_.row->feature != feature::host && choice_.uses_maps() && !choice_.has(kGemmSplit) &&
+         d.d_dtype == DType::F32 && run.beta == 1.0f && run.c == run.d && d.ldc == d.ldd;
 }
 
 void GemmKernel::bind_maps(GemmArgs* args) const {
@@ -215,8 +217,8 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   rebind_map(&args->map_a, args->a, ak ? 1 : 0, args->m);
   rebind_map(&args->map_b, args->b, bk ? 1 : 0, args->n);
   const u32 a_lines = clipped(share_a_, args->m), b_lines = clipped(share_b_, args->n);
-  if (a_lines < share_a_.part) rebind_box_lines(&args->map_a, a_lines, kLineBytes);
-  if (b_lines < share_b_.part) rebind_box_lines(&args->map_b, b_lines, kLineBytes);
+  if (a_lines < share_a_.part) rebind_box_rows(&args->map_a, a_lines, kLineBytes);
+  if (b_lines < share_b_.part) rebind_box_rows(&args->map_b, b_lines, kLineBytes);
   const auto landed = [](const Share& share, u32 lines) {
     return share.halves && share.along_k && share.sharers == 1 ? 2 * lines : lines;
   };
@@ -237,32 +239,33 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   args->alpha = run.alpha;
   args->beta = run.beta;
   args->k = run.reads_ab() ? static_cast<i32>(problem_.desc.k) : 0;
-  if (!choice_.has(kGemmFull)) {
+  if (!choice_.has(kGemmEpilogue)) {
     args->adds = adds(run) ? 1 : 0;
     if (choice_.makes_chains())
       args->more_chains = static_cast<unsigned char>(gemm_chains(args->k) - 1);
     if (!choice_.has(kGemmStreamK)) args->early = static_cast<unsigned short>(early());
     args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
   }
-  if (choice_.through_maps()) bind_maps(args);
+  if (choice_.uses_maps()) bind_maps(args);
 }
 
-// Behind a copy of operands, which has waited for all in front of it, what it leaves alone lies
-// ready.
-u32 GemmKernel::early_behind(u32 copied) const {
+// Operands that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's copy
+// kernel: the one that is not copied. The copy kernel is launched without PDL, so that everything
+// before it has ended.
+u32 GemmKernel::early_after_copy(u32 copied) const {
   const u32 early = copied ^ kGemmEarlyBoth;
   return problem_.swapped && early != 0 ? early ^ kGemmEarlyBoth : early;
 }
 
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
   if (choice_.has(kGemmStreamK)) return launch_stream(stream, run, m, copied);
-  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
+  if (choice_.has(kGemmEpilogue)) return launch_full(stream, run, m, copied != 0);
   GemmArgs args = args_;
   bind(run, m, &args);
   LaunchConfig launch = config(args);
   if (copied != 0) {
     launch.programmatic = true;
-    args.early = static_cast<unsigned short>(early_behind(copied));
+    args.early = static_cast<unsigned short>(early_after_copy(copied));
   }
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
@@ -271,14 +274,14 @@ GemmShares GemmKernel::shares(const GemmArgs& args) const {
   return gemm_shares(choice_, problem_.desc, args.m, args.n, room_);
 }
 
-// Boxes of B for the columns in use, and what lands in a stage with them.
+// Sets B's boxes for the tile width in use, and the stages and bytes per stage that follow from it.
 void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) const {
   GemmArgs& base = args->full.base;
   const auto width = static_cast<u32>(shares.width);
   u32 lines = width / share_b_.sharers;
   if (share_b_.along_k) {
     if (share_b_.sharers == 1) lines = std::min(lines, static_cast<u32>(round_up(base.n, 8)));
-    rebind_box_lines(&base.map_b, lines, kLineBytes);
+    rebind_box_rows(&base.map_b, lines, kLineBytes);
   }
   const u32 b = share_b_.along_k ? lines * share_b_.sharers : (width + 63) / 64 * tile_.k;
   const u32 a = std::min(tile_.m, clipped(share_a_, base.m) * share_a_.boxes * share_a_.sharers);
@@ -286,15 +289,16 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->width = static_cast<i32>(width);
   args->width_number = shares.width_number;
   args->stage_step = gemm_stream_stage(tile_, width);
+  const int64_t ring = gemm_ring_bytes(choice_, problem_.desc, tile_, shares.width);
   args->stages =
-      static_cast<i32>(std::min(gemm_shared(tile_).d_offset / args->stage_step, kGemmMaxStages));
+      static_cast<i32>(std::min(static_cast<u32>(ring) / args->stage_step, kGemmMaxStages));
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
   GemmNarrowArgs narrow{};
   GemmStreamArgs& args = narrow.stream;
   GemmArgs& base = args.full.base;
-  if (choice_.has(kGemmFull)) {
+  if (choice_.has(kGemmEpilogue)) {
     args.full = full_;
     bind_options(run, &args.full);
   } else {
@@ -318,7 +322,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
     TW_TRY(pointers_->launch(stream, run, &args.full));
   } else if (copied != 0) {
     launch.programmatic = true;
-    base.early = static_cast<unsigned short>(early_behind(copied));
+    base.early = static_cast<unsigned short>(early_after_copy(copied));
   } else if (!depends_on_device(run)) {
     base.early = static_cast<unsigned short>(early());
   }
@@ -329,34 +333,34 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
 }
 
 uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
-  if (gemm_adds_up_nothing(choice_, problem_.desc)) return 0;
-  // Of a column-major D the columns of tiles are the caller's n, whatever m is.
+  if (gemm_needs_no_workspace(choice_, problem_.desc)) return 0;
+  // Unless operands are swapped, the kernel's columns are the caller's n and do not depend on m.
   const int64_t columns = problem_.swapped ? last : problem_.desc.n;
-  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, columns, room_));
+  if (first < last) return static_cast<uint64_t>(gemm_max_workspace_bytes(choice_, columns, room_));
   GemmArgs args = args_;
   fill_sizes(last, &args);
   return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));
 }
 
-// Whether D can go through a map, but for its address. A tile has whole boxes of it. Of lines along
-// m it follows from m whether they do, and gelu_tanh's bits from that (FullChunks::kFactor).
+// Whether an epilogue kernel may write D through a map, apart from D's address: a tile must consist
+// of whole boxes. With lines along m, m would decide that and with it the rounding of gelu_tanh
+// (FullChunks::kFactor), so batch-invariant plans do not use the map.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
   const int64_t of_tile = d_extent(choice_.row->tile[1]);
-  return choice_.has(kGemmFull) && choice_.through_maps() &&
+  return choice_.has(kGemmEpilogue) && choice_.uses_maps() &&
          of_tile % gemm_slab(tile_).contiguous == 0 && choice_.row->feature != feature::host &&
-         !choice_.has(kGemmSplit | kGemmTransposed) && problem_.d_pitch_suits_maps() &&
+         !choice_.has(kGemmSplit | kGemmSwapAB) && problem_.d_pitch_suits_maps() &&
          problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
-// Elements of a line of D, where v has n.
 int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
 }
 
-// Whether D does at these sizes and this address. The copy engine clips at 16 bytes.
+// Whether D goes through its map at these sizes and this address. TMA clips stores at 16 bytes.
 bool GemmKernel::stores(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
   if (!stores_) return false;
@@ -364,26 +368,28 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
-// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone. A stream-K
-// row writes what a map could, and needs products, and memory to add them up in.
+// A batched kernel computes alpha * A B with sizes known to the host, and writes D through a map
+// only. A stream-K kernel needs a workspace to join parts; a basic one also needs k > 0, no C, and
+// a D that a map could describe.
 bool GemmKernel::does(const GemmRun& run, int64_t m) const {
   if (choice_.has(kGemmStreamK)) {
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
-    if (choice_.has(kGemmFull)) return true;
+    if (choice_.has(kGemmEpilogue)) return true;
     const int64_t contiguous = problem_at(m).d_contiguous();
     return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
            plain_from(contiguous, run.d) == contiguous;
   }
-  if (!choice_.has(kGemmAlone)) return true;
+  if (!choice_.has(kGemmBatched)) return true;
   return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
          stores(problem_.swapped ? m : problem_.desc.n, run.d);
 }
 
-// What the run asks for, of a D that goes through its map and has lines of n: of the run, which may
-// be odd where the plan's is not. The pair at the end would reach past C then.
-u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
+// Flags of the shortest epilogue that does all the run asks for, given a D that goes through its
+// map. `n` is the run's: if it is odd, C cannot be read in pairs, since the last would reach past
+// the end of C's line.
+u32 GemmKernel::store_flags(const GemmRun& run, int64_t n) const {
   const GemmDesc& d = problem_.desc;
-  if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
+  if (!run.reads_c() && !d.epilogue.any()) return kFullTmaStores | kFullNoEpilogue;
   const auto in_pieces = [&](int64_t bytes) {
     return (d.has(kGemmPointers)
                 ? d.c_alignment >= bytes
@@ -395,11 +401,11 @@ u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   const bool in_pairs = in_pieces(int64_t{2} * problem_.out_bytes) && n % 2 == 0;
   const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
                                               d.epilogue.activation == Activation::relu);
-  if (!is_short || (run.reads_c() && !in_pairs)) return kFullStores;
-  return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
+  if (!is_short || (run.reads_c() && !in_pairs)) return kFullTmaStores;
+  return kFullTmaStores | kFullSimpleEpilogue |
+         (run.reads_c() && in_pieces(16) ? kFullAlignedC : 0u);
 }
 
-// Operands that may be read while the kernels in front still run.
 u32 GemmKernel::early() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;
@@ -407,7 +413,7 @@ u32 GemmKernel::early() const {
          (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
 }
 
-void GemmKernel::bind_options(const GemmRun& run, GemmFullArgs* args) const {
+void GemmKernel::bind_options(const GemmRun& run, GemmEpilogueArgs* args) const {
   args->bias = run.bias;
   args->scale = run.scale;
   args->scale_value = run.scale_value;
@@ -420,12 +426,12 @@ void GemmKernel::bind_options(const GemmRun& run, GemmFullArgs* args) const {
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
                                bool behind_own) const {
   GemmScaledArgs scaled{.full = full_, .scales = {}};
-  GemmFullArgs& args = scaled.full;
+  GemmEpilogueArgs& args = scaled.full;
   bind(run, m, &args.base);
   bind_options(run, &args);
   if (choice_.has(kGemmScaled)) fill_scales(problem_, run, &scaled.scales);
   if (stores(args.base.n, run.d)) {
-    args.flags |= stored_as(run, args.base.n);
+    args.flags |= store_flags(run, args.base.n);
     rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
     rebind_map(&args.base.map_d, run.d, 1, args.base.m);
   }
@@ -450,18 +456,18 @@ uint64_t GemmKernel::units(int64_t m) const {
 }
 
 uint64_t GemmKernel::boxes_loaded(int64_t m) const {
-  if (!choice_.through_maps()) return 0;
-  const KernelRow& row = *choice_.row;
+  if (!choice_.uses_maps()) return 0;
+  const KernelEntry& row = *choice_.row;
   const auto blocks = units(m) * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
   const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, row.tile[2]));
   return blocks * k_blocks * (share_a_.boxes + share_b_.boxes);
 }
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
-  if (!choice_.through_maps() || choice_.has(kGemmSplit | kGemmStreamK)) return 0;
+  if (!choice_.uses_maps() || choice_.has(kGemmSplit | kGemmStreamK)) return 0;
   const GemmProblem at = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
-  if (choice_.has(kGemmFull)) {
+  if (choice_.has(kGemmEpilogue)) {
     if (!stores(at.desc.n, 0)) return 0;
     return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
                                  ceil_div(d_extent(at.desc.n), slab.contiguous) * full_.batch);

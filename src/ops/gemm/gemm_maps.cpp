@@ -19,9 +19,9 @@ Status encode_gemm_map(Device& device, DType type, int64_t contiguous, int64_t o
   desc.swizzle = !box.swizzled                                           ? Swizzle::none
                  : box.contiguous * static_cast<u32>(bytes) < kLineBytes ? Swizzle::b64
                                                                          : Swizzle::b128;
-  // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
+  // 256 bytes cost up to 20 % if pitches are no multiples of 128 bytes, and gain nothing otherwise.
   desc.l2_promotion = L2Promotion::b128;
-  // An empty operand is never read; its map must be one all the same.
+  // An empty operand is never read, but its map must be valid.
   desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
   desc.global_stride_bytes[0] =

@@ -23,26 +23,26 @@ uint64_t gemm_pointers_bytes(const GemmDesc& desc) {
   return matrices_bytes(desc) + static_cast<uint64_t>(desc.batch) * (kGemmMaps * sizeof(KernelMap));
 }
 
-Status GemmPointers::create(Device& device, const GemmProblem& seen, bool through_maps,
+Status GemmPointers::create(Device& device, const GemmProblem& seen, bool uses_maps,
                             std::unique_ptr<GemmPointers>* out) {
-  std::unique_ptr<GemmPointers> made(new GemmPointers(seen, through_maps));
-  const KernelRow* row = find_row(device, Family::gemm, [&](const KernelRow& candidate) {
-    return (candidate.variant & (kGemmPrologue | kGemmRealigns)) == kGemmPrologue &&
+  std::unique_ptr<GemmPointers> made(new GemmPointers(seen, uses_maps));
+  const KernelEntry* row = find_row(device, Family::gemm, [&](const KernelEntry& candidate) {
+    return (candidate.variant & (kGemmPrologue | kGemmStagingCopy)) == kGemmPrologue &&
            (candidate.feature == feature::host ||
-            ((candidate.variant & kGemmPlain) == 0) == through_maps);
+            ((candidate.variant & kGemmNoMaps) == 0) == uses_maps);
   });
   TW_TRY(prepare_row(device, Family::gemm, row, 0, &made->prepared_));
   *out = std::move(made);
   return {};
 }
 
-// What the host device does for a caller who counts no products that are left out: it waits for the
-// arrays and looks at them, so that the run is refused before anything is written.
+// On the host device, if the caller gives no invalid_count: waits for the stream and checks the
+// arrays, so that a bad address fails the run before anything is written.
 Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
   if (prepared_.row->feature != feature::host || args.skipped != 0) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
-  if (captured) return {};  // each launch of the graph finds other arrays
+  if (captured) return {};  // the arrays' contents may differ at each launch of the graph
   TW_TRY(stream.synchronize());
   const char* const names[] = {problem_.swapped ? "b" : "a", problem_.swapped ? "a" : "b", "c",
                                "d"};
@@ -65,7 +65,7 @@ Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) 
   return {};
 }
 
-Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmFullArgs* args) const {
+Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs* args) const {
   const GemmDesc& d = problem_.desc;
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
   const auto result = static_cast<uint32_t>(problem_.out_bytes);

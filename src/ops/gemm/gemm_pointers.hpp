@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A batch by arrays of addresses: the kernel in front of the product, and its part of the
-// workspace.
+// A batch given by arrays of addresses (TW_GEMM_BATCH_POINTERS). A kernel in front of the product
+// reads the arrays, and writes addresses and tensor maps for each product into the workspace.
 
 #include <memory>
 
@@ -12,23 +12,23 @@
 
 namespace tw {
 
-/// Of the workspace that a description's runs need for their addresses.
+/// Workspace bytes that the addresses and maps of a description take; 0 without the flag.
 uint64_t gemm_pointers_bytes(const GemmDesc& desc);
 
 /// Immutable after create().
 class GemmPointers {
  public:
-  /// For a product that goes through maps or does not; `seen` is the problem as its row sees it.
-  static Status create(Device& device, const GemmProblem& seen, bool through_maps,
+  /// `seen` is the problem as the product's kernel sees it; `uses_maps` whether that uses maps.
+  static Status create(Device& device, const GemmProblem& seen, bool uses_maps,
                        std::unique_ptr<GemmPointers>* out);
 
-  /// Reads a run's arrays into its workspace, and points the product's arguments, complete but for
-  /// addresses, there.
-  Status launch(Stream& stream, const GemmRun& run, GemmFullArgs* args) const;
+  /// Launches the kernel that reads a run's arrays into its workspace, and sets the workspace's
+  /// addresses in `args`, which are otherwise complete.
+  Status launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs* args) const;
 
  private:
-  GemmPointers(const GemmProblem& seen, bool through_maps)
-      : problem_(seen), through_maps_(through_maps) {}
+  GemmPointers(const GemmProblem& seen, bool uses_maps)
+      : problem_(seen), through_maps_(uses_maps) {}
 
   Status check_arrays(Stream& stream, const GemmPointersArgs& args) const;
 

@@ -12,26 +12,26 @@
 namespace tw {
 namespace {
 
-// Lines of copies begin at multiples of what the L2 moves at once.
+// Lines of copies begin at multiples of an L2 line, in bytes.
 constexpr int64_t kLineAlignment = 128;
 
-// One of the two operands, by the caller's names.
+// One of the caller's two operands, with the names of its fields for messages.
 struct Operand {
   const char* leading_name;
-  const char* stride_name;  // of its batch stride
+  const char* stride_name;
   const char* alignment_name;
   int64_t contiguous, lines, leading;
   uint32_t alignment;
-  bool by_rows;              // has as many rows as the run
-  int64_t matrices, stride;  // of a batch, or 1 that all products share
-  bool turns;                // its copy lies along k, as maps of narrow types have it
+  bool by_rows;              // its extent depends on the run's m
+  int64_t matrices, stride;  // matrices is 1 if all products share one
+  bool turns;                // the copy is transposed: TMA kernels of narrow types want K-major
 
   bool pitch_suits(int32_t bytes) const {
     return !turns && pitch_suits_maps(leading * bytes) &&
            (matrices <= 1 || pitch_suits_maps(stride * bytes));
   }
   bool certain(int32_t bytes) const { return pitch_suits(bytes) && alignment >= kMapAlignment; }
-  // Of the copy: as it is where a map can have it.
+  // The copy's pitch; the operand's own if a map can have it.
   int64_t pitch(int32_t bytes) const {
     if (pitch_suits(bytes)) return leading;
     return round_up(std::max<int64_t>(copy_contiguous(), 1) * bytes, kLineAlignment) / bytes;
@@ -48,7 +48,7 @@ int64_t matrices_of(const GemmDesc& own, int64_t stride) {
   return stride == 0 ? 1 : own.batch;
 }
 
-// `own` has D in the caller's order.
+// `own` is the caller's description, with D in the caller's order.
 Operand operand_a(const GemmDesc& own) {
   const bool row = own.a_order == Order::row;
   return {"lda",
@@ -83,8 +83,8 @@ GemmDesc own_desc(const GemmProblem& problem) {
   return problem.swapped ? turned(problem).desc : problem.desc;
 }
 
-// A copy lies as its operand does where maps can have the pitches, and cannot have two matrices in
-// one place.
+// If maps can have the operand's strides, the copy has the same ones. Then matrices of a batch must
+// not share elements, because each is copied.
 Status check_copied(const Operand& from, int32_t bytes) {
   if (!from.pitch_suits(bytes)) return {};
   const int64_t other =
@@ -105,8 +105,8 @@ Status check_copied(const Operand& from, int32_t bytes) {
               from.stride_name, from.stride, other, from.alignment_name, apart);
 }
 
-// What is copied and its copy span as much as copies may (kMaxSpan). A description's bytes fit 63
-// bits before.
+// Checks that the operand and its copy span at most kMaxSpan bytes, the limit of copies. That the
+// operand's bytes fit 63 bits has been checked.
 Status check_span(const Operand& from, int32_t bytes) {
   if (from.lines == 0 || from.contiguous == 0 || from.matrices == 0) return {};
   const int64_t most = kMaxSpan / bytes;
@@ -131,7 +131,7 @@ Status check_span(const Operand& from, int32_t bytes) {
   return refuse("batch_count", from.matrices, fits, "copies of all matrices");
 }
 
-// A copy's extents are the plan's.
+// Copies have fixed extents, so A can only be copied if every run has the plan's m.
 Status check_operand(const GemmDesc& own, const Operand& from, int32_t bytes) {
   if (from.by_rows && own.min_m != own.m)
     return fail(
@@ -162,17 +162,17 @@ CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
   if (from.matrices != 1) dimension(from.matrices, from.stride, from.batch_stride(bytes));
   dimension(from.copy_lines(), from.turns ? 1 : from.leading, from.pitch(bytes));
   dimension(from.copy_contiguous(), from.turns ? from.leading : 1, 1);
-  // Matrices that lie between each other's lines are copied as they lie.
+  // If matrices of a batch interleave, the copy's padding holds other matrices.
   copy.padding_free = from.matrices <= 1 || from.batch_stride(bytes) >= from.copied(bytes);
   return copy;
 }
 
-const KernelRow* row_for(const Device& device) {
+const KernelEntry* row_for(const Device& device) {
   return find_row(device, Family::gemm,
-                  [](const KernelRow& row) { return (row.variant & kGemmRealigns) != 0; });
+                  [](const KernelEntry& row) { return (row.variant & kGemmStagingCopy) != 0; });
 }
 
-// What the kernel in front of the product is told, but for addresses; false where a plan copies.
+// Fills in the copy kernel's arguments without addresses; false if a copy plan must do the copy.
 bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
   constexpr int64_t kPiece = 16, kMostPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
   const int64_t pieces = ceil_div(from.contiguous * bytes, kPiece);
@@ -187,7 +187,7 @@ bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
   return true;
 }
 
-// Counts the copy of an operand whose pitch asks for one.
+// Counts an operand's copy for the cost model, if its pitch requires one.
 void count_copy(const Operand& from, GemmProblem* problem) {
   if (from.pitch_suits(problem->in_bytes)) return;
   ++problem->copies;
@@ -197,7 +197,7 @@ void count_copy(const Operand& from, GemmProblem* problem) {
 
 }  // namespace
 
-GemmProblem gemm_served(const GemmProblem& problem) {
+GemmProblem gemm_with_staging(const GemmProblem& problem) {
   if (!problem.desc.realign) return problem;
   GemmProblem own = problem.swapped ? turned(problem) : problem;
   const Operand a = operand_a(own.desc), b = operand_b(own.desc);
@@ -212,13 +212,14 @@ GemmProblem gemm_served(const GemmProblem& problem) {
   return problem.swapped ? turned(own) : own;
 }
 
-// Which operands are copied, and how: all but what kernels are needed for.
-Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
+// Decides which operands are copied and how. Needs no kernels.
+Status GemmStagingCopies::arrange(const Device& device, const GemmProblem& problem) {
   const GemmDesc own = own_desc(problem);
   const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &a_}, {operand_b(own), &b_}};
-  most_blocks_ = static_cast<uint32_t>(most_blocks(device, own.max_sms, kRealignBlocks));
-  // One launch copies what is few rounds of pieces: there all is latency. Behind more, blocks
-  // of a product that are in no cluster were up to 15 % slower.
+  most_blocks_ = static_cast<uint32_t>(max_blocks(device, own.max_sms, kStagingCtasPerSm));
+  // One launch copies both operands if each thread has at most kStagingMaxPieces pieces: such
+  // copies are bound by launch latency. After larger ones, products without clusters run up to 15 %
+  // slower.
   int64_t pieces = 0;
   alone_ = row_for(device) != nullptr;
   for (const auto& [from, copy] : operands) {
@@ -226,7 +227,7 @@ Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
     alone_ = alone_ && fill_lines(from, problem.in_bytes, &copy->lines);
     pieces += copy->lines.pieces;
   }
-  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kRealignMost;
+  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kStagingMaxPieces;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
     TW_TRY(check_operand(own, from, problem.in_bytes));
@@ -243,14 +244,14 @@ Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
   return {};
 }
 
-Status GemmRealign::check(const Device& device, const GemmProblem& problem) {
-  return GemmRealign().arrange(device, problem);
+Status GemmStagingCopies::check(const Device& device, const GemmProblem& problem) {
+  return GemmStagingCopies().arrange(device, problem);
 }
 
-Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
-                           std::unique_ptr<GemmRealign>* out) {
+Status GemmStagingCopies::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
+                                 std::unique_ptr<GemmStagingCopies>* out) {
   if (!problem.desc.realign) return {};
-  std::unique_ptr<GemmRealign> made(new GemmRealign);
+  std::unique_ptr<GemmStagingCopies> made(new GemmStagingCopies);
   TW_TRY(made->arrange(*device, problem));
   if (made->bytes_ == 0) return {};
   const GemmDesc own = own_desc(problem);
@@ -264,11 +265,12 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
   return {};
 }
 
-// Blocks for each in proportion, a piece a thread where there are as many.
-Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
+// Divides the blocks between the operands in proportion to their pieces, with at least one each;
+// one piece per thread if the chip has room.
+Status GemmStagingCopies::launch(Stream& stream, GemmRealignArgs args) const {
   const uint64_t first = args.operands[0].pieces, second = args.operands[1].pieces;
   if (first == 0 && second == 0) return {};
-  if (first != 0 && second != 0 && most_blocks_ == 1) {  // one after the other
+  if (first != 0 && second != 0 && most_blocks_ == 1) {  // a single block: two launches
     GemmRealignArgs one = args;
     one.operands[1] = {};
     TW_TRY(launch(stream, one));
@@ -291,7 +293,7 @@ Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
   return stream.launch(*kernel_.kernel, config, &args, sizeof args);
 }
 
-Status GemmRealign::apply(Stream& stream, GemmRun* run, u32* copied) const {
+Status GemmStagingCopies::apply(Stream& stream, GemmRun* run, u32* copied) const {
   const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
   GemmRealignArgs args{};
   for (int i = 0; i < 2; ++i) {
@@ -307,7 +309,7 @@ Status GemmRealign::apply(Stream& stream, GemmRun* run, u32* copied) const {
       args.operands[i].dst = to;
     }
     *address = to;
-    // Behind plans nothing is loaded early, as it was measured.
+    // After a copy plan the product loads nothing early; measurements were made this way.
     *copied |= copy->plan ? u32{kGemmEarlyBoth} : i == 0 ? u32{kGemmEarlyA} : u32{kGemmEarlyB};
   }
   return launch(stream, args);

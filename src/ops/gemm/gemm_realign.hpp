@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Operands that no tensor map can read, copied to where one can: what a description's `realign`
-// asks for. The copies take a pass over the operands and a workspace of the run's; multiplying
-// elements read one by one takes many times longer.
+// Staging copies (TW_GEMM_STAGING_COPY): copy operands that no tensor map can read into the run's
+// workspace, where one can. A pass over the operands costs far less than a product by a kernel
+// without maps, which reads them element by element.
 
 #include <memory>
 
@@ -12,40 +12,39 @@
 
 namespace tw {
 
-/// The problem as kernels that go through maps get it: with `realign`, pitches that no map can have
-/// are those of copies. Others read operands where they lie.
-GemmProblem gemm_served(const GemmProblem& problem);
+/// The problem as TMA kernels see it. With `realign`, pitches that no map can have are replaced by
+/// those of the copies. Kernels without maps read the caller's operands.
+GemmProblem gemm_with_staging(const GemmProblem& problem);
 
 /// Immutable after create().
-class GemmRealign {
+class GemmStagingCopies {
  public:
-  /// `out` stays empty where no operand can need a copy.
+  /// `out` stays empty if no operand can need a copy.
   static Status create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
-                       std::unique_ptr<GemmRealign>* out);
+                       std::unique_ptr<GemmStagingCopies>* out);
 
-  /// What create() checks before it looks for kernels.
+  /// The checks of create() that need no kernels.
   static Status check(const Device& device, const GemmProblem& problem);
 
   uint64_t workspace_bytes() const { return bytes_; }
-  /// Copies what maps cannot read, and points the run there; `copied` says which of the caller's
-  /// operands that were, as kGemmEarly bits.
+  /// Launches the copies that this run needs, and sets their addresses in `run`. `copied` gets the
+  /// kGemmEarly bits of the caller's operands for which the product must wait.
   Status apply(Stream& stream, GemmRun* run, u32* copied) const;
 
  private:
   struct Copy {
-    bool wanted = false;  // else the operand is certain to suit maps
-    bool always = false;  // its pitch does not, wherever it lies
-    uint64_t offset = 0;  // in the workspace
-    // What the kernel in front is told, but for addresses; and a plan, where there is none of those
-    // or too much for one.
+    bool wanted = false;  // false: the operand always suits maps
+    bool always = false;  // its pitch never suits maps; otherwise the address decides
+    uint64_t offset = 0;  // bytes into the workspace
+    // The copy kernel's arguments without addresses, or a copy plan if that kernel cannot be used.
     GemmRealignOperand lines{};
     std::unique_ptr<Plan> plan;
   };
   Status arrange(const Device& device, const GemmProblem& problem);
   Status launch(Stream& stream, GemmRealignArgs args) const;
-  Copy a_, b_;             // of the caller's operands
-  bool alone_ = false;     // one kernel copies both; else they have plans
-  PreparedKernel kernel_;  // that one
+  Copy a_, b_;          // of the caller's A and B
+  bool alone_ = false;  // kernel_ copies both operands; otherwise each has a plan
+  PreparedKernel kernel_;
   uint32_t most_blocks_ = 1;
   uint64_t bytes_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's addresses must be, a line a rule.
+// Checks a run's addresses: alignment, overlap, memory that the device knows, and the workspace.
 #include <algorithm>
 #include <cinttypes>
 
@@ -12,7 +12,6 @@
 namespace tw {
 namespace {
 
-// The bytes of `own`'s matrices: of rows x columns in that order.
 GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order order, int64_t leading,
                    int64_t stride, int64_t element) {
   const bool row = order == Order::row;
@@ -20,10 +19,10 @@ GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order ord
           .lines = row ? rows : columns,
           .pitch = leading * element,
           .matrices = own.batch,
-          .apart = own.batch > 1 ? stride * element : 0};  // of one matrix it may be any number
+          .apart = own.batch > 1 ? stride * element : 0};  // the stride of one matrix is unchecked
 }
 
-// Whether C's elements lie where D's do, when their first ones do; else why not. `lines` of D.
+// For c == d: fails unless each element of C lies where that of D does. `lines` are D's.
 Status check_in_place(const GemmDesc& own, int64_t lines) {
   const bool gated = own.epilogue.gate != Gate::none;
   const bool pitches = lines <= 1 || own.ldc == own.ldd;
@@ -49,7 +48,6 @@ Status check_in_place(const GemmDesc& own, int64_t lines) {
               what, own.c_batch, own.d_batch, kWayOut);
 }
 
-// An address that a run gives for an option of the description.
 Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
                     const char* argument, uint64_t address, uint32_t alignment) {
   if (address == 0) return {};
@@ -76,7 +74,8 @@ void add_words(const GemmRun& run, GemmSpans* spans) {
   if (run.skipped != 0) spans->writes("invalid_count", run.skipped, 8);
 }
 
-// D's array against that of another operand, of which nothing but the addresses' places is known.
+// D's array of addresses must not overlap another operand's array; the host cannot compare the
+// addresses in them.
 Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t bytes) {
   if (array - d >= bytes && d - array >= bytes) return {};
   return fail(
@@ -89,7 +88,7 @@ Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t
 
 }  // namespace
 
-// The arrays of addresses, and nothing of what is in them.
+// Checks the arrays of addresses themselves, not their contents. `own` is the caller's description.
 Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
                             GemmSpans* spans) const {
   const bool reads_ab = run.reads_ab() && own.k > 0;
@@ -113,7 +112,7 @@ Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
   }
   if (!run.reads_c()) return {};
   if (run.c != run.d) return check_arrays_apart("c", run.c, run.d, bytes);
-  // One array for both: the matrices are the same, which is all that can be known of them here.
+  // One array for both means the same matrices, so C is in place.
   return check_in_place(own, own.d_order == Order::row ? m : own.n);
 }
 
@@ -125,7 +124,7 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
   const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
   TW_TRY(check_address("d", run.d, out, own.d_alignment));
   GemmBytes d = matrices(own, m, d_columns, own.d_order, own.ldd, own.d_batch, out);
-  // Where the padding may be written, it is D's.
+  // If the kernel may write the padding, it belongs to D.
   if (own.d_padding_free && !d.none()) d.contiguous = d.pitch;
   spans->writes("d", run.d, d);
   if (run.reads_ab() && own.k > 0) {
@@ -136,14 +135,15 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
   }
   if (!run.reads_c()) return {};
   TW_TRY(check_address("c", run.c, out, own.c_alignment));
-  // In place C is D, whatever else it must not be.
+  // In place, C is D's span, which is already compared with all others.
   if (run.c == run.d) return check_in_place(own, d.lines);
   spans->reads("c", run.c, matrices(own, m, own.n, own.d_order, own.ldc, own.c_batch, out));
   return {};
 }
 
-// What a device that knows its memory does with arrays of addresses: it waits for them and looks at
-// each matrix. A product with an address that cannot be one is left out, or refused later.
+// For a device that knows its memory (the host device): waits for the stream, then checks every
+// matrix named by the arrays. Products with a null or misaligned address are skipped here, because
+// they are left out of the run or refused later.
 Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) const {
   const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
   GemmDesc one = own;
@@ -172,7 +172,7 @@ Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) c
   };
   bool captured = false;
   TW_TRY(stream.captured(&captured));
-  if (captured) return {};  // each launch of the graph finds other arrays
+  if (captured) return {};  // the arrays' contents may differ at each launch of the graph
   TW_TRY(stream.synchronize());
   for (int64_t i = 0; i < own.batch; ++i) {
     bool good = true;
@@ -204,13 +204,12 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   return spans.check(*device());
 }
 
-// What runs cannot do without.
 uint64_t GemmPlan::required_bytes() const {
   return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
 }
 
-// Only a run that reads A and B copies them. Where nothing is required a run that has a workspace
-// uses it, and one without takes another kernel.
+// Only runs that read A and B make staging copies. If no workspace is required, a run with one uses
+// it for stream-K, and a run without one takes another kernel.
 bool GemmPlan::uses_workspace(const GemmRun& run) const {
   if (required_bytes() == 0) return optional_bytes_ > 0 && run.workspace != 0;
   return !realign_ || (run.reads_ab() && problem_.desc.k > 0);

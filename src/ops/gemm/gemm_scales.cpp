@@ -100,12 +100,12 @@ unsigned char kernel_type(DType type) {
 
 Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
   if (!own.a_scaling.any())
-    TW_TRY(check_no_address("a_scale", run.a_scale, "the description has no scales of A"));
+    TW_TRY(check_null_address("a_scale", run.a_scale, "the description has no scales of A"));
   if (!own.b_scaling.any())
-    TW_TRY(check_no_address("b_scale", run.b_scale, "the description has no scales of B"));
+    TW_TRY(check_null_address("b_scale", run.b_scale, "the description has no scales of B"));
   if (!own.d_quantize.any())
-    TW_TRY(check_no_address("d_block_scale", run.d_block_scale,
-                            "the description's d_quantize is TW_SCALE_NONE"));
+    TW_TRY(check_null_address("d_block_scale", run.d_block_scale,
+                              "the description's d_quantize is TW_SCALE_NONE"));
   if (own.d_dtype != DType::I32) return {};
   const struct {
     const char* name;

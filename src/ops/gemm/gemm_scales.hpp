@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of narrow operands, and of a D that a run quantises, between a description, its runs and
-// the kernels.
+// Scales of narrow operands, and of a D that a run quantizes: checks of a run, and the arguments of
+// kernels for narrow types.
 
 #include <string>
 
@@ -32,11 +32,11 @@ unsigned char kernel_type(DType type);
 /// cannot hold.
 Status check_scales_excluded(const GemmDesc& own, const GemmRun& run);
 
-/// Refuses a run of m rows whose scales cannot be what the description says, and notes where they
-/// lie. `own` is the caller's description.
+/// Checks the addresses of the scales for a run of m rows, and adds their spans. `own` is the
+/// caller's description.
 Status add_scales(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans);
 
-/// What kernels are told: `seen` is the problem as the row sees it.
+/// Fills in the kernel's scale arguments; `seen` is the problem as the kernel sees it.
 void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales);
 
 }  // namespace tw

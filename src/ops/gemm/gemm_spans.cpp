@@ -9,11 +9,10 @@
 namespace tw {
 namespace {
 
-// Steps of a search: some microseconds, and only for runs whose operands' spans meet. Pitches and
-// distances that are multiples of one another, or equal, take a few.
+// Steps of a search: a few microseconds, and only for runs whose operands' spans overlap. Pitches
+// that are equal or multiples of one another take a few steps.
 constexpr int64_t kSteps = 300;
 
-// Of equal steps the sums are those of one term.
 void add_term(int64_t step, int64_t count, StridedTerm* terms, int32_t* size) {
   if (step == 0 || count <= 1) return;
   for (int32_t i = 0; i < *size; ++i)
@@ -24,11 +23,13 @@ void add_term(int64_t step, int64_t count, StridedTerm* terms, int32_t* size) {
   terms[(*size)++] = {step, count};
 }
 
-// Whether bytes of two operands meet whose first ones lie `b` - `a` apart, and whose spans meet.
-Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmBytes& b_bytes) {
-  if (a_bytes.span() > kMaxSpan || b_bytes.span() > kMaxSpan) return Meets::undecided;
-  // A line of the one begins at a + x, of the other at b + reach - y, with sums x and y of
-  // multiples: they meet where x + y is less than a line's length from b + reach - a.
+// Whether two operands at addresses `a` and `b` share a byte, given that their spans overlap.
+Intersection bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b,
+                        const GemmBytes& b_bytes) {
+  if (a_bytes.span() > kMaxSpan || b_bytes.span() > kMaxSpan) return Intersection::undecided;
+  // A line of the first begins at a + x and one of the second at b + reach - y, where x and y are
+  // sums of multiples of the terms. The lines overlap if x + y differs from b + reach - a by less
+  // than a line's length.
   StridedTerm terms[kMaxTerms];
   int32_t count = 0;
   for (const GemmBytes* bytes : {&a_bytes, &b_bytes}) {
@@ -38,8 +39,8 @@ Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmByt
   const int64_t reach = b_bytes.span() - b_bytes.contiguous;
   const int64_t between = static_cast<int64_t>(b - a) + reach;
   int64_t steps = kSteps;
-  return sums_meet(terms, count, between - (a_bytes.contiguous - 1),
-                   between + (b_bytes.contiguous - 1), &steps);
+  return sums_intersect(terms, count, between - (a_bytes.contiguous - 1),
+                        between + (b_bytes.contiguous - 1), &steps);
 }
 
 }  // namespace
@@ -64,9 +65,9 @@ Status GemmSpans::apart(const Span& a, const Span& b) {
   const auto b_span = static_cast<uint64_t>(b.bytes.span());
   if (a_span == 0 || b_span == 0) return {};
   if (a.address - b.address >= b_span && b.address - a.address >= a_span) return {};
-  const Meets meets = bytes_meet(a.address, a.bytes, b.address, b.bytes);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
+  const Intersection meets = bytes_meet(a.address, a.bytes, b.address, b.bytes);
+  if (meets == Intersection::no) return {};
+  const bool yes = meets == Intersection::yes;
   return fail(Code::ERROR_OVERLAP,
               {.argument = a.name, .rule = yes ? "operands_disjoint" : "gemm_overlap_undecided"},
               "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") %s", a.name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The memory that a run names: what it writes must be nothing else that it names.
+// The memory operands of a run. Checks that nothing that the run writes overlaps another operand.
 
 #include <cstdint>
 
@@ -8,9 +8,9 @@
 
 namespace tw {
 
-/// The bytes of an operand: `matrices` of `lines` of `contiguous` bytes, `pitch` from line to line
-/// and `apart` from matrix to matrix; none where an extent is 0. They span 2^63 - 1 at most.
-/// Without defaults: a run has room for more of them than it fills.
+/// The bytes of an operand: `matrices` matrices of `lines` lines of `contiguous` bytes; lines are
+/// `pitch` bytes apart, matrices `apart` bytes. It is empty if an extent is 0. The span is at most
+/// 2^63 - 1. No default values: GemmSpans has arrays of it that mostly stay unused.
 struct GemmBytes {
   int64_t contiguous;
   int64_t lines, pitch;
@@ -31,7 +31,7 @@ class GemmSpans {
   void reads(const char* name, uint64_t address, const GemmBytes& bytes) {
     read_[reads_++] = {name, address, bytes};
   }
-  /// Of bytes one behind the other.
+  /// The same for `bytes` consecutive bytes.
   void writes(const char* name, uint64_t address, uint64_t bytes) {
     writes(name, address, flat(bytes));
   }
@@ -39,9 +39,9 @@ class GemmSpans {
     reads(name, address, flat(bytes));
   }
 
-  /// Fails with TW_ERROR_OVERLAP where two of them that are not both read share a byte, or where a
-  /// short search does not find out that they share none. Refuses what lies in no memory that the
-  /// device knows.
+  /// Fails with TW_ERROR_OVERLAP if a written operand shares a byte with another one, or if a short
+  /// search cannot rule that out. On a device that knows its memory, also fails for operands
+  /// outside it.
   Status check(const Device& device) const;
 
  private:
@@ -54,11 +54,11 @@ class GemmSpans {
   static Status check_memory(const Device& device, const Span& span);
   static Status apart(const Span& a, const Span& b);
 
-  // Of a product: workspace, d, its scales, amax, skipped.
+  // At most: workspace, d, its scales, amax, skipped.
   Span written_[5];
-  // Of a product: a, b, c, d where they are arrays, device_m, alpha, beta, bias, scale, scales of a
-  // and b. Of a grouped one: a, b, bias, groups, map, alpha, rows of a and d, row weights, inverse,
-  // scales of a and b.
+  // At most: a, b, c and d (if they are arrays), device_m, alpha, beta, bias, scale, scales of a
+  // and b. For a grouped product: a, b, bias, groups, map, alpha, rows of a and d, row weights,
+  // inverse, scales of a and b.
   Span read_[12];
   int writes_ = 0, reads_ = 0;
 };

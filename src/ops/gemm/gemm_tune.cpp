@@ -10,16 +10,16 @@
 namespace tw {
 namespace {
 
-// A measurement lasts about this long, so that an event's own time does not count.
+// A measurement lasts about this long, so that the overhead of events does not matter.
 constexpr double kBatchNs = 200e3;
 constexpr int32_t kMostInBatch = 64;
-// After the first round, candidates this much slower than the best are not measured again.
-constexpr double kHopeless = 1.3;
+// After the first round, candidates slower than the best by this factor are not measured again.
+constexpr double kDropFactor = 1.3;
 
 struct Contender {
   GemmCandidate candidate;
   std::unique_ptr<Plan> plan;
-  std::vector<double> nanoseconds;  // of one run, a measurement each
+  std::vector<double> nanoseconds;  // per run, one value per measurement
 
   const GemmPlan& gemm() const { return static_cast<const GemmPlan&>(*plan); }
   double median() const {
@@ -46,7 +46,7 @@ class Stopwatch {
     return PrefetchPlan::create(device, desc, &flush_);
   }
 
-  // Nanoseconds of one of `runs` runs back to back.
+  // Nanoseconds per run, of `runs` runs back to back.
   Status time(const GemmPlan& plan, int32_t runs, double* nanoseconds) {
     if (flush_) TW_TRY(static_cast<const PrefetchPlan&>(*flush_).run(stream_, how_.flush));
     TW_TRY(stream_.record(*start_));
@@ -102,7 +102,7 @@ Status check_tune(const GemmTuneDesc& how) {
   return {};
 }
 
-// The description for exactly the run's rows, with the pitches of the whole.
+// The description for exactly the run's rows, with the leading dimensions of the full matrices.
 Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
@@ -136,7 +136,7 @@ Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
 
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
                  const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
-                 GemmTuned* out) {
+                 GemmTuningEntry* out) {
   TW_TRY(check_tune(how));
   GemmDesc own;
   TW_TRY(own_desc(desc, run, &own));
@@ -149,23 +149,23 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
         "of addresses: let d be one of scratch matrices, and scratch_d 0");
   if (how.scratch_d != 0) mine.d = how.scratch_d;
   TW_TRY(device->check_memory("flush", how.flush, how.flush_bytes));
-  TW_TRY(stream.synchronize());  // refuses a captured stream before anything is launched
+  TW_TRY(stream.synchronize());  // fails on a captured stream before anything is launched
 
   GemmProblem problem;
   TW_TRY(gemm_problem(own, &problem));
-  TW_TRY(ask_for_clusters(*device));
+  TW_TRY(query_cluster_occupancy(*device));
   std::vector<Contender> contenders;
-  const GemmProblem served = gemm_served(problem);
+  const GemmProblem served = gemm_with_staging(problem);
   const GemmRanking ranking(*device, served, &known);
   TW_TRY(ranking.check_room(own.m));
   for (const GemmCandidate& candidate : ranking.at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
-    if (candidate.choice.through_maps() && !own.realign && !own.has(kGemmPointers) &&
+    if (candidate.choice.uses_maps() && !own.realign && !own.has(kGemmPointers) &&
         !addresses_suit_maps(mine))
       continue;
     Contender contender{.candidate = candidate};
     TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
-    // What would take its place is a contender of its own.
+    // For such a run a plan would use another kernel, which is a contender of its own.
     if (!contender.gemm().kernel_for(own.m).does(mine, own.m)) continue;
     if (contender.gemm().has_too_small_a_workspace(mine)) continue;
     contenders.push_back(std::move(contender));
@@ -178,17 +178,17 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   Stopwatch watch(stream, mine, how);
   TW_TRY(watch.prepare(device));
   double best = 0;
-  for (int32_t round = -1; round < how.rounds; ++round)  // the first is for warming up
+  for (int32_t round = -1; round < how.rounds; ++round)  // round -1 warms up
     for (Contender& contender : contenders) {
       const double last = contender.nanoseconds.empty() ? 0 : contender.median();
-      if (round > 0 && last > best * kHopeless) continue;
+      if (round > 0 && last > best * kDropFactor) continue;
       const int32_t runs = watch.flushes() || round < 0
                                ? 1
                                : static_cast<int32_t>(std::clamp(kBatchNs / std::max(last, 1.0),
                                                                  1.0, double{kMostInBatch}));
       double time = 0;
       TW_TRY(watch.time(contender.gemm(), runs, &time));
-      // The warm-up gives a first idea of how many runs a measurement takes.
+      // The warm-up's time only decides how many runs the first measurement has.
       if (round <= 0) contender.nanoseconds.clear();
       contender.nanoseconds.push_back(time);
       if (round >= 0 && (best == 0 || contender.median() < best)) best = contender.median();

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The measured choice: candidates timed on the caller's stream with the caller's operands.
+// Tuning: times candidates on the caller's stream with the caller's operands.
 
 #include "ops/gemm/gemm.hpp"
 #include "ops/gemm/select/gemm_tuning.hpp"
 
 namespace tw {
 
-/// As tw_gemm_tune_desc.
 struct GemmTuneDesc {
-  int32_t candidates = 12;  // how many of the ranking are tried; 0: all
-  int32_t rounds = 7;       // times that each is measured
-  uint64_t scratch_d = 0;   // written in the place of D
-  uint64_t flush = 0;  // read before each measured run, so that it finds the L2 without operands
+  int32_t candidates = 12;  // how many of the best-ranked candidates to try; 0: all
+  int32_t rounds = 7;       // measurements per candidate
+  uint64_t scratch_d = 0;   // written instead of D; 0: D is written
+  uint64_t flush = 0;       // memory read before each measured run, to evict operands from the L2
   uint64_t flush_bytes = 0;
 };
 
-/// Times candidates for one run; the choices of `known` are tried too. Synchronises the stream.
-/// `out` gets the entry of the fastest, which is the caller's to add.
+/// Times the best-ranked candidates for one run; entries of `known` count in the ranking.
+/// Synchronizes the stream. `out` gets the fastest as an entry, which the caller may add to a
+/// GemmTuning.
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
                  const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
-                 GemmTuned* out);
+                 GemmTuningEntry* out);
 
 }  // namespace tw

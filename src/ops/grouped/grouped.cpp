@@ -72,7 +72,7 @@ Status GroupedPlan::check(const Device&, const GroupedDesc& desc) {
 
 Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
   const DType type = problem_.desc.d_dtype;
-  const KernelRow* row = find_row(*device(), Family::grouped, [&](const KernelRow& r) {
+  const KernelEntry* row = find_row(*device(), Family::grouped, [&](const KernelEntry& r) {
     return r.variant == variant && (r.dtypes[1] == DType{} || r.dtypes[1] == type);
   });
   return prepare_row(*device(), Family::grouped, row, 0, out);
@@ -81,7 +81,7 @@ Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
 // The kernel that goes through tensor maps where one takes the description, and beside it another
 // for addresses that are not promised to suit maps.
 Status GroupedPlan::prepare_wgmma() {
-  const KernelRow* row = grouped_wgmma_row(*device(), problem_);
+  const KernelEntry* row = grouped_wgmma_row(*device(), problem_);
   parts_ = grouped_parts(problem_, {});
   if (row == nullptr) return {};
   const uint32_t blocks = usable_sms(*device(), problem_.desc.max_sms);
@@ -97,7 +97,7 @@ Status GroupedPlan::prepare() {
   TW_TRY(prepare_wgmma());
   const bool forced = !problem_.desc.candidate.empty();
   if (!product_ || (!forced && !grouped_promises_maps(problem_))) {
-    const KernelRow* row = grouped_product_row(*device(), problem_);
+    const KernelEntry* row = grouped_product_row(*device(), problem_);
     if (!row && forced) return no_grouped_candidate(*device(), problem_);
     TW_TRY(prepare_row(*device(), Family::grouped, row, 0, product_ ? &fallback_ : &product_));
   }
@@ -144,13 +144,13 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   return launches->step(combine_, blocks * combine_.row->threads, step);
 }
 
-bool GroupedPlan::through_maps() const {
+bool GroupedPlan::uses_maps() const {
   return (product_.row->variant & kGroupedWgmma) != 0;
 }
 
 // Where the plan has no other kernel, addresses must suit the one that it has.
 Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes) const {
-  if (!through_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
+  if (!uses_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
   const bool a = run.a % kMapAlignment != 0;
   if (!a && run.b % kMapAlignment == 0) return {};
   const uint64_t address = a ? run.a : run.b;
@@ -172,7 +172,7 @@ const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedAr
     product->d = run.workspace + parts_.rows;
     product->d_pitch = parts_.row_pitch;
   }
-  if (!through_maps()) return product_;
+  if (!uses_maps()) return product_;
   const bool suits = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
   if (fallback_ && !suits) return fallback_;
   bind_grouped_wgmma(problem_, wgmma_, product);
@@ -299,7 +299,7 @@ std::string GroupedPlan::explain() const {
 std::string GroupedPlan::explain_choice() const {
   const GroupedDesc& d = problem_.desc;
   if (!d.candidate.empty()) return "the caller named the kernel\n";
-  if (!through_maps()) {
+  if (!uses_maps()) {
     const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
     const char* const why = grouped_wgmma_refusal(*device(), problem_);
     return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
@@ -318,7 +318,7 @@ std::string GroupedPlan::explain_choice() const {
 }
 
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
-                             std::vector<const KernelRow*>* out) {
+                             std::vector<const KernelEntry*>* out) {
   GroupedProblem problem;
   TW_TRY(grouped_problem(desc, &problem));
   *out = grouped_candidates(device, problem);

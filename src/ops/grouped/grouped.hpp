@@ -16,7 +16,7 @@ namespace tw {
 
 /// The kernels that a description may name as its candidate, the best first.
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
-                             std::vector<const KernelRow*>* out);
+                             std::vector<const KernelEntry*>* out);
 
 class GroupedPlan final : public Plan {
  public:
@@ -34,7 +34,7 @@ class GroupedPlan final : public Plan {
       : Plan(std::move(device), Op::grouped), problem_(problem) {}
   Status prepare();
   Status prepare_wgmma();
-  bool through_maps() const;
+  bool uses_maps() const;
   Status check_maps(const GroupedRun& run, const GroupedSizes& sizes) const;
   std::string explain_choice() const;
   Status prepare_step(uint32_t variant, PreparedKernel* out);

@@ -18,12 +18,12 @@ bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type || (is_f8(of_row) && is_f8(type));
 }
 
-bool is_wanted(const GroupedDesc& d, const KernelRow& row) {
+bool is_wanted(const GroupedDesc& d, const KernelEntry& row) {
   return d.candidate.empty() || d.candidate == row.symbol;
 }
 
 // Tiles of a product, whatever the sizes of its groups: each may end within a tile.
-int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t m) {
+int64_t most_tiles(const GroupedProblem& problem, const KernelEntry& row, int64_t m) {
   const GroupedDesc& d = problem.desc;
   const int64_t columns = ceil_div(d.n, row.tile[1]);
   if (problem.ranges()) return d.groups * ceil_div(m, row.tile[0]) * columns;
@@ -33,31 +33,31 @@ int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t 
 
 }  // namespace
 
-const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem) {
+const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (grouped_wgmma_refusal(device, problem) != nullptr) return nullptr;
   const uint32_t form = problem.ranges()             ? kGroupedRanges
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
   const uint32_t scaled = d.is_narrow() ? kGroupedScaled : 0u;
-  return find_row(device, Family::grouped, [&](const KernelRow& row) {
+  return find_row(device, Family::grouped, [&](const KernelEntry& row) {
     return row.variant == (kGroupedWgmma | scaled | form) && (kGroupedWgmma & ~d.methods) == 0 &&
            row.dtypes[0] == d.a_dtype && row.dtypes[1] == d.d_dtype && is_wanted(d, row);
   });
 }
 
-std::vector<const KernelRow*> grouped_candidates(const Device& device,
-                                                 const GroupedProblem& problem) {
-  std::vector<const KernelRow*> rows;
-  if (const KernelRow* row = grouped_wgmma_row(device, problem)) rows.push_back(row);
-  if (const KernelRow* row = grouped_product_row(device, problem)) rows.push_back(row);
+std::vector<const KernelEntry*> grouped_candidates(const Device& device,
+                                                   const GroupedProblem& problem) {
+  std::vector<const KernelEntry*> rows;
+  if (const KernelEntry* row = grouped_wgmma_row(device, problem)) rows.push_back(row);
+  if (const KernelEntry* row = grouped_product_row(device, problem)) rows.push_back(row);
   return rows;
 }
 
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem) {
   constexpr uint32_t kProducts = kGroupedMma | kGroupedRanges | kGroupedWgmma;
   const char* const who = problem.desc.candidate.c_str();
-  for (const KernelRow& row : kernel_rows(Family::grouped)) {
+  for (const KernelEntry& row : kernel_entries(Family::grouped)) {
     if ((row.variant & kProducts) == 0 || problem.desc.candidate != row.symbol) continue;
     const Fault fault{.argument = "candidate", .rule = "candidate_unsupported"};
     if ((row.feature & device.info().kernel_features) == 0)
@@ -82,11 +82,11 @@ bool grouped_promises_maps(const GroupedProblem& problem) {
          d.b_alignment % kMapAlignment == 0 && d.b_alignment != 0;
 }
 
-const KernelRow* grouped_product_row(const Device& device, const GroupedProblem& problem) {
+const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   const uint32_t variant =
       (problem.ranges() ? kGroupedRanges : kGroupedMma) | (d.is_narrow() ? kGroupedScaled : 0u);
-  return find_row(device, Family::grouped, [&](const KernelRow& row) {
+  return find_row(device, Family::grouped, [&](const KernelEntry& row) {
     return row.variant == variant && (row.variant & ~d.methods) == 0 &&
            takes(row.dtypes[0], d.a_dtype) && takes(row.dtypes[1], d.d_dtype) && is_wanted(d, row);
   });
@@ -95,7 +95,7 @@ const KernelRow* grouped_product_row(const Device& device, const GroupedProblem&
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m) {
   const bool wgmma = (kernel.row->variant & kGroupedWgmma) != 0;
-  const uint64_t room = most_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
+  const uint64_t room = max_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
   const auto tiles =
       static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
   const bool shares = wgmma && grouped_wgmma_workspace(problem, 1) != 0;
@@ -107,8 +107,8 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
 }
 
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelRow& row, int64_t things) {
-  const auto room = static_cast<int64_t>(most_blocks(device, problem.desc.max_sms, kStepBlocks));
+                                 const KernelEntry& row, int64_t things) {
+  const auto room = static_cast<int64_t>(max_blocks(device, problem.desc.max_sms, kStepBlocks));
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<int64_t>(ceil_div(things, row.threads), 1, room));
@@ -117,7 +117,7 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
 }
 
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelRow& row, int64_t rows) {
+                                 const KernelEntry& row, int64_t rows) {
   const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
   LaunchConfig config;
   uint32_t& blocks = config.grid[0];

@@ -10,11 +10,11 @@
 namespace tw {
 
 /// The wgmma kernel of a product, of those that the device has; nullptr if none takes it.
-const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
+const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
 
 /// The kernels that the device has for a product, the best first.
-std::vector<const KernelRow*> grouped_candidates(const Device& device,
-                                                 const GroupedProblem& problem);
+std::vector<const KernelEntry*> grouped_candidates(const Device& device,
+                                                   const GroupedProblem& problem);
 
 /// Why the description's candidate does not multiply: it has none that the device has for it.
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);
@@ -24,7 +24,7 @@ bool grouped_promises_maps(const GroupedProblem& problem);
 
 /// The kernel of a product for any addresses, of those that the device has; nullptr if none takes
 /// the description.
-const KernelRow* grouped_product_row(const Device& device, const GroupedProblem& problem);
+const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
 /// The launch of a product of so many rows: blocks take tiles in turn until there are no more.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
@@ -32,10 +32,10 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
 
 /// The launch of a step that has so many things to do, a thread each.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelRow& row, int64_t things);
+                                 const KernelEntry& row, int64_t things);
 
 /// The launch of kGroupedFind: one cluster, of several blocks where there are many rows.
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelRow& row, int64_t rows);
+                                 const KernelEntry& row, int64_t rows);
 
 }  // namespace tw

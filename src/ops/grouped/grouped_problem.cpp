@@ -29,7 +29,7 @@ Status wrong(Code code, const char* argument, const char* rule, int64_t got, int
 
 // A field that what is described excludes.
 Status excluded(const char* argument, int64_t value, const char* because) {
-  return check_excluded(value == 0, argument, value, because);
+  return check_unset(value == 0, argument, value, because);
 }
 
 Status excluded_number(const char* argument, float value, float unset, const char* because) {
@@ -207,8 +207,8 @@ Status check_indices(const GroupedDesc& d) {
     TW_TRY(excluded("d_count", d.d_count, kReason));
     TW_TRY(excluded("d_divisor", d.d_divisor, kReason));
     TW_TRY(excluded("combine", static_cast<int64_t>(d.combine), kReason));
-    return check_excluded(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
-                          "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
+    return check_unset(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
+                       "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
   }
   if (d.d_count == 0 && d.m != 0)
     return wrong(kInvalid, "d_count", "grouped_count", 0, 1,
@@ -220,8 +220,8 @@ Status check_indices(const GroupedDesc& d) {
 }
 
 Status check_inverse(const GroupedDesc& d) {
-  return check_excluded(!d.has(kGroupedDescInverse) || d.combine == Combine::add, "flags", d.flags,
-                        "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
+  return check_unset(!d.has(kGroupedDescInverse) || d.combine == Combine::add, "flags", d.flags,
+                     "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
 }
 
 // What ranges of k do not have.
@@ -230,7 +230,7 @@ Status check_ranges(const GroupedDesc& d) {
   constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";
   constexpr uint32_t kNone = kGroupedDescGather | kGroupedDescScatter | kGroupedDescWeightByIndex |
                              kGroupedDescZeroOthers | kGroupedDescInverse;
-  TW_TRY(check_excluded((d.flags & kNone) == 0, "flags", d.flags, kReason));
+  TW_TRY(check_unset((d.flags & kNone) == 0, "flags", d.flags, kReason));
   const std::pair<const char*, int64_t> zeroes[] = {
       {"combine", static_cast<int64_t>(d.combine)},
       {"bias_dtype", static_cast<int64_t>(d.bias_dtype)},

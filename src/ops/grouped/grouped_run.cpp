@@ -43,12 +43,12 @@ Status run_number(const char* argument, int64_t given, int64_t planned, int64_t*
 Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes* sizes) {
   const GroupedDesc& d = p.desc;
   TW_TRY(run_number("m", run.m, d.m, &sizes->m));
-  TW_TRY(check_excluded(p.ranges() || run.k == -1, "k", run.k,
-                        "the plan's grouping is not TW_GROUPING_K_RANGES"));
-  TW_TRY(check_excluded(p.gathers() || run.a_count == -1, "a_count", run.a_count,
-                        "the plan was made without TW_GROUPED_GATHER"));
-  TW_TRY(check_excluded(p.scatters() || run.d_count == -1, "d_count", run.d_count,
-                        "the plan was made without TW_GROUPED_SCATTER"));
+  TW_TRY(check_unset(p.ranges() || run.k == -1, "k", run.k,
+                     "the plan's grouping is not TW_GROUPING_K_RANGES"));
+  TW_TRY(check_unset(p.gathers() || run.a_count == -1, "a_count", run.a_count,
+                     "the plan was made without TW_GROUPED_GATHER"));
+  TW_TRY(check_unset(p.scatters() || run.d_count == -1, "d_count", run.d_count,
+                     "the plan was made without TW_GROUPED_SCATTER"));
   TW_TRY(run_number("k", run.k, d.k, &sizes->k));
   TW_TRY(run_number("a_count", run.a_count, d.a_count, &sizes->a_count));
   TW_TRY(run_number("d_count", run.d_count, d.d_count, &sizes->d_count));
@@ -76,7 +76,7 @@ Status check_beta(const GroupedProblem& p, float beta) {
 // An address that the description asks for, or has no use for.
 Status check_wanted(bool wanted, const char* name, uint64_t address, uint32_t alignment, bool empty,
                     const char* because) {
-  if (!wanted) return check_no_address(name, address, because);
+  if (!wanted) return check_null_address(name, address, because);
   return empty ? Status() : check_address(name, address, alignment);
 }
 
@@ -93,7 +93,7 @@ Status check_ranges_lack(const GroupedRun& run) {
                  {"group_alpha", run.group_alpha},
                  {"row_weights", run.row_weights}};
   for (const auto& [name, address] : without)
-    TW_TRY(check_no_address(name, address, "grouping is TW_GROUPING_K_RANGES"));
+    TW_TRY(check_null_address(name, address, "grouping is TW_GROUPING_K_RANGES"));
   return {};
 }
 

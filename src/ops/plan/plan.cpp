@@ -9,8 +9,8 @@
 
 namespace tw {
 
-Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t dynamic_smem_bytes,
-                   PreparedKernel* out) {
+Status prepare_row(Device& device, Family family, const KernelEntry* row,
+                   uint32_t dynamic_smem_bytes, PreparedKernel* out) {
   if (!row) {
     const DeviceInfo& info = device.info();
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
@@ -28,7 +28,7 @@ uint32_t usable_sms(const Device& device, uint32_t max_sms) {
   return max_sms == 0 ? sms : std::min(sms, max_sms);
 }
 
-uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm) {
+uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm) {
   if (max_sms != 0) return usable_sms(device, max_sms);
   return blocks_of_sm == 0 ? uint64_t{INT32_MAX} : uint64_t{usable_sms(device, 0)} * blocks_of_sm;
 }
@@ -54,7 +54,7 @@ Status check_address(const char* argument, uint64_t address, uint32_t alignment,
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
                 "%s is 0, and the operand is not empty", argument);
-  // Powers of two: see check_alignment().
+  // Both are powers of two, see check_alignment().
   const bool needed = alignment <= 1 || (address & (alignment - 1)) == 0;
   if (needed && (promised <= 1 || (address & (promised - 1)) == 0)) return {};
   const uint32_t wanted = needed ? promised : alignment;
@@ -99,24 +99,24 @@ Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const ch
 
 namespace {
 
-// From the first byte to the last.
+// Bytes from the first to the last byte of an operand.
 uint64_t reach_of(const RunOperand& o) {
   if (o.rows == 0 || o.bytes == 0) return 0;
   return static_cast<uint64_t>((o.rows - 1) * o.pitch) + o.bytes;
 }
 
-// Rows at s and d share a byte where s - d is less than a row's length. With s = a's address + a
-// multiple of its pitch and d = that of b's last row - a multiple of its own, s - d is a sum of two
-// terms and a constant.
-Meets rows_meet(const RunOperand& a, const RunOperand& b) {
+// Two rows at addresses s and d share a byte if s - d is less than a row's length. Write s as a's
+// address plus a multiple of its pitch, and d as the address of b's last row minus a multiple of
+// its pitch. Then s - d is a sum of two non-negative terms and a constant.
+Intersection rows_intersect(const RunOperand& a, const RunOperand& b) {
   StridedTerm terms[kMaxTerms];
   int32_t count = 0;
   for (const RunOperand* o : {&a, &b})
     if (o->rows > 1 && o->pitch > 0) terms[count++] = {o->pitch, o->rows};
   const int64_t constant = static_cast<int64_t>(a.address - b.address) - (b.rows - 1) * b.pitch;
   int64_t budget = kSearchBudget;
-  return sums_meet(terms, count, -constant - (static_cast<int64_t>(a.bytes) - 1),
-                   -constant + (static_cast<int64_t>(b.bytes) - 1), &budget);
+  return sums_intersect(terms, count, -constant - (static_cast<int64_t>(a.bytes) - 1),
+                        -constant + (static_cast<int64_t>(b.bytes) - 1), &budget);
 }
 
 // "8 rows of 64 bytes, 128 apart, from 0x1000".
@@ -137,10 +137,10 @@ Status check_rows_apart(const RunOperand& one, const RunOperand& other) {
   if (one_reach == 0 || other_reach == 0) return {};
   if (one.address - other.address >= other_reach && other.address - one.address >= one_reach)
     return {};
-  const Meets meets = rows_meet(one, other);
-  if (meets == Meets::no) return {};
+  const Intersection meets = rows_intersect(one, other);
+  if (meets == Intersection::no) return {};
   const char* const written = one.written ? one.name : other.name;
-  if (meets == Meets::yes)
+  if (meets == Intersection::yes)
     return fail(Code::ERROR_OVERLAP, {.argument = one.name, .rule = "operands_disjoint"},
                 "%s (%s) and %s (%s) share bytes: %s is written, and may lie beside the other or "
                 "between its rows",

@@ -15,8 +15,8 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = 16;
-constexpr int64_t kBoxBytes = kPrefetchBytes;  // of one instruction, by either method
-constexpr uint32_t kBlocksOfSm = 1;
+constexpr int64_t kBoxBytes = kPrefetchBytes;  // per instruction, for either method
+constexpr uint32_t kBlocksPerSm = 1;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -28,12 +28,12 @@ DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
 }
 
-// Rows by what their addresses are modulo 16.
+// Number of rows for each value of their address modulo 16.
 struct ByResidue {
   uint64_t rows[16];
 };
 
-// The same `steps` times over, `stride` bytes apart, from `first` on.
+// Counts `steps` copies of the rows, `stride` bytes apart, starting at `first`.
 ByResidue repeat(const ByResidue& inner, uint64_t first, uint64_t stride, uint64_t steps) {
   ByResidue out{};
   for (uint64_t i = 0; i < std::min<uint64_t>(steps, 16); ++i)
@@ -89,10 +89,10 @@ Status PrefetchPlan::check_desc() {
                   "shape[%" PRId32 "] is %" PRId64 ": an extent is 0 or more", i, d.shape[i]);
   if (std::find(d.shape, d.shape + rank, 0) != d.shape + rank) return {};
   TW_TRY(read_dims());
-  return keep_budget();
+  return apply_budget();
 }
 
-// What the caller calls the numbers of dimension i.
+// Returns dimension i with the caller's names for its numbers.
 SpanDim PrefetchPlan::span_dim(int32_t i) const {
   SpanDim dim{.rule = "prefetch_span",
               .extent_name = "shape",
@@ -108,7 +108,7 @@ SpanDim PrefetchPlan::span_dim(int32_t i) const {
   return dim;
 }
 
-// A dimension without a stride is there once, and one that runs backwards begins at its end.
+// A dimension of stride 0 is prefetched once; one that runs backwards starts at its other end.
 Status PrefetchPlan::read_dims() {
   const int32_t rank = desc_.rank == 0 ? 2 : desc_.rank;
   int64_t reach = element_bytes_;
@@ -118,7 +118,7 @@ Status PrefetchPlan::read_dims() {
     if (dim.extent == 1 || desc_.stride[i] == 0) continue;
     int64_t span = 0;
     TW_TRY(span_of(span_dim(i), reach, &dim.stride, &span));
-    // Dimensions may overlap: what they ask for is more than they span.
+    // Dimensions may overlap, so the bytes may exceed the span.
     const int64_t before = bytes;
     if (!checked_mul(before, dim.extent, &bytes))
       return fail(Code::ERROR_OVERFLOW,
@@ -162,9 +162,9 @@ Status PrefetchPlan::read_dims() {
   return {};
 }
 
-// Whole rows in the order of dims_, or the beginning of the first. Where strides interleave that is
-// not the order of their addresses, which would take a list of rows.
-Status PrefetchPlan::keep_budget() {
+// Keeps whole rows in the order of dims_, or the beginning of the first row. If strides interleave,
+// that is not the order of addresses, which would require a list of rows.
+Status PrefetchPlan::apply_budget() {
   const auto budget = static_cast<uint64_t>(desc_.budget);
   if (budget == 0 || budget >= all_bytes_) return {};
   rows_number_ = budget / row_bytes_;
@@ -181,7 +181,7 @@ Status PrefetchPlan::keep_budget() {
 Status PrefetchPlan::prepare() {
   const auto row_of = [&](uint32_t method) {
     return find_row(*device(), Family::prefetch,
-                    [&](const KernelRow& row) { return row.variant == method; });
+                    [&](const KernelEntry& row) { return row.variant == method; });
   };
   if (desc_.methods & (1u << kPrefetchBoxes)) {
     bool fits = false;
@@ -189,7 +189,7 @@ Status PrefetchPlan::prepare() {
     if (fits) TW_TRY(prepare_row(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
   }
   fill_rows();
-  // Turned round, a dimension moves the first byte: the caller's address may be aligned and it not.
+  // Reversing a dimension moves the first byte, which may then be misaligned.
   if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
   return prepare_row(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
 }
@@ -199,7 +199,7 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
   const auto rows = static_cast<int64_t>(rows_number_);
   const int64_t pitch = rank_ == 0 ? row : dims_[0].stride;
   const int64_t element = std::min<int64_t>(8, alignment_of(row_bytes_));
-  // Rows that overlap are no tensor map's.
+  // A tensor map cannot describe overlapping rows.
   *fits = rank_ == 1 && rows > 1 && row >= 16 && pitch >= row && pitch % 16 == 0 &&
           pitch <= kMaxStride && rows <= INT32_MAX && row / element <= INT32_MAX;
   if (!*fits) return {};
@@ -231,11 +231,11 @@ void PrefetchPlan::fill_rows() {
     row_args_.extent[d] = static_cast<u64>(dims_[d].extent);
     row_args_.stride[d] = dims_[d].stride;
   }
-  // One long range in few chunks would leave SMs idle, and each chunk is one instruction.
+  // Small chunks, one per instruction, spread one long range over all SMs.
   u64 chunk = kBoxBytes;
   while (row_bytes_ / chunk > UINT32_MAX) chunk *= 2;
   row_args_.chunk_bytes = static_cast<u32>(chunk);
-  // A chunk of a row of terabytes is more than lands in shared memory.
+  // The chunks of a row of terabytes do not fit in shared memory.
   row_args_.loads = desc_.by == PrefetchBy::loads && chunk <= kPrefetchBytes ? 1 : 0;
   row_args_.chunks = static_cast<u32>((row_bytes_ + chunk - 1) / chunk);
 }
@@ -245,10 +245,10 @@ const PreparedKernel& PrefetchPlan::choose(uint64_t src) const {
 }
 
 LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
-  const uint64_t room = most_blocks(*device(), desc_.max_sms, kBlocksOfSm);
+  const uint64_t room = max_blocks(*device(), desc_.max_sms, kBlocksPerSm);
   const uint64_t items = &kernel == &boxes_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
   LaunchConfig config;
-  // Every SM takes part before any thread gets a second piece.
+  // Every SM gets an item before any thread gets a second one.
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(items, 1, room));
   config.block[0] = kPrefetchThreads;
   return config;
@@ -270,8 +270,8 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   return stream.launch(*kernel.kernel, config(kernel), &args, sizeof args);
 }
 
-// How many chunks a row has is its address modulo 16: rows are counted by that, of whole inner
-// dimensions first, then of as many steps along the outer ones as there are rows.
+// The number of chunks in a row depends on its address modulo 16. So count rows by that value:
+// whole inner dimensions first, then the steps along outer ones that rows_number_ reaches.
 uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
   ByResidue inner[kMaxCopyRank + 1] = {{{1}}};
   uint64_t inner_rows[kMaxCopyRank + 1] = {1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bringing a matrix or a plain range into the L2: from a description to a plan.
+// Plans for prefetching a matrix or a contiguous range into L2.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace tw {
 
-/// How the L2 gets what it is to have (prefetch.cu).
+/// How the kernel brings data into L2 (see prefetch.cu).
 enum class PrefetchBy { loads, requests };
 
 /// As tw_prefetch_desc: extents and pitch in elements.
@@ -25,11 +25,11 @@ struct PrefetchDesc {
   uint32_t alignment = 0;
   uint32_t max_sms = 0;
   CachePriority cache = CachePriority::normal;
-  int64_t budget = 0;  // bytes; 0: no bound
-  int32_t rank = 0;    // 0: rows, columns and pitch say it
+  int64_t budget = 0;  // bytes; 0: no limit
+  int32_t rank = 0;    // 0: use rows, columns and pitch
   int64_t shape[kMaxCopyRank] = {};
   int64_t stride[kMaxCopyRank] = {};
-  /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
+  /// For tests and benchmarks: a bit 1 << method for each method that may be chosen.
   uint32_t methods = ~0u;
   /// For tests and benchmarks.
   PrefetchBy by = PrefetchBy::loads;
@@ -39,7 +39,7 @@ class PrefetchPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels.
+  /// The checks of create() that need no kernels.
   static Status check(const Device& device, const PrefetchDesc& desc);
   Status run(Stream& stream, uint64_t src) const;
   PlanInfo info() const override;
@@ -54,7 +54,7 @@ class PrefetchPlan final : public Plan {
   Status check_desc();
   SpanDim span_dim(int32_t i) const;
   Status read_dims();
-  Status keep_budget();
+  Status apply_budget();
   Status prepare();
   Status fill_boxes(bool* fits);
   void fill_rows();
@@ -62,25 +62,24 @@ class PrefetchPlan final : public Plan {
   LaunchConfig config(const PreparedKernel& kernel) const;
   uint64_t bulk_prefetches(uint64_t src) const;
 
-  // Rows of contiguous bytes in as few dimensions as possible, innermost first: extents above 1, no
-  // two that are one.
+  // Dimensions of contiguous rows, as few as possible, innermost first. Extents are above 1.
   struct Dim {
     int64_t extent;
     int64_t stride;  // bytes, positive
   };
 
   PrefetchDesc desc_;
-  const char* pitch_name_ = "pitch";  // or whose number the pitch is, where none is given
+  const char* pitch_name_ = "pitch";  // the caller's name of the field that sets the pitch
   int32_t element_bytes_ = 1;
-  uint64_t row_bytes_ = 0;  // 0: nothing
+  uint64_t row_bytes_ = 0;  // 0: nothing to prefetch
   uint64_t rows_number_ = 0;
-  int32_t rank_ = 0;  // of dims_
+  int32_t rank_ = 0;  // number of dims_
   Dim dims_[kMaxCopyRank] = {};
-  int64_t offset_ = 0;  // of the first byte from the caller's address, where strides are negative
-  uint64_t all_bytes_ = 0;    // of the rows, before the budget
-  uint64_t reach_bytes_ = 0;  // likewise, from the first row's first byte to the last one's end
-  PreparedKernel boxes_;      // a matrix whose address and pitch are multiples of 16
-  PreparedKernel rows_;       // everything
+  int64_t offset_ = 0;  // from the caller's address to the first byte; nonzero for negative strides
+  uint64_t all_bytes_ = 0;    // of all rows, before the budget
+  uint64_t reach_bytes_ = 0;  // from the first byte to the last, before the budget
+  PreparedKernel boxes_;      // for a matrix whose address and pitch are multiples of 16
+  PreparedKernel rows_;       // for everything else
   PrefetchBoxArgs box_args_{};
   PrefetchRowArgs row_args_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of quantisations: what is prepared when one is made, and how a run goes.
+// Plans for quantization: preparation, runs and explanations.
 #include "ops/quantize/quantize.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
 constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeParts} * 4;
-constexpr uint32_t kAllOfSm = 4;  // blocks that an SM holds at once
-// A warp looks after regions of up to so many elements, a block after larger ones.
+constexpr uint32_t kAllOfSm = 4;  // blocks that fit on an SM
+// Regions of up to this many elements are processed by one warp, larger ones by one block.
 constexpr uint32_t kWarpRegion = 2048;
-// Of rows that are joined to one; a tile's columns end below 2^32.
+// Limit for rows that are joined into one, so that the columns of a tile end below 2^32.
 constexpr int64_t kMostColumns = (int64_t{1} << 31) - 1;
 
 uint32_t blocks_for(uint32_t items, uint32_t of_block) {
@@ -55,10 +55,10 @@ uint32_t QuantizePlan::main_step() const {
   }
 }
 
-// The host's bodies serve any alignment, and one of them all regions.
+// Host bodies serve any alignment, and one of them serves all regions.
 Status QuantizePlan::prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out) {
   const uint32_t of_any = step < kQuantizeAmax ? kQuantizeRegions : step;
-  const KernelRow* row = find_row(*device(), Family::quantize, [&](const KernelRow& r) {
+  const KernelEntry* row = find_row(*device(), Family::quantize, [&](const KernelEntry& r) {
     if (vector == 0 || r.feature == feature::host) return r.variant == of_any;
     return r.variant == (step | vector << 8);
   });
@@ -82,10 +82,10 @@ Status QuantizePlan::prepare() {
   return {};
 }
 
-// Whether each row of both matrices is whole vectors: rows that are joined are one row.
+// Returns whether the rows of both matrices consist of whole vectors. Joined rows count as one row.
 bool QuantizePlan::vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const {
   const QuantizeProblem& p = problem_;
-  const bool one = rows == 1 || rows_join(rows);
+  const bool one = rows == 1 || rows_contiguous(rows);
   const auto fits = [&](uint64_t address, int64_t pitch, int64_t bytes) {
     const int64_t unit = p.vector * bytes;
     return address % static_cast<uint64_t>(unit) == 0 && (one || pitch * bytes % unit == 0);
@@ -102,9 +102,9 @@ uint64_t QuantizePlan::workspace_bytes() const {
 Status QuantizePlan::check_run(const QuantizeRun& run, int64_t rows) const {
   const QuantizeProblem& p = problem_;
   if (p.back)
-    TW_TRY(check_no_address("amax", run.amax, "the plan dequantises"));
+    TW_TRY(check_null_address("amax", run.amax, "the plan dequantises"));
   else if (!p.tensor())
-    TW_TRY(check_no_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
+    TW_TRY(check_null_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
   if (rows == 0 || p.empty()) return {};
   TW_TRY(check_address("src", run.src, static_cast<uint32_t>(p.src_bytes)));
   TW_TRY(check_address("dst", run.dst, static_cast<uint32_t>(p.dst_bytes)));
@@ -133,9 +133,9 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
                   {"workspace", run.workspace, p.two_steps() ? kWorkspaceBytes : 0, true}});
 }
 
-// Which way a warp's tile lies: down the rows where neighbouring rows' scales lie side by side, and
-// along a row otherwise. Short rows would leave much of a tile along them empty.
-bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
+// Returns whether a warp's tile spans several rows. It does if the scales of adjacent rows are
+// adjacent, or if rows are so short that a tile along them would be mostly empty.
+bool QuantizePlan::tile_spans_rows(const QuantizeArgs& args) const {
   const ScaleKind kind = problem_.desc.scale;
   if (kind == ScaleKind::k128 && problem_.desc.scale_order == ScaleOrder::column) return true;
   const auto used = [](uint32_t items, uint32_t of_tile) {
@@ -146,13 +146,12 @@ bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
   return down > 1.25 * used(groups, beside() * kQuantizeFlight);
 }
 
-// Tiles of warps and blocks, and regions of what goes element by element.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const QuantizeProblem& p = problem_;
   const bool blocks = !p.back && p.desc.scale == ScaleKind::block128;
   const bool rows = !p.back && p.desc.scale == ScaleKind::row;
   const uint32_t groups = blocks_for(args->columns, kQuantizeGroup);
-  const bool down = tiles_down(*args);
+  const bool down = tile_spans_rows(*args);
   const uint32_t across =
       blocks ? groups : blocks_for(groups, down ? beside() : beside() * kQuantizeFlight);
   const uint32_t high = blocks ? kQuantizeGroup : down ? kQuantizeFlight : 1;
@@ -161,12 +160,12 @@ void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const int64_t step = int64_t{beside()} * kQuantizeGroup;
   args->src_step = down ? args->src_pitch : step * p.src_bytes;
   args->dst_step = down ? args->dst_pitch : step * p.dst_bytes;
-  // A tile's rows have one row of scales of 128 rows each.
+  // The rows of a tile share one row of the scale matrix if that covers 128 rows.
   const int64_t scale_down = args->scale_row_shift == 0 ? args->scale_row : 0;
   args->scale_step = down ? scale_down : beside() * args->scale_column;
   if (down) args->flags |= kQuantizeByColumns;
   args->team_warps = 1;
-  while (args->team_warps < kQuantizeWarpsOfBlock &&
+  while (args->team_warps < kQuantizeWarpsPerBlock &&
          args->team_warps * 32 * kQuantizeFlight * p.vector < args->columns)
     args->team_warps *= 2;
   args->region_rows = blocks ? kQuantizeGroup : 1;
@@ -178,8 +177,9 @@ void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
     args->flags |= kQuantizeWarps;
 }
 
-// Whether rows, and the scales that a row has, follow each other without a gap.
-bool QuantizePlan::rows_join(int64_t rows) const {
+// Returns whether rows, and the scales of consecutive rows, are contiguous, so that the matrix can
+// be treated as one row.
+bool QuantizePlan::rows_contiguous(int64_t rows) const {
   const QuantizeDesc& d = problem_.desc;
   if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
     return false;
@@ -207,9 +207,9 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   args.dst_format = p.dst_format;
   args.flags = ((d.flags & kQuantizeDescPowersOfTwo) != 0 ? kQuantizePowersOfTwo : 0u) |
                (p.given() ? kQuantizeGiven : 0u);
-  if (p.two_steps()) args.flags |= kQuantizeBackwards;
+  if (p.two_steps()) args.flags |= kQuantizeReverseTiles;
   args.limit = p.back ? 0 : quantize_max(p.dst_format);
-  if (rows_join(rows)) {
+  if (rows_contiguous(rows)) {
     args.columns = static_cast<u32>(rows * d.columns);
     args.rows = 1;
   }
@@ -217,7 +217,8 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   return args;
 }
 
-// Blocks for each piece of work, but for those that have a scale to find first or a part to write.
+// One block per piece of work. Kernels that first compute a common scale, or write a part, use as
+// many blocks as run at once.
 LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeArgs& args,
                                   bool amax) const {
   const uint32_t step = kernel.row->variant & 0xff;
@@ -225,20 +226,19 @@ LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeAr
   uint32_t blocks = 0;
   if (by_elements)
     blocks =
-        blocks_for(args.regions, quantize_has(args, kQuantizeWarps) ? kQuantizeWarpsOfBlock : 1);
+        blocks_for(args.regions, quantize_has(args, kQuantizeWarps) ? kQuantizeWarpsPerBlock : 1);
   else if (step == kQuantizeBlocks)
     blocks = args.tiles;
   else if (step == kQuantizeRows)
-    blocks = blocks_for(args.rows, kQuantizeWarpsOfBlock / args.team_warps);
+    blocks = blocks_for(args.rows, kQuantizeWarpsPerBlock / args.team_warps);
   else
-    blocks = blocks_for(args.tiles, kQuantizeWarpsOfBlock);
-  uint64_t most =
-      most_blocks(*device(), problem_.desc.max_sms, problem_.two_steps() ? kAllOfSm : 0);
+    blocks = blocks_for(args.tiles, kQuantizeWarpsPerBlock);
+  uint64_t most = max_blocks(*device(), problem_.desc.max_sms, problem_.two_steps() ? kAllOfSm : 0);
   if (amax) most = std::min<uint64_t>(most, kQuantizeParts);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
-  config.programmatic = true;  // as all of them it waits for its predecessor grid itself
+  config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
 
@@ -261,7 +261,7 @@ Status QuantizePlan::run(Stream& stream, const QuantizeRun& run) const {
     const LaunchConfig first = config(amax_[vectors], args, true);
     args.part_count = first.grid[0];
     QuantizeArgs forwards = args;
-    forwards.flags &= ~u32{kQuantizeBackwards};
+    forwards.flags &= ~u32{kQuantizeReverseTiles};
     TW_TRY(stream.launch(*amax_[vectors].kernel, first, &forwards, sizeof forwards));
   }
   return stream.launch(*main_[vectors].kernel, config(main_[vectors], args, false), &args,

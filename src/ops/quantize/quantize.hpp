@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantisation to 8 bits with scales, and dequantisation: from a description to a plan.
+// Plans for quantization to 8 bits with scales, and dequantization.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ class QuantizePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const QuantizeDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const QuantizeDesc& desc);
   Status run(Stream& stream, const QuantizeRun& run) const;
   PlanInfo info() const override;
@@ -37,24 +37,24 @@ class QuantizePlan final : public Plan {
   QuantizePlan(std::shared_ptr<Device> device, const QuantizeProblem& problem)
       : Plan(std::move(device), Op::quantize), problem_(problem) {}
   Status prepare();
-  /// The kernel that does a step by vectors of so many elements, or with 0 element by element.
+  /// Prepares the kernel of a step, by vectors of `vector` elements; 0: element by element.
   Status prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out);
   uint32_t main_step() const;
   bool vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const;
   Status check_run(const QuantizeRun& run, int64_t rows) const;
   Status check_memory(const QuantizeRun& run, int64_t rows) const;
   uint64_t workspace_bytes() const;
-  /// Groups that an access of a warp covers.
+  /// Groups that one access of a warp covers.
   uint32_t beside() const { return problem_.vector == 4 ? 1 : 2; }
-  bool rows_join(int64_t rows) const;
-  bool tiles_down(const QuantizeArgs& args) const;
+  bool rows_contiguous(int64_t rows) const;
+  bool tile_spans_rows(const QuantizeArgs& args) const;
   QuantizeArgs fill(const QuantizeRun& run, int64_t rows) const;
   void fill_tiles(QuantizeArgs* args) const;
   LaunchConfig config(const PreparedKernel& kernel, const QuantizeArgs& args, bool amax) const;
   std::string scales() const;
 
   QuantizeProblem problem_;
-  // By elements, by vectors.
+  // Index 0: element by element; 1: by vectors.
   PreparedKernel main_[2];
   PreparedKernel amax_[2];
 };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of a quantisation, a line a rule.
 #include "ops/quantize/quantize_problem.hpp"
 
 #include <algorithm>
@@ -16,9 +15,9 @@ namespace {
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
-// Spans stay below this, so that sums of a few never overflow.
+// Limit of a span in bytes, so that sums of a few spans cannot overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
-// Groups of 128 elements of all rows, so that the kernels' numbers stay below kDividerLimit.
+// Limit for the groups of 128 elements in all rows. Keeps the kernels' numbers below kDividerLimit.
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 constexpr int64_t kGroup = kQuantizeGroup;
 
@@ -39,7 +38,7 @@ bool narrow_format(DType dtype, u32* format) {
   return *format = kFormatI8, dtype == DType::I8;
 }
 
-// The types say which way it goes.
+// The types determine the direction.
 Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
   TW_TRY(check_dtype("src_dtype", "quantize_dtype", d.src_dtype));
   TW_TRY(check_dtype("dst_dtype", "quantize_dtype", d.dst_dtype));
@@ -88,8 +87,8 @@ Status check_scale(const QuantizeDesc& d) {
                  "TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is");
   if (d.scale != ScaleKind::tensor) return {};
   constexpr const char* kReason = "scale is TW_SCALE_TENSOR, and there is one scale";
-  TW_TRY(check_excluded(order == 0, "scale_order", order, kReason));
-  return check_excluded(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
+  TW_TRY(check_unset(order == 0, "scale_order", order, kReason));
+  return check_unset(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
 }
 
 Status check_flags(const QuantizeDesc& d, bool back) {
@@ -99,14 +98,14 @@ Status check_flags(const QuantizeDesc& d, bool back) {
                 {.argument = "flags", .rule = "quantize_flags", .got = d.flags, .limit = kFlags},
                 "flags is 0x%x: it has bits that are no TW_QUANTIZE_ flag", d.flags);
   if (back) {
-    return check_excluded(d.flags == 0, "flags", d.flags,
-                          "src_dtype is narrow, and dequantisation reads its scales as they are");
+    return check_unset(d.flags == 0, "flags", d.flags,
+                       "src_dtype is narrow, and dequantisation reads its scales as they are");
   }
   if ((d.flags & kQuantizeDescGivenScale) == 0) return {};
-  TW_TRY(check_excluded(d.scale == ScaleKind::tensor, "flags", d.flags,
-                        "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
-  return check_excluded((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
-                        "a scale that is given is not rounded to a power of two");
+  TW_TRY(check_unset(d.scale == ScaleKind::tensor, "flags", d.flags,
+                     "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
+  return check_unset((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
+                     "a scale that is given is not rounded to a power of two");
 }
 
 Status check_extents(const QuantizeDesc& d) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The description of a quantisation or dequantisation, checked and in bytes.
+// The description of a quantization or dequantization, checked and converted to bytes.
 
 #include <cstdint>
 
@@ -12,10 +12,10 @@
 
 namespace tw {
 
-/// As tw_order, of the matrix of scales.
+/// As tw_order, for the matrix of scales.
 enum class ScaleOrder : int32_t { row = 0, column = 1 };
 
-/// Bits of the description's flags.
+/// Bits of QuantizeDesc::flags.
 inline constexpr uint32_t kQuantizeDescPowersOfTwo = 1;
 inline constexpr uint32_t kQuantizeDescGivenScale = 2;
 
@@ -42,28 +42,29 @@ struct QuantizeDesc {
   uint32_t methods = ~0u;
 };
 
-/// The checked description, with the numbers that 0 stands for.
+/// The checked description, with defaults filled in.
 struct QuantizeProblem {
   QuantizeDesc desc;
-  bool back = false;  // dequantisation
+  bool back = false;  // dequantization
   u32 src_format = 0;
   u32 dst_format = 0;
-  int64_t src_bytes = 0;  // of an element
+  int64_t src_bytes = 0;  // per element
   int64_t dst_bytes = 0;
-  int64_t vector = 8;  // elements of 16 bytes of the wide type
+  int64_t vector = 8;  // elements in 16 bytes of the wide type
 
   bool empty() const { return desc.rows == 0 || desc.columns == 0; }
   bool tensor() const { return desc.scale == ScaleKind::tensor; }
   bool given() const { return back || (desc.flags & kQuantizeDescGivenScale) != 0; }
-  /// Two kernels: the scale is made of what the first has found.
+  /// Whether a first kernel finds the maximum from which the second computes the scale.
   bool two_steps() const { return tensor() && !given(); }
   int64_t groups() const;
   int64_t scale_rows(int64_t rows) const;
   int64_t scale_columns() const;
-  /// Bytes from a scale to the one in the next row, or column, of their matrix.
+  /// Bytes from a scale to that of the next row or column of the scale matrix.
   int64_t scale_row_step() const;
   int64_t scale_column_step() const;
 };
+/// Checks a description by name and fills in its defaults.
 Status quantize_problem(const QuantizeDesc& desc, QuantizeProblem* out);
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of ragged copies: what is prepared when one is made, and how a run goes.
+// Plans for padding and unpadding: preparation, runs and explanations.
 #include "ops/ragged/ragged.hpp"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kAligned = 16;
 constexpr uint32_t kPlainTileBytes = 4096;
-constexpr uint32_t kNanPattern = 0x7ff77ff7;  // as tensor maps fill with NaN
-constexpr uint32_t kStepBlocks = 8;           // of an SM
+constexpr uint32_t kNanPattern = 0x7ff77ff7;  // the NaN with which tensor maps fill
+constexpr uint32_t kStepBlocks = 8;           // per SM
 
 bool is_multiple_of_16(int64_t value) {
   return value % kAligned == 0;
 }
 
-// A number of the run: -1 is the plan's.
+// Replaces -1 by the plan's number, and checks the result.
 Status run_number(const char* argument, int64_t given, int64_t planned, int64_t* out) {
   *out = given == -1 ? planned : given;
   if (*out >= 0 && *out <= planned) return {};
@@ -49,25 +49,26 @@ Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
 }
 
 Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::ragged, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::ragged,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::ragged, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 Status RaggedPlan::prepare() {
   const RaggedDesc& d = problem_.desc;
-  // What a sweep on an H200 found best (tests/README.md): a copy to the packed operand passes over
-  // tiles that no sequence has, so its blocks take more of them.
+  // The best configuration of a sweep on an H200 (tests/README.md). Unpadding skips tiles without
+  // rows of a sequence, so its blocks take more tiles.
   if (!problem_.pads()) tuning_ = {.warps = 1, .stages = 4, .stage_bytes = 4096, .warp_items = 4};
-  if (d.max_sms != 0) tuning_.warps = kTileRingWarps;  // one block an SM, which is all that runs
-  if (d.warps != 0) tuning_.warps = std::min(d.warps, kTileRingWarps);
+  if (d.max_sms != 0)
+    tuning_.warps = kTilePipelineWarps;  // one block per SM, so it needs all warps
+  if (d.warps != 0) tuning_.warps = std::min(d.warps, kTilePipelineWarps);
   if (d.stages != 0) tuning_.stages = d.stages;
   if (d.stage_bytes != 0) tuning_.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) tuning_.warp_items = d.warp_items;
   ring_ = ring_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
   TW_TRY(prepare_variant(kRaggedFaults, 0));
   if (!bulk_refusal(0, 0)) TW_TRY(prepare_variant(kRaggedBulk, ring_.dynamic_smem_bytes()));
-  // Windows that begin at any column lead to any alignment, whatever was promised.
+  // A window may begin at any column, so the promised alignment does not apply to its address.
   const bool windows = d.packed_columns != d.columns;
   const auto element = static_cast<uint64_t>(problem_.element_bytes);
   const uint64_t packed = windows ? element : std::max<uint64_t>(d.packed_alignment, element);
@@ -128,13 +129,13 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
                          {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
 }
 
-// What the host device does for a caller who counts no faults: it waits for the offsets and looks
-// at them, so that the run is refused before anything is written.
+// On the host device, if the caller counts no faults: waits for the offsets and checks them, so
+// that an invalid run fails before anything is written.
 Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
   if (device()->info().kind != DeviceKind::host || args.faults != 0) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
-  if (captured) return {};  // each launch of the graph finds other offsets
+  if (captured) return {};  // each launch of the graph may find other offsets
   TW_TRY(stream.synchronize());
   for (u64 i = 0; i < args.batch; ++i) {
     const i64 begin = ragged_offset_host(args, i);
@@ -166,7 +167,7 @@ Status RaggedPlan::fill(uint32_t method, const RaggedRun& run, int64_t batch, in
   args->offsets = run.offsets;
   args->tokens = tokens;
   args->batch = static_cast<u64>(batch);
-  // Beyond these no row of a sequence is in sight, wherever the window is.
+  // Outside this range no row of any sequence is visible.
   args->first_row = std::clamp<int64_t>(run.row, -d.rows, tokens);
   args->packed_pitch = p.packed_pitch;
   args->padded_pitch = p.padded_pitch;
@@ -224,8 +225,6 @@ Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
   return stream.launch(*kernels_[method].kernel, launch, &args, sizeof args);
 }
 
-// What a plan of a ragged copy will do, in numbers and in words.
-
 PlanInfo RaggedPlan::info() const {
   const RaggedProblem& p = problem_;
   const RaggedDesc& d = p.desc;
@@ -250,7 +249,7 @@ PlanInfo RaggedPlan::info() const {
   info.tile[1] = args.cut.part_bytes / static_cast<u32>(p.element_bytes);
   info.stages = method == kRaggedBulk ? ring_.stages : 0;
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
-  // Where the sequences have all the tokens and the padded operand has room for each of them.
+  // Assumes that the sequences contain all tokens and that the padded operand has room for them.
   const auto row = static_cast<uint64_t>(p.row_bytes);
   const auto offsets = static_cast<uint64_t>((d.batch + 1) * p.offset_bytes);
   const uint64_t all = static_cast<uint64_t>(d.batch) * static_cast<uint64_t>(d.rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sequences packed behind one another to padded ones and back: from a description to a plan.
+// Plans for copies between packed sequences and padded ones.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class RaggedPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RaggedDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const RaggedDesc& desc);
   Status run(Stream& stream, const RaggedRun& run) const;
   PlanInfo info() const override;
@@ -42,7 +42,7 @@ class RaggedPlan final : public Plan {
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status check_run(const RaggedRun& run, int64_t batch, int64_t tokens) const;
   Status check_offsets(Stream& stream, const RaggedArgs& args) const;
-  /// Why bulk copies do not serve first columns at these addresses; nullptr where they do.
+  /// Returns why bulk copies cannot serve first columns at these addresses; nullptr if they can.
   const char* bulk_refusal(uint64_t packed, uint64_t padded) const;
   uint32_t choose(uint64_t packed, uint64_t padded) const;
   Status fill(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of a ragged copy, a line a rule.
 #include "ops/ragged/ragged_problem.hpp"
 
 #include <cinttypes>
@@ -12,7 +11,7 @@
 namespace tw {
 namespace {
 
-// Spans stay below this, so that sums of a few never overflow.
+// Limit of a span in bytes, so that sums of a few spans cannot overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
@@ -35,7 +34,7 @@ Status check_words(const RaggedDesc& d) {
   if (d.direction == RaggedDirection::unpad)
     return wrong("fill", "ragged_fill_unpad", fill, 0,
                  "a copy to the packed operand fills nothing: it is");
-  // As of a tensor map: the types that NaN is in twice of 16 bits 0x7ff7.
+  // As in tensor maps: the types for which 0x7ff7 in every 16 bits is a NaN.
   const int32_t type = dtype_tensor_map_type(d.dtype);
   if (type >= 6 && type <= 12) return {};
   return fail(Code::ERROR_UNSUPPORTED,
@@ -70,7 +69,7 @@ Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, i
               elements, most);
 }
 
-// What `count` steps of `pitch` bytes and `width` more reach.
+// Computes the span of `count` items of `width` bytes, `pitch` bytes apart.
 Status reach(const char* argument, int64_t count, int64_t pitch, int64_t width, int64_t* bytes) {
   *bytes = width;
   if (count <= 1) return {};
@@ -87,8 +86,8 @@ Status reach(const char* argument, int64_t count, int64_t pitch, int64_t width, 
               argument, count, pitch, most);
 }
 
-// Rows of the padded operand must not share elements: sequences lie behind one another, or their
-// rows do between one another's.
+// Rows of the padded operand must not share elements. Either sequences follow one another, or their
+// rows interleave.
 Status check_padded(const RaggedProblem& p) {
   const RaggedDesc& d = p.desc;
   if (p.empty()) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The description of a ragged copy, checked and in bytes.
+// The description of a padding or unpadding copy, checked and converted to bytes.
 
 #include <cstdint>
 
@@ -30,8 +30,8 @@ struct RaggedDesc {
   uint32_t packed_alignment = 0;
   uint32_t padded_alignment = 0;
   uint32_t max_sms = 0;
-  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and sizes, 0
-  /// being the library's choice.
+  /// For tests and benchmarks: a bit 1 << method for each method that may be chosen, and sizes,
+  /// where 0 means the library chooses.
   uint32_t methods = ~0u;
   uint32_t warps = 0;
   uint32_t stages = 0;
@@ -39,14 +39,14 @@ struct RaggedDesc {
   uint32_t warp_items = 0;
 };
 
-/// The checked description in bytes, pitches filled in.
+/// The checked description in bytes, with pitches filled in.
 struct RaggedProblem {
   RaggedDesc desc;
   int64_t element_bytes = 1;
   int64_t offset_bytes = 4;
   int64_t row_bytes = 0;
   int64_t packed_pitch = 0;
-  int64_t packed_width = 0;  // bytes of a packed row that windows may lie in
+  int64_t packed_width = 0;  // bytes of a packed row, inside which windows must lie
   int64_t padded_pitch = 0;
   int64_t batch_pitch = 0;
   bool empty() const { return desc.batch == 0 || desc.rows == 0 || desc.columns == 0; }
@@ -58,6 +58,7 @@ struct RaggedProblem {
     return batch == 0 ? 0 : (batch - 1) * batch_pitch + (desc.rows - 1) * padded_pitch + row_bytes;
   }
 };
+/// Checks a description by name and converts it.
 Status ragged_problem(const RaggedDesc& desc, RaggedProblem* out);
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of routings: what is prepared when one is made, and how a run goes.
+// Plans for routing: preparation, runs and explanations.
 #include "ops/route/route.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
-constexpr uint32_t kStepBlocks = 4;  // of an SM
+constexpr uint32_t kStepBlocks = 4;  // per SM
 
 uint32_t logits_type(DType dtype) {
   return dtype == DType::BF16 ? kRouteBf16 : dtype == DType::F16 ? kRouteF16 : kRouteF32;
@@ -26,7 +26,7 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-// Parts of the workspace, as offsets.
+// Offsets of the parts of the workspace.
 struct Parts {
   uint64_t table = 0;
   uint64_t totals = 0;
@@ -34,7 +34,7 @@ struct Parts {
   uint32_t chunk_tokens = 0;
 };
 
-// Runs of fewer tokens have the plan's chunks, and no more of them.
+// Runs with fewer tokens use the same chunk size, so they have at most as many chunks.
 Parts parts_of(const RouteDesc& d) {
   Parts parts;
   const auto tokens = static_cast<uint32_t>(d.tokens);
@@ -53,7 +53,7 @@ Status wrong_source(const char* argument, const char* text) {
               "%s is not 0, and the plan was made %s TW_ROUTE_GIVEN_IDS", argument, text);
 }
 
-// An address that may be 0.
+// Checks an address that may be 0.
 Status optional_address(const char* argument, uint64_t address, uint32_t alignment) {
   return address == 0 ? Status() : check_address(argument, address, alignment);
 }
@@ -80,8 +80,8 @@ Status RoutePlan::check(const Device&, const RouteDesc& desc) {
 }
 
 Status RoutePlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(*device(), Family::route, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row = find_row(*device(), Family::route,
+                                    [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(*device(), Family::route, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
@@ -230,12 +230,12 @@ LaunchConfig RoutePlan::small_config(int64_t tokens) const {
   config.block[0] = kRouteScoreThreads;
   config.dynamic_smem_bytes = route_small_bytes(static_cast<uint32_t>(problem_.pairs(tokens)),
                                                 static_cast<uint32_t>(d.local_experts) + 1);
-  config.programmatic = true;  // as all of them it waits for its predecessor grid itself
+  config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
 
 LaunchConfig RoutePlan::config(uint32_t variant, uint64_t blocks) const {
-  const uint64_t room = most_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
+  const uint64_t room = max_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, room));
   config.block[0] = static_cast<uint32_t>(kernels_[variant].row->threads);
@@ -286,7 +286,7 @@ PlanInfo RoutePlan::info() const {
   }
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.workspace_bytes = workspace_bytes();
-  // Where all results are wanted.
+  // Assumes that all results are wanted.
   const auto pairs = static_cast<uint64_t>(p.pairs(d.tokens));
   const auto local = static_cast<uint64_t>(d.local_experts);
   info.bytes_read = p.given() ? pairs * static_cast<uint64_t>(p.id_bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Routing of tokens to experts: from a description to a plan.
+// Plans for routing tokens to experts.
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +36,7 @@ class RoutePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RouteDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const RouteDesc& desc);
   Status run(Stream& stream, const RouteRun& run) const;
   PlanInfo info() const override;
@@ -47,7 +47,7 @@ class RoutePlan final : public Plan {
       : Plan(std::move(device), Op::route), problem_(problem) {}
   Status prepare();
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
-  /// Whether one cluster does so many tokens.
+  /// Returns whether one cluster processes that many tokens.
   bool small(int64_t tokens) const;
   uint32_t score_variant() const;
   uint64_t workspace_bytes() const;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of a routing, a line a rule.
 #include "ops/route/route_problem.hpp"
 
 #include <cinttypes>
@@ -13,7 +12,7 @@
 namespace tw {
 namespace {
 
-// Spans stay below this, so that sums of a few never overflow.
+// Limit of a span in bytes, so that sums of a few spans cannot overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
 
 Status wrong(Code code, const char* argument, const char* rule, int64_t got, int64_t limit,

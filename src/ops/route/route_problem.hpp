@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The description of a routing, checked and in bytes.
+// The description of a routing, checked and converted to bytes.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ enum class RouteScore : int32_t { softmax = 0, sigmoid = 1, softmax_chosen = 2 }
 /// As tw_route_group_score.
 enum class RouteGroupScore : int32_t { best = 0, top2 = 1 };
 
-/// Bits of the description's flags.
+/// Bits of RouteDesc::flags.
 inline constexpr uint32_t kRouteDescRenormalize = 1;
 inline constexpr uint32_t kRouteDescGivenIds = 2;
 
@@ -36,11 +36,11 @@ struct RouteDesc {
   int64_t groups = 0;
   int64_t top_groups = 0;
   int64_t logits_pitch = 0;
-  /// For tests and benchmarks: bits 1 << kernel of those that may be chosen.
+  /// For tests and benchmarks: a bit 1 << variant for each kernel that may be chosen.
   uint32_t methods = ~0u;
 };
 
-/// The checked description in bytes, with the numbers that 0 stands for.
+/// The checked description in bytes, with defaults filled in.
 struct RouteProblem {
   RouteDesc desc;
   int64_t element_bytes = 4;
@@ -51,6 +51,7 @@ struct RouteProblem {
   int64_t row_bytes() const { return desc.experts * element_bytes; }
   int64_t pairs(int64_t tokens) const { return tokens * desc.top_k; }
 };
+/// Checks a description by name and fills in its defaults.
 Status route_problem(const RouteDesc& desc, RouteProblem* out);
 
 }  // namespace tw

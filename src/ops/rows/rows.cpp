@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of rows: what is prepared when one is made, and how a run goes.
+// Plans for gather and scatter: preparation, runs and explanations.
 #include "ops/rows/rows.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Status RowsPlan::prepare() {
   const RowsDesc& d = problem().desc;
   workspace_ = rows::make_workspace(setup_);
   TW_TRY(rows::prepare_steps(&setup_));
-  if (problem().ordered()) return {};  // steps are all there is
+  if (problem().ordered()) return {};  // its steps do everything
 
   uint32_t wanted[rows::kMaxMethods] = {};
   rows::list_methods(setup_, wanted);
@@ -56,7 +56,7 @@ Status RowsPlan::prepare() {
     methods_[number++] = method;
   }
   if ((reachable & 1u << kRowsFew) != 0 && !setup_.kernels[kRowsPlain])
-    TW_TRY(setup_.prepare_variant(kRowsPlain, 0));  // for counts that the device reads
+    TW_TRY(setup_.prepare_variant(kRowsPlain, 0));  // for runs whose count the device reads
   if (number == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves these rows", d.methods);
@@ -74,8 +74,8 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   const bool weighted = problem().flag(kRowsWeighted);
   const auto index_width = static_cast<uint32_t>(problem().index_bytes);
-  // What is moved: the table's other columns may be other operands', and so may what of a scatter's
-  // packed rows has no column in the table. A gather fills that with zeros.
+  // The bytes that a run moves. Other columns of the table may belong to other operands, and so may
+  // columns of a scatter's packed rows outside the table. A gather writes zeros to those.
   const uint64_t window = setup_.inner_table(run.table);
   const auto inner_bytes = static_cast<uint64_t>(problem().inner_bytes);
   const auto row_bytes = static_cast<uint64_t>(
@@ -153,14 +153,14 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   if (count == 0 || setup_.empty()) return {};
   TW_TRY(check_run(run, count));
   uint32_t method = problem().ordered() ? 0 : choose(run.table, run.packed);
-  // Its grid is the count, which the host does not know then.
+  // The grid of kRowsFew is the count, which the host does not know here.
   if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;
   if (method == 0 && !problem().ordered())
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},
                 "the only method allowed needs rows whose ends are multiples of 16 bytes");
   const RowsArgs args = run_args(run, count);
   if (run.outside != 0) TW_TRY(rows::count_outside(setup_, stream, run, args));
-  // Loads of four rows fill what lies beside the table by themselves.
+  // gather4 itself loads zeros for columns outside the table.
   if (problem().margin_bytes(op()) != 0 && (method != kRowsFour || problem().inner_bytes == 0))
     TW_TRY(rows::fill_margins(setup_, stream, run, args));
   if (problem().inner_bytes == 0) return {};
@@ -171,7 +171,7 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   rows::fill(setup_, method, run.table, run.packed, &main);
   if (method != kRowsPlain)
     return setup_.launch(stream, method, rows::config(setup_, method, main), main);
-  // As many launches as the count of units asks for: one, where rows are not a terabyte.
+  // A launch covers fewer than kDividerLimit units: up to 32 GB with units of 16 bytes.
   for (i64 first = 0; first < count; first += main.rows.launch_rows) {
     main.rows.first_row = first;
     TW_TRY(setup_.launch(stream, method, rows::config(setup_, method, main), main));
@@ -179,11 +179,9 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   return {};
 }
 
-// What a plan of rows will do, in numbers and in words.
-
 namespace {
 
-constexpr uint64_t kPromise = 16;  // what lets a run take the best method
+constexpr uint64_t kPromise = 16;  // alignment in bytes that allows the best method
 
 const char* method_name(uint32_t method) {
   switch (method) {
@@ -231,14 +229,13 @@ PlanInfo RowsPlan::info() const {
     rows::fill(setup_, method, table, packed, &launch);
     config = rows::config(setup_, method, launch);
   }
-  // Few rows have arguments of their own.
+  // kRowsFew has arguments of its own, which do not contain RowsArgs.
   const RowsArgs& args = method == kRowsFew ? all : launch.rows;
   const auto element = static_cast<uint32_t>(problem().element_bytes);
   const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem().inner_columns, INT32_MAX));
   switch (method) {
     case kRowsFour: {
       const uint64_t stages = four_stages(args, d.count);
-      // Groups of whole stages, and of the last one.
       const uint64_t whole = static_cast<uint64_t>(d.count) / args.stage_pieces;
       const uint64_t rest = static_cast<uint64_t>(d.count) % args.stage_pieces;
       const uint64_t groups =
@@ -333,14 +330,14 @@ std::string RowsPlan::explain_methods() const {
   std::string others = setup_.kernels[methods_[1]].row->symbol;
   for (uint32_t i = 2; i < rows::kMaxMethods && methods_[i] != 0; ++i)
     others += std::string(" or ") + setup_.kernels[methods_[i]].row->symbol;
-  // A window may begin between two boundaries where its operands begin at one.
+  // A promise does not help if the window starts off a 16-byte boundary in aligned operands.
   const bool promise = choose(kPromise, kPromise) == chosen;
   return out +
          line("runs whose addresses do not suit take %s%s", others.c_str(),
               promise ? "; promise table_alignment and packed_alignment 16 to leave it out" : "");
 }
 
-// Where the device's list leaves gather4 and scatter4 out: whether others would take them.
+// On devices without gather4 and scatter4, reports whether these would serve the rows.
 std::string RowsPlan::explain_four(uint64_t table, uint64_t packed) const {
   uint32_t wanted[rows::kMaxMethods] = {};
   rows::list_methods(setup_, wanted);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gather and scatter of rows: from a description to a plan. One plan class serves both: they differ
-// in which side is read.
+// Plans for gather and scatter of rows. One class serves both, because they differ only in the side
+// that is read.
 //
-// A plan holds the methods that its runs may come to, best first, and the steps that come before or
-// after them. Which method a run takes depends on its addresses alone.
+// A plan holds the methods that its runs may need, best first, and the steps before or after them.
+// A run selects its method by its addresses alone.
 
 #include <cstdint>
 #include <memory>
@@ -23,7 +23,7 @@ class RowsPlan final : public Plan {
   /// `op` is gather or scatter.
   static Status create(const std::shared_ptr<Device>& device, Op op, const RowsDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, Op op, const RowsDesc& desc);
   Status run(Stream& stream, const RowsRun& run) const;
   PlanInfo info() const override;
@@ -34,7 +34,7 @@ class RowsPlan final : public Plan {
       : Plan(std::move(device), op), setup_(*this->device(), op, problem) {}
   const RowsProblem& problem() const { return setup_.problem; }
   Status prepare();
-  /// The best of the prepared methods that serves whole operands at these addresses; 0: none does.
+  /// Returns the best prepared method for whole operands at these addresses; 0 if there is none.
   uint32_t choose(uint64_t table, uint64_t packed) const;
   Status check_run(const RowsRun& run, int64_t count) const;
   RowsArgs run_args(const RowsRun& run, int64_t count) const;
@@ -45,7 +45,7 @@ class RowsPlan final : public Plan {
 
   RowsSetup setup_;
   RowsWorkspace workspace_;
-  uint32_t methods_[rows::kMaxMethods] = {};  // prepared ones, best first
+  uint32_t methods_[rows::kMaxMethods] = {};  // prepared methods, best first
 };
 
 }  // namespace tw

@@ -12,11 +12,11 @@
 namespace tw::rows {
 namespace {
 
-// What a thread of plain loads and stores moves at once.
-constexpr uint32_t kPlainItemsOfThread = 4;
+// Items per thread of kernels with `lanes`.
+constexpr uint32_t kPlainItemsPerThread = 4;
 constexpr uint32_t kStepBlocks = 8;
-constexpr uint64_t kFewLeastThreads = 128;
-constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
+constexpr uint64_t kFewMinThreads = 128;
+constexpr uint64_t kMostBlocks = INT32_MAX;  // per grid
 
 Divider divider(int64_t divisor) {
   return make_divider(static_cast<u32>(divisor));
@@ -29,8 +29,8 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
   const int64_t warps =
       int64_t{usable_sms(setup.device, d.max_sms)} * setup.tuning.blocks * setup.ring.warps;
   const int64_t count = std::max<int64_t>(d.count, 1);
-  // A row in even parts of which a stage holds a group; smaller ones where there would be fewer
-  // than warps.
+  // Cuts a row into equal parts such that a stage holds a group of them. Smaller parts if there
+  // would be fewer than warps.
   int64_t part = std::min<int64_t>(row, setup.ring.stage_bytes / group / 16 * 16);
   while (method != kRowsStaged && part >= 1024 && count < ceil_div(warps, ceil_div(row, part)))
     part /= 2;
@@ -41,7 +41,7 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
   args->part_divider = divider(int64_t{args->parts} * group);
   args->group_divider = divider(group);
   args->unit_divider = divider(args->part_bytes / 16);
-  // Whole groups of pieces; as many as fit, or as leave some for every warp.
+  // Whole groups of pieces: as many as fit, or fewer, so that every warp gets some.
   const int64_t fit =
       std::min<int64_t>(setup.ring.stage_bytes / args->part_bytes, setup.ring_pieces) / group;
   const int64_t items = count * args->parts;
@@ -50,10 +50,10 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
       static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
   args->stage_bytes = setup.ring.stage_bytes;
   args->stages = setup.ring.stages;
-  // Short blocks, in the order of memory; shorter ones where there are not enough for all warps.
+  // Short blocks use memory in order; shorter ones if there is not enough work for all warps.
   const int64_t all = ceil_div(count * args->parts * group, int64_t{args->stage_pieces});
   const int64_t turns = std::clamp<int64_t>(ceil_div(all, warps), 1, setup.tuning.warp_items);
-  // A bounded grid takes turns over all of it.
+  // If the grid is limited, blocks take stages in turn.
   args->block_items = d.max_sms == 0 ? static_cast<u32>(turns) * setup.ring.warps : 0;
   args->dense = args->parts == 1 && setup.problem.packed_pitch == row;
 }
@@ -62,7 +62,7 @@ void fill_lanes(const RowsSetup& setup, RowsArgs* args, uint32_t unit) {
   args->unit_bytes = static_cast<unsigned short>(unit);
   args->row_units = args->row_bytes / unit;
   const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(setup.problem.desc.count, 1));
-  // Parts are counted in 31 bits where a row has several: then a whole block serves one.
+  // A whole block serves a row if 32 lanes would lead to kDividerLimit items.
   for (const u64 most : {u64{32}, u64{kRowsPlainThreads}}) {
     args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, most)));
     args->parts = static_cast<u32>((args->row_units + args->lanes - 1) / args->lanes);
@@ -75,7 +75,7 @@ void fill_plain(const RowsSetup& setup, RowsArgs* args, uint32_t unit) {
   args->unit_bytes = static_cast<unsigned short>(unit);
   args->row_units = args->row_bytes / unit;
   args->part_divider = make_divider(static_cast<u32>(args->row_units));
-  // Units of one launch are counted in 31 bits; of 16 bytes each that is all that memories hold.
+  // A launch is limited to kDividerLimit units.
   const i64 most = static_cast<i64>(kDividerLimit / args->row_units);
   args->launch_rows = setup.problem.desc.launch_rows == 0
                           ? most
@@ -94,7 +94,8 @@ void fill_sorted(const RowsSetup& setup, RowsLaunch* launch) {
   const u64 units = sorted.rows.row_bytes / sorted.rows.unit_bytes;
   sorted.units = static_cast<u32>(units);
   sorted.lanes = static_cast<u32>(std::clamp<u64>(std::bit_ceil(units), 2, 32));
-  // A block an item: a tile's rows, half a kilobyte of each.
+  // One item per block: the rows of a tile, 512 bytes of each (32 lanes x 16 bytes) unless
+  // stage_bytes asks for more.
   const auto lanes = int64_t{sorted.lanes};
   const int64_t turns =
       std::max<int64_t>(setup.problem.desc.stage_bytes / (lanes * sorted.rows.unit_bytes), 1);
@@ -119,21 +120,21 @@ void fill_few(RowsLaunch* launch) {
   launch->bytes = sizeof launch->few;
 }
 
-// Rows in even pieces: the largest, and of a few rows smaller ones, so that all SMs have some.
+// Cuts rows into equal pieces. With few rows the pieces are smaller, so that all SMs get some.
 LaunchConfig few_config(const RowsSetup& setup, const FewArgs& few) {
   const auto pieces = [&few](uint64_t threads) {
     return (few.row_units + threads * kRowsFewFlight - 1) / (threads * kRowsFewFlight);
   };
   const uint64_t sms = usable_sms(setup.device, 0);
   uint64_t most = kRowsFewThreads;
-  while (most > kFewLeastThreads && few.count * pieces(most) < sms) most /= 2;
+  while (most > kFewMinThreads && few.count * pieces(most) < sms) most /= 2;
   const uint64_t of_thread = pieces(most) * kRowsFewFlight;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(few.count);
   config.grid[1] = static_cast<uint32_t>(pieces(most));
   config.block[0] =
       static_cast<uint32_t>(((few.row_units + of_thread - 1) / of_thread + 31) / 32 * 32);
-  config.programmatic = true;  // it waits for the grid in front itself
+  config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
 
@@ -196,7 +197,7 @@ LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& l
     of_block = uint64_t{threads} * kRowsLinearFlight;
     room = kMostBlocks;
   } else {
-    of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
+    of_block = uint64_t{threads} / args.lanes * kPlainItemsPerThread;
     room = kMostBlocks;
   }
   if (d.max_sms != 0) room = d.max_sms;

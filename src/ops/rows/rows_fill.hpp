@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The numbers that each method is launched with, and its grid.
+// Kernel arguments and launch configuration of each method.
 
 #include <cstdint>
 
@@ -8,11 +8,11 @@
 
 namespace tw::rows {
 
-/// Turns the arguments of all methods into those of this one.
+/// Completes the common arguments in `launch` for this method.
 void fill(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed,
           RowsLaunch* launch);
 LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& launch);
-/// Of a step beside the method: blocks that take `of_block` of the items each.
+/// Launch configuration of a step: each block processes `of_block` of the items.
 LaunchConfig step_config(const RowsSetup& setup, uint32_t variant, uint64_t items,
                          uint64_t of_block);
 

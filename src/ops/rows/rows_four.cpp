@@ -14,9 +14,9 @@ constexpr int64_t kMaxCoordinate = INT32_MAX;
 constexpr int64_t kMaxPitch = int64_t{1} << 40;
 
 struct FourShape {
-  int64_t unit = 0;        // bytes of the map's elements
-  int64_t part_bytes = 0;  // of a box's row
-  int64_t end_bytes = 0;   // of a table row that the map covers
+  int64_t unit = 0;        // bytes per map element
+  int64_t part_bytes = 0;  // bytes per row of a box
+  int64_t end_bytes = 0;   // bytes of a table row that the map covers
   DType dtype = DType::U8;
 };
 
@@ -24,8 +24,9 @@ bool is_multiple(int64_t value, int64_t of) {
   return value % of == 0;
 }
 
-// Loads are clipped at an element, stores at 16 bytes: a gather's map is as wide as the table, and
-// a scatter's ends with the window. Elements are as wide as that end allows, for boxes of 256.
+// TMA clips loads at an element but stores at 16 bytes. So the map of a gather covers the table's
+// width, and the map of a scatter ends with the window. The map's elements are as wide as that end
+// allows, because a box has at most 256 of them.
 FourShape four_shape(const RowsSetup& setup) {
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
@@ -51,8 +52,8 @@ const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
   const bool gather = setup.op == Op::gather;
-  const KernelRow* row =
-      find_row(setup.device, setup.op, [](const KernelRow& r) { return r.variant == kRowsFour; });
+  const KernelEntry* row =
+      find_row(setup.device, setup.op, [](const KernelEntry& r) { return r.variant == kRowsFour; });
   if (!row && (setup.device.info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
     return gather ? "no kernel with gather4 is embedded for this device"
                   : "no kernel with scatter4 is embedded for this device";
@@ -107,7 +108,7 @@ void fill_four(const RowsSetup& setup, uint64_t table, RowsLaunch* launch) {
   const FourShape s = four_shape(setup);
   const bool gather = setup.op == Op::gather;
   const int64_t row = gather ? setup.problem.row_bytes : setup.problem.inner_bytes;
-  // The whole window: what lies beside the table comes as zeros.
+  // The whole window: gather4 loads zeros for columns outside the table.
   if (gather) args.packed -= static_cast<u64>(setup.problem.lead_bytes);
   args.row_bytes = static_cast<u64>(row);
   args.part_bytes = static_cast<u32>(s.part_bytes);

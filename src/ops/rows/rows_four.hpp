@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gathers and scatters of four rows an instruction: what they can do, and their tensor map.
+// Gathers and scatters by gather4 and scatter4: their conditions, arguments and tensor map.
 
 #include <cstdint>
 
@@ -8,10 +8,10 @@
 
 namespace tw::rows {
 
-/// Why they do not serve whole operands at these addresses; nullptr where they do.
+/// Returns why they cannot serve whole operands at these addresses; nullptr if they can.
 const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed);
 Status prepare_four(RowsSetup* setup);
-/// Makes the arguments of all methods those of this one.
+/// Completes the common arguments in `launch` for this method.
 void fill_four(const RowsSetup& setup, uint64_t table, RowsLaunch* launch);
 
 }  // namespace tw::rows

@@ -14,20 +14,20 @@ constexpr int64_t kMinBulkScatter = 1024;
 constexpr int64_t kMinShiftRow = 32;
 constexpr int64_t kMaxStagedRow = 512;
 constexpr int64_t kMinFewRow = 2048;
-constexpr int64_t kMaxFewRow = 64 << 20;  // 2^14 blocks
-constexpr int64_t kMinPart = 512;         // bytes of the least part of a row
-constexpr uint32_t kAligned = 16;         // what methods tell addresses apart by
+constexpr int64_t kMaxFewRow = 64 << 20;  // limits the grid to 2^14 blocks per row
+constexpr int64_t kMinPart = 512;         // smallest part of a row, bytes
+constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo this
 
-// Bytes of a row from which realigning it in registers is faster than plain loads and stores of
-// `unit` bytes each; of wider ones it never is. bench_rows --sweep: one NVIDIA H200, driver
-// 580.159.04, 2026-11-23, 128 MB of random rows out of 256 MB.
+// Smallest row in bytes for which realigning in registers is faster than ordinary loads of
+// `unit` bytes. With wider units it never is. Measured by bench_rows --sweep: one NVIDIA H200,
+// driver 580.159.04, 2026-11-23, 128 MB of random rows out of 256 MB.
 constexpr struct {
   uint32_t unit;
   int64_t gather, scatter;
-} kLeastShiftRow[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
+} kShiftThresholds[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
 
-bool realigning_pays(Op op, int64_t row_bytes, uint32_t unit) {
-  for (const auto& least : kLeastShiftRow)
+bool shift_is_faster(Op op, int64_t row_bytes, uint32_t unit) {
+  for (const auto& least : kShiftThresholds)
     if (least.unit == unit) return row_bytes >= (op == Op::gather ? least.gather : least.scatter);
   return false;
 }
@@ -52,8 +52,8 @@ const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table
     return "the packed operand's address is no multiple of 16";
   if (d.group > setup.ring_pieces || d.group * 16 > setup.ring.stage_bytes)
     return "a stage of the ring does not hold a group";
-  // Pieces are counted in 31 bits where a row has several; the least parts that fill_bulk() cuts
-  // are those of which a stage holds a group.
+  // Pieces must stay below kDividerLimit if a row has several. fill_bulk() makes parts at least
+  // this small, such that a stage holds a group.
   const int64_t least = std::min(kMinPart, setup.ring.stage_bytes / d.group / 16 * 16);
   const int64_t parts = ceil_div(p.inner_bytes, least);
   if ((parts > 1 || d.group > 1) &&
@@ -83,18 +83,19 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
   if (p.desc.reduction != kReduceNone) {
     const bool number =
         p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
-    // Sums of equal rows first are as fast where rows are distinct, and many times faster where
-    // many name one: reductions of one address queue at the L2.
+    // Summing equal rows first costs nothing if rows are distinct. If many indices name one row it
+    // is many times faster, because reductions to one address queue up in L2.
     if (number && p.desc.reduction == kReduceAdd) *next++ = kRowsSorted;
     *next++ = kRowsBulkReduce;
     if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;
     return;
   }
-  // The host device has it for tests, which ask for it.
+  // The host device models kRowsFour, but uses it only for tests that ask for it.
   const bool host = setup.device.info().kind == DeviceKind::host;
   if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
   if (setup.is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
-  // Threads do better than a bulk copy a row up to a width; stores sooner than loads.
+  // For narrow rows, threads are faster than one bulk copy per row. Bulk stores need wider rows
+  // than bulk loads.
   const bool staged = p.inner_bytes < (setup.op == Op::gather ? kMinBulkGather : kMinBulkScatter);
   if (staged) *next++ = kRowsStaged;
   *next++ = kRowsBulk;
@@ -110,7 +111,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsFour:
       return four_refusal(setup, table, packed);
     case kRowsFew:
-      if (p.desc.methods != 1u << kRowsFew) {  // alone it serves more, for tests
+      if (p.desc.methods != 1u << kRowsFew) {  // allowed alone, it serves more rows, for tests
         if (!setup.is_small()) return "there are many bytes";
         if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
       }
@@ -131,7 +132,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
-          !realigning_pays(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
+          !shift_is_faster(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
         return "plain loads and stores of what these rows are aligned to are sooner done";
       return nullptr;
     default:
@@ -139,8 +140,8 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
   }
 }
 
-// No address decides for all: rows begin at columns that the window cuts, so that neither the best
-// aligned operands nor the worst have to be the best or the worst rows.
+// Tries all address pairs. A window's first column shifts the rows, so the best or worst aligned
+// operands need not have the best or worst aligned rows.
 uint32_t reachable_methods(const RowsSetup& setup) {
   const auto step = [](uint32_t promised, int32_t element_bytes) {
     return std::clamp<uint32_t>(promised, static_cast<uint32_t>(element_bytes), kAligned);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which methods serve which rows, and why others do not.
+// Decides which methods can serve which rows, and why others cannot.
 
 #include <cstdint>
 
@@ -10,11 +10,11 @@ namespace tw::rows {
 
 inline constexpr uint32_t kMaxMethods = 8;
 
-/// Methods that suit the description, best first, 0 behind them.
+/// Lists the methods that suit the description, best first, followed by zeros.
 void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]);
-/// Why a method does not serve whole operands at these addresses; nullptr where it does.
+/// Returns why a method cannot serve whole operands at these addresses; nullptr if it can.
 const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed);
-/// Bits 1 << method of those that some addresses which keep the promise lead to.
+/// Returns a bit 1 << method for each method that addresses within the promise can select.
 uint32_t reachable_methods(const RowsSetup& setup);
 
 }  // namespace tw::rows

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of rows, a line a rule.
 #include "ops/rows/rows_problem.hpp"
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 namespace tw {
 namespace {
 
-// Spans stay below this, so that sums of a few never overflow.
+// Limit of a span in bytes, so that sums of a few spans cannot overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
-// Pieces of one row are counted in 31 bits.
+// Keeps the pieces of one row below kDividerLimit.
 constexpr int64_t kMaxRow = int64_t{1} << 30;
 constexpr int64_t kMaxGroup = 1 << 20;
 
@@ -25,7 +24,7 @@ Status not_negative(const char* argument, int64_t value) {
               "%s is %" PRId64 ": it is 0 or more", argument, value);
 }
 
-// Rows of a pitch must not share elements; with one row or none the pitch does not matter.
+// Rows must not share elements. With fewer than two rows the pitch does not matter.
 Status check_pitch(const char* argument, int64_t rows, int64_t pitch, int64_t width) {
   if (rows <= 1 || pitch >= width) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -59,7 +58,7 @@ Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, i
               elements, most);
 }
 
-// What arithmetic takes an element for; kElementBits: it has none.
+// Returns the element type for arithmetic; kElementBits if there is none.
 uint32_t element_of(DType dtype) {
   switch (dtype) {
     case DType::F32:
@@ -93,12 +92,12 @@ Status check_types(const RowsDesc& d) {
   return check_index_dtype("index_dtype", "rows_index_dtype", "indices", d.index_dtype);
 }
 
-// Reductions, weights and groups: which types and options go together.
+// Checks the combination of types, reduction, weights, groups and flags.
 Status check_arithmetic(Op op, const RowsDesc& d) {
   const uint32_t element = element_of(d.dtype);
   const bool add = d.reduction == kReduceAdd;
   const auto has = [&](RowsFlag bit) { return (d.flags & bit) != 0; };
-  // `limit` is the number that works, or all bits of flags that do.
+  // `limit` is a value that works, or all valid bits of flags.
   const auto refuse = [&](const char* argument, const char* rule, int64_t got, int64_t limit,
                           const char* text, Code code = Code::ERROR_INVALID_ARGUMENT) {
     return fail(code, {.argument = argument, .rule = rule, .got = got, .limit = limit},
@@ -166,7 +165,7 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
               dtype_name(d.packed_dtype), dtype_name(d.dtype));
 }
 
-// Index numbers are kept in 32 bits where they are sorted or compared.
+// Sorting and comparing index numbers keeps them in 32 bits.
 Status check_counted(const RowsDesc& d) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   if (d.count <= kMost || (d.flags & (kRowsLastWins | kRowsDeterministic)) == 0) return {};
@@ -177,7 +176,7 @@ Status check_counted(const RowsDesc& d) {
               d.count);
 }
 
-// Cuts the window to the table's columns.
+// Clips the window to the table's columns.
 Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
   int64_t reach = 0;
   if (!checked_add(d->column, d->columns, &reach))
@@ -202,7 +201,7 @@ Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
   TW_TRY(check_pitch("packed_pitch", d->count, d->packed_pitch, d->columns));
   const int64_t first = std::clamp<int64_t>(d->column, 0, width);
   const int64_t end = std::clamp<int64_t>(reach, first, width);
-  // A window beside the table has no first column; all of it is margin.
+  // A window entirely outside the table is all margin.
   out->inner_columns = end - first;
   out->column_bytes = out->inner_columns == 0 ? 0 : first;
   out->lead_bytes = out->inner_columns == 0 ? d->columns : first - d->column;
@@ -248,7 +247,7 @@ Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out) {
   TW_TRY(to_bytes("column", out->column_bytes, element, &out->column_bytes));
   TW_TRY(to_bytes("column", out->lead_bytes, packed, &out->lead_bytes));
   TW_TRY(to_bytes("columns", out->tail_bytes, packed, &out->tail_bytes));
-  // By what the caller has set: a pitch of 0 is a width.
+  // Blames the field that the caller has set: a pitch of 0 means the width.
   const char* const width = desc.table_columns != 0 ? "table_columns" : "column";
   TW_TRY(to_bytes(desc.table_pitch != 0 ? "table_pitch" : width, d.table_pitch, element,
                   &out->table_pitch));

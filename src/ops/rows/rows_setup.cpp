@@ -9,29 +9,29 @@ namespace tw {
 namespace {
 
 constexpr int64_t kSmallBytes = 8 << 20;
-constexpr int64_t kMinPart = 512;  // bytes of the least part of a row
+constexpr int64_t kMinPart = 512;  // smallest part of a row, bytes
 
 }  // namespace
 
 RowsSetup::RowsSetup(Device& on, Op what, const RowsProblem& checked)
     : device(on), op(what), problem(checked) {
   tuning = make_tuning();
-  ring_pieces = most_stage_pieces();
+  ring_pieces = max_stage_pieces();
   ring = ring_size(device, tuning.warps, rows_note_bytes(ring_pieces), tuning.stages,
                    tuning.stage_bytes, tuning.blocks);
 }
 
-// What a sweep of rows of 64 bytes to 14 KB on an H200 found best, or within a percent of it:
-// blocks of a few kilobytes, in the order of memory (tests/README.md).
+// The best configurations, within 1 %, of a sweep over rows of 64 bytes to 14 KB on an H200: blocks
+// that move a few kilobytes in memory order (tests/README.md).
 RowsTuning RowsSetup::make_tuning() const {
   const RowsDesc& d = problem.desc;
   const int64_t row = problem.inner_bytes;
   RowsTuning t;
   t.blocks = d.blocks == 0 ? 2 : d.blocks;
   if (d.max_sms != 0)
-    t.warps = kRowsMaxRingWarps;  // one block an SM, which is all that runs
+    t.warps = kRowsMaxRingWarps;  // one block per SM, so it needs all warps
   else if (d.group > 1)
-    t.stage_bytes = 8192, t.blocks = 1;  // parts that a group of leaves room for
+    t.stage_bytes = 8192, t.blocks = 1;  // larger parts, although a stage holds a whole group
   else if (problem.is_sum())
     t.warp_items = 3;
   else if (d.reduction != kReduceNone)
@@ -53,7 +53,7 @@ bool RowsSetup::is_small() const {
   return problem.desc.count < kSmallBytes / std::max<int64_t>(problem.inner_bytes, 1);
 }
 
-uint32_t RowsSetup::most_stage_pieces() const {
+uint32_t RowsSetup::max_stage_pieces() const {
   const int64_t part = std::clamp<int64_t>(problem.inner_bytes, 16, kMinPart);
   const int64_t pieces =
       std::max({tuning.stage_bytes / part, problem.desc.group, int64_t{kFourRows}});
@@ -78,12 +78,12 @@ uint32_t RowsSetup::plain_unit(uint64_t table, uint64_t packed) const {
   return unit;
 }
 
-// Of the packed operand, for arithmetic: 16 bytes, or one element. Sixteen bytes of f16 or bf16
-// become 32 of an f32 table, which is added to in pieces of 16.
+// Unit of the packed operand for arithmetic: 16 bytes or one element. 16 bytes of f16 or bf16
+// correspond to 32 bytes of an f32 table, to which the kernels add in 16-byte pieces.
 uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
   const RowsProblem& p = problem;
   const auto element = static_cast<uint32_t>(p.packed_element_bytes);
-  // What a run moves of a row: the columns that the table has.
+  // A run moves only the columns inside the table.
   const auto moved = static_cast<uint64_t>(p.inner_bytes / p.element_bytes * element);
   uint32_t unit = std::min(
       {alignment_of(inner_table(table)), alignment_of(inner_packed(packed)), alignment_of(moved)});
@@ -94,8 +94,8 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
 }
 
 Status RowsSetup::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelRow* row =
-      find_row(device, op, [&](const KernelRow& r) { return r.variant == variant; });
+  const KernelEntry* row =
+      find_row(device, op, [&](const KernelEntry& r) { return r.variant == variant; });
   return prepare_row(device, op, row, dynamic_smem_bytes, &kernels[variant]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What all parts of a plan of rows work by: the checked description, how the rings are laid out,
-// and the kernels that are ready.
+// Shared by all parts of a plan for rows: the checked description, the sizes of the pipelines, and
+// the prepared kernels.
 
 #include <cstdint>
 
@@ -14,17 +14,17 @@
 
 namespace tw {
 
-/// How the rings are laid out, and how long blocks live.
+/// Sizes of the pipelines, and the lifetime of blocks.
 struct RowsTuning {
   uint32_t warps = 2;
-  uint32_t blocks = 2;  // of an SM
+  uint32_t blocks = 2;  // per SM
   uint32_t stages = 4;
   uint32_t stage_bytes = 2048;
-  uint32_t warp_items = 2;   // stages of a warp, after which its block ends
-  uint32_t plain_warps = 1;  // of a block of plain rows
+  uint32_t warp_items = 2;   // stages per warp, after which its block ends
+  uint32_t plain_warps = 1;  // warps per block of kRowsPlain
 };
 
-/// What a run's arguments become, whichever kernel takes them: RowsArgs comes first in each.
+/// The arguments of any kernel of a run. All structs but FewArgs begin with RowsArgs.
 struct RowsLaunch {
   union {
     RowsArgs rows;
@@ -39,23 +39,24 @@ struct RowsLaunch {
   RowsLaunch() : rows{} {}
 };
 
-/// Never changed once the plan is made.
+/// Immutable after the plan is made.
 struct RowsSetup {
   static constexpr uint32_t kVariants = 32;
 
-  /// `on` must outlive it, as the device of a plan does.
+  /// `on` must outlive the object.
   RowsSetup(Device& on, Op what, const RowsProblem& checked);
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
                 const RowsLaunch& launch) const;
 
   bool empty() const { return problem.desc.count == 0 || problem.row_bytes == 0; }
-  /// Whether plain loads are done before bulk copies are under way.
+  /// Returns whether the data is so small that ordinary loads beat bulk copies.
   bool is_small() const;
-  /// Where the packed operand's columns that the table has begin, and where they do in the table.
+  /// The address of the first column inside the table, in the packed operand and in the table.
   uint64_t inner_packed(uint64_t packed) const;
   uint64_t inner_table(uint64_t table) const;
-  /// What plain loads and stores, and arithmetic, move at once between rows of such operands.
+  /// The width in bytes of ordinary accesses, and of units for arithmetic, for operands at these
+  /// addresses.
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   uint32_t number_unit(uint64_t table, uint64_t packed) const;
 
@@ -64,13 +65,13 @@ struct RowsSetup {
   RowsProblem problem;
   RowsTuning tuning;
   RingSize ring;
-  uint32_t ring_pieces = 0;           // of a stage, at most
-  PreparedKernel kernels[kVariants];  // by KernelRow::variant
-  KernelMap four_map{};               // of the table at address 0
+  uint32_t ring_pieces = 0;           // pieces per stage, at most
+  PreparedKernel kernels[kVariants];  // index: KernelEntry::variant
+  KernelMap four_map{};               // the table with address 0
 
  private:
   RowsTuning make_tuning() const;
-  uint32_t most_stage_pieces() const;
+  uint32_t max_stage_pieces() const;
 };
 
 }  // namespace tw

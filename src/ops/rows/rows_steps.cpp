@@ -10,7 +10,7 @@
 namespace tw::rows {
 namespace {
 
-constexpr uint64_t kPartAlignment = 256;  // of the workspace's parts
+constexpr uint64_t kPartAlignment = 256;  // of the parts of a workspace
 
 }  // namespace
 
@@ -34,12 +34,12 @@ RowsWorkspace make_workspace(const RowsSetup& setup) {
     w.bytes = (at + bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
     return at;
   };
-  // Where the window lies beside the table no row is written, whatever the indices.
+  // A window entirely outside the table writes no row, whatever the indices.
   if (setup.empty() || setup.problem.inner_bytes == 0) return w;
   if (setup.problem.flag(kRowsLastWins)) take(rows * 4);
   if (!setup.problem.ordered()) return w;
   w.blocks = static_cast<uint32_t>((count + kSortBlockItems - 1) / kSortBlockItems);
-  // Keys are 0 to table_rows, which stands for no row.
+  // Sort keys are 0 to table_rows; table_rows means no row.
   w.passes = static_cast<uint32_t>(std::bit_width(rows) + 7) / 8;
   w.passes = std::max(w.passes, 1u);
   w.segments = (count + kSegmentItems - 1) / kSegmentItems;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Steps of a run beside the kernel that moves rows: the count of indices outside the table, zeros
-// beside it, the last of equal indices, sums in order.
+// Steps of a run besides the kernel that moves rows: counting indices outside the table, zeros
+// beside the table, the last of equal indices, and deterministic sums.
 
 #include <cstdint>
 
@@ -22,13 +22,13 @@ struct RowsRun {
   uint64_t workspace_bytes = 0;
 };
 
-/// Parts of the workspace, as offsets; nothing where the plan needs none.
+/// Offsets of the parts of the workspace; all 0 if the plan needs none.
 struct RowsWorkspace {
   uint64_t order[2] = {};
   uint64_t digits = 0;
   uint64_t partials = 0;
   uint64_t bytes = 0;
-  uint32_t blocks = 0;  // of a pass of the sort
+  uint32_t blocks = 0;  // blocks per sort pass
   uint32_t passes = 0;
   uint64_t segments = 0;
 };

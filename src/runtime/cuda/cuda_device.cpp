@@ -12,8 +12,8 @@
 namespace tw::cuda {
 namespace {
 
-/// Puts a driver object on one of the device's lists. A list that cannot grow gives the object back
-/// to the driver first.
+/// Puts a driver object on one of the device's lists. If the list cannot grow, frees the object
+/// with undo() and rethrows.
 template <class List, class Entry, class Undo>
 void keep(std::mutex& mutex, List& list, Entry entry, Undo undo) {
   try {
@@ -25,7 +25,8 @@ void keep(std::mutex& mutex, List& list, Entry entry, Undo undo) {
   }
 }
 
-/// Fails below compute capability 9.0, before a context is made.
+/// Fills in `info` and fails below compute capability 9.0. Needs no context, so that an unsupported
+/// GPU gets none.
 Status check_capability(const Driver& cu, CUdevice number, int32_t ordinal, DeviceInfo* info) {
   const auto attribute = [&](CUdevice_attribute which, int32_t* out) -> Status {
     int value = 0;
@@ -97,19 +98,19 @@ Status CudaDevice::open(CUcontext context) {
   CUcontext popped = nullptr;
   cu_.CtxPopCurrent(&popped);
   TW_TRY(check(got, "cuCtxGetDevice"));
-  // CUdevice and ordinal are one number.
+  // A CUdevice and its ordinal are the same number.
   TW_TRY(check_capability(cu_, number_, number_, &info_));
   return describe();
 }
 
 Status CudaDevice::describe() {
-  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
-  chip_ = {info_.compute_major, info_.compute_minor, ptx_alone && std::strcmp(ptx_alone, "1") == 0};
+  const char* ptx_only = std::getenv("CUDA_FORCE_PTX_JIT");
+  chip_ = {info_.compute_major, info_.compute_minor, ptx_only && std::strcmp(ptx_only, "1") == 0};
   info_.kernel_features = info_.features & embedded_features(chip_);
-  // Where nothing that is embedded runs, choosing goes on by what the chip has, so that the kernel
-  // chosen says by name what it lacks.
+  // If no embedded image runs here, planning still chooses a kernel by the chip's features, and
+  // prepare() then fails with that kernel's name and what it lacks.
   if (info_.kernel_features == 0) info_.kernel_features = info_.features;
-  // MPS and green contexts give a context fewer SMs than the chip has.
+  // Under MPS and in green contexts a context has fewer SMs than the chip.
   if (!cu_.CtxGetDevResource) return Code::OK;
   CUdevResource resource{};
   if (cu_.CtxGetDevResource(context_, &resource, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
@@ -132,10 +133,10 @@ Status CudaDevice::check(CUresult result, const char* call) {
 
 void CudaDevice::close() {
   if (closed_.exchange(true)) return;
-  // In a forked child the driver is dead, and the objects belong to the parent.
+  // In a forked child the driver does not work, and the objects belong to the parent.
   if (!context_ || forked()) return;
   {
-    // A caller's context that is gone already cannot be entered; its objects went with it.
+    // If the caller has destroyed its context, it cannot be entered and its objects are gone.
     const Scope scope(*this, Scope::closing);
     const std::lock_guard lock(mutex_);
     if (scope.status().ok()) destroy_all();
@@ -148,12 +149,12 @@ void CudaDevice::close() {
     libraries_.unload();
     gone_ = true;
   }
-  // Nobody enters any more: closed_ and gone_ are looked at inside.
+  // No thread can enter the context any more: each Scope checks closed_ or gone_ under users_.
   if (owns_primary_) cu_.DevicePrimaryCtxRelease(number_);
 }
 
-/// Results are of no interest: a lost context frees what it can, a process that exits has freed
-/// all.
+/// Ignores results: a lost context frees what it can, and a driver that is shutting down with the
+/// process has freed everything.
 void CudaDevice::destroy_all() {
   for (CUstream stream : streams_) discard_capture(stream);
   for (CUstream stream : streams_) cu_.StreamSynchronize(stream);
@@ -165,8 +166,8 @@ void CudaDevice::destroy_all() {
   for (void* memory : host_allocations_) cu_.MemFreeHost(memory);
 }
 
-/// A stream that is captured can be neither waited for nor destroyed in order. A capture that began
-/// elsewhere stays there.
+/// Ends a capture that began on this stream, because a stream under capture can be neither
+/// synchronized nor destroyed cleanly. A capture that began on another stream is left alone.
 void CudaDevice::discard_capture(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (!cu_.StreamEndCapture || cu_.StreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
@@ -204,6 +205,9 @@ Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
 }
 
 Status CudaDevice::release(uint64_t address) {
+  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
     if (allocations_.erase(address) == 0)
@@ -211,8 +215,6 @@ Status CudaDevice::release(uint64_t address) {
                   "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
                   static_cast<unsigned long long>(address));
   }
-  const Scope scope(*this, Scope::relaxed);
-  TW_TRY(scope.status());
   return check(cu_.MemFree(address), "cuMemFree");
 }
 
@@ -221,7 +223,7 @@ Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
   const Scope scope(*this, Scope::relaxed);
   TW_TRY(scope.status());
   void* made = nullptr;
-  // Portable: pinned for every context, so that copies between devices may use it too.
+  // Portable: pinned for every context, so that other devices can copy from and to it too.
   const CUresult result = cu_.MemHostAlloc(&made, bytes, CU_MEMHOSTALLOC_PORTABLE);
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     return fail(Code::ERROR_OUT_OF_MEMORY,
@@ -238,6 +240,9 @@ Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
 }
 
 Status CudaDevice::release_host(void* memory) {
+  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
     if (host_allocations_.erase(memory) == 0)
@@ -246,8 +251,6 @@ Status CudaDevice::release_host(void* memory) {
                   "freed",
                   memory);
   }
-  const Scope scope(*this, Scope::relaxed);
-  TW_TRY(scope.status());
   return check(cu_.MemFreeHost(memory), "cuMemFreeHost");
 }
 
@@ -262,8 +265,7 @@ Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
 }
 
 Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) {
-  // The default streams are those of the context that is current, which each call makes the
-  // device's.
+  // A default stream belongs to the current context, and each Scope makes the device's current.
   if (!cuda_stream || cuda_stream == CU_STREAM_LEGACY || cuda_stream == CU_STREAM_PER_THREAD) {
     *out = std::make_unique<CudaStream>(shared_from_this(), cuda_stream, /*own=*/false);
     return Code::OK;
@@ -274,7 +276,7 @@ Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>
   TW_TRY(check(cu_.StreamGetCtx(cuda_stream, &owner), "cuStreamGetCtx"));
   bool same = owner == context_;
   unsigned long long ids[2] = {0, 1};
-  // A green context has several handles and one id.
+  // A green context can have several handles, but it has one id.
   if (!same && cu_.CtxGetId && cu_.CtxGetId(owner, &ids[0]) == CUDA_SUCCESS &&
       cu_.CtxGetId(context_, &ids[1]) == CUDA_SUCCESS)
     same = ids[0] == ids[1];
@@ -315,7 +317,7 @@ template <class Handle>
 void CudaDevice::destroy(std::set<Handle>& list, Handle handle, CUresult (*call)(Handle)) {
   if (forked() || closed()) return;
   const Scope scope(*this, Scope::relaxed);
-  if (!scope.status().ok()) return;  // close() was first, or will be
+  if (!scope.status().ok()) return;  // close() has destroyed the object or will do so
   {
     const std::lock_guard lock(mutex_);
     if (list.erase(handle) == 0) return;

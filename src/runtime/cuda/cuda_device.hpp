@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A GPU through the driver: one context, and everything that the library made in it.
+// A GPU through the CUDA driver: one context and everything that the library made in it.
 //
-// The device owns the raw driver objects (own streams, events, allocations, libraries) and frees
-// them in close(); the objects of the interface hold numbers that they give back. So a handle that
-// outlives its device never touches a context that is gone.
+// The device lists every driver object it made (streams, events, graphs, allocations, libraries)
+// and close() frees them all. Interface objects such as CudaStream only name an entry of these
+// lists, so a handle that outlives its device never touches a dead context.
 //
-// Every call into the driver happens inside a Scope, which makes the context current and restores
-// the caller's afterwards, error paths included. Results go through check(), which marks the device
-// lost on a result that kills the context.
+// Every driver call happens inside a Scope (scope.hpp), which makes the context current. check()
+// turns results into Status and marks the device as lost if a result has killed the context.
 
 #include <atomic>
 #include <map>
@@ -27,7 +26,8 @@ namespace tw::cuda {
 
 class CudaDevice final : public Device {
  public:
-  /// On the primary context of a device number, or on the caller's context. Call open() next.
+  /// Call open() next: with an ordinal for the primary context of that GPU, which the device
+  /// retains, or with a context that stays the caller's.
   explicit CudaDevice(const Driver& driver) : cu_(driver) {}
   ~CudaDevice() override;
   Status open(int32_t ordinal);
@@ -46,47 +46,48 @@ class CudaDevice final : public Device {
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override {
     return libraries_.load_module(image, size, out);
   }
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override {
     return libraries_.prepare(row, dynamic_smem_bytes, out);
   }
-  Status find_kernel(const KernelRow& row) override { return libraries_.find_kernel(row); }
+  Status find_kernel(const KernelEntry& row) override { return libraries_.find_kernel(row); }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 
-  // For the objects of this folder.
+  // For the other classes of this folder.
   const Driver& cu() const { return cu_; }
   CUcontext context() const { return context_; }
   CUdevice number() const { return number_; }
   const ChipCode& chip() const { return chip_; }
-  /// The Status of a driver call; a sticky result loses the device.
+  /// The Status of a driver call. A sticky result marks the device as lost.
   Status check(CUresult result, const char* call);
+  /// Remembers the last launched kernel for the message of a lost device. `kernel` must live as
+  /// long as the device: see keep_name().
   void launched(const char* kernel) { last_kernel_.store(kernel, std::memory_order_relaxed); }
-  /// A copy of a name that lives as long as the device.
+  /// Copies a name. The copy lives as long as the device.
   const char* keep_name(const char* name);
-  /// Shared by all who are inside the driver on this device's behalf; close() waits for them.
+  /// Held shared by each Scope, exclusively by close().
   std::shared_mutex& users() { return users_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
-  /// Whether close() has waited for the device's work and given its objects back. For those who
-  /// share users().
+  /// Whether close() has waited for all work and freed the device's objects. Call with users()
+  /// held.
   bool gone() const { return gone_; }
-  /// Fails where there is nothing to wait for, or nobody who could: the device is lost, or this is
-  /// a forked child.
-  Status waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
+  /// Fails if waiting for work is impossible: the device is lost, or this is a forked child.
+  Status check_waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
-  /// Puts what the driver made on the device's lists, or gives it back where they cannot grow.
+  /// Puts a graph on the device's list. Destroys it and throws if the list cannot grow.
   void keep_graph(CUgraph graph);
   void keep_exec(CUgraphExec exec);
   void destroy_graph(CUgraph graph);
   void destroy_exec(CUgraphExec exec);
-  /// Fails where the driver lacks an optional function, `name`.
+  /// Fails with ERROR_DRIVER_TOO_OLD unless the optional driver function `name` was found.
   Status need(bool found, const char* name) const;
 
  private:
   Status describe();
   void destroy_all();
   void discard_capture(CUstream stream);
-  /// Destroys a driver object unless close() has done it, or will.
+  /// Destroys a driver object unless close() has done so or will do so.
   template <class Handle>
   void destroy(std::set<Handle>& list, Handle handle, CUresult (*call)(Handle));
 
@@ -99,8 +100,8 @@ class CudaDevice final : public Device {
   std::atomic<const char*> last_kernel_{nullptr};
 
   std::shared_mutex users_;
-  bool gone_ = false;  // of users_
-  std::mutex mutex_;   // of everything below
+  bool gone_ = false;  // guarded by users_
+  std::mutex mutex_;   // guards everything below
   std::map<CUdeviceptr, uint64_t> allocations_;
   std::set<void*> host_allocations_;
   std::set<CUstream> streams_;

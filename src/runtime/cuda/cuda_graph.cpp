@@ -17,7 +17,6 @@ Status not_instantiated() {
               "graph was not instantiated: call tw_graph_instantiate() first");
 }
 
-/// The driver's reason for refusing an update.
 const char* reason_of(CUgraphExecUpdateResult result) {
   switch (result) {
     case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
@@ -90,7 +89,7 @@ Status CudaGraph::update(Graph& captured) {
     recording_ = from.recording_;
     return Code::OK;
   }
-  // The driver does not promise that it changed nothing before it failed.
+  // Undo: the driver does not promise that a failed update changes nothing.
   CUgraphExecUpdateResultInfo undone{};
   if (!is_sticky(result))
     TW_TRY(device.check(cu.GraphExecUpdate(exec_, recording_->handle(), &undone),

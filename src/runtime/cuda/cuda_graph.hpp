@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs of a CUDA device.
+// Graphs of a CUDA device. A captured CUgraph is shared by the graph that recorded it and each
+// graph that was updated with it.
 
 #include <memory>
 
@@ -9,7 +10,7 @@
 
 namespace tw::cuda {
 
-/// A CUgraph, which belongs to the device's list.
+/// A CUgraph on the device's list. Destroys it at the end.
 class Recording final : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
@@ -31,7 +32,7 @@ class CudaGraph final : public Graph {
   Status update(Graph& captured) override;
 
  private:
-  // What exec_ runs, kept so that an update that fails half-way can be undone.
+  // The recording that exec_ runs, kept so that a failed update can be undone.
   std::shared_ptr<Recording> recording_;
   CUgraphExec exec_ = nullptr;
 };

@@ -7,7 +7,7 @@
 namespace tw::cuda {
 namespace {
 
-// What every chip takes without asking, and what sm_90 and up take when asked.
+// Largest clusters in blocks: of every chip, and of sm_90 and up with the non-portable attribute.
 constexpr uint32_t kPortableCluster = 8;
 constexpr uint32_t kLargestCluster = 16;
 
@@ -31,7 +31,7 @@ Status read_info(CudaDevice& device, CUfunction function, KernelInfo* info) {
                             &info->binary_version);
 }
 
-/// The kernel's own list of parameters; the driver says where it ends.
+/// Reads offset and size of each parameter. The driver returns INVALID_VALUE past the last one.
 Status read_parameters(CudaDevice& device, CUkernel kernel, LaunchTarget* target) {
   for (;;) {
     Parameter parameter{};
@@ -46,8 +46,8 @@ Status read_parameters(CudaDevice& device, CUkernel kernel, LaunchTarget* target
   return Code::OK;
 }
 
-/// Raises the function's limits to the chip's once, so that no launch has to, and no plan can
-/// lower what another one needs.
+/// Raises the function's limits to the chip's. Plans share a function, so limits per plan could be
+/// too low for another plan.
 Status raise_limits(CudaDevice& device, LaunchTarget* target) {
   const Driver& cu = device.cu();
   const int32_t dynamic = device.info().max_dynamic_smem_bytes - target->info.static_smem_bytes;
@@ -79,7 +79,7 @@ Status get_kernel(CudaDevice& device, CUlibrary library, const char* name, Launc
   TW_TRY(device.check(found, "cuLibraryGetKernel"));
   TW_TRY(
       device.check(device.cu().KernelGetFunction(&out->function, kernel), "cuKernelGetFunction"));
-  // Lazy loading ends here, so that a launch never loads.
+  // Load now, so that no launch triggers lazy loading.
   if (device.cu().FuncLoad) TW_TRY(device.check(device.cu().FuncLoad(out->function), "cuFuncLoad"));
   out->name = device.keep_name(name);
   TW_TRY(read_info(device, out->function, &out->info));
@@ -110,7 +110,7 @@ Status CudaKernel::param(int32_t index, size_t* offset, size_t* size) {
   return Code::OK;
 }
 
-Status CudaKernel::check_blob(size_t bytes) const {
+Status CudaKernel::check_argument_bytes(size_t bytes) const {
   if (target_.parameters.size() == 1 && target_.parameters[0].size == bytes) return Code::OK;
   return fail(Code::ERROR_INTERNAL,
               {.got = static_cast<int64_t>(bytes), .limit = target_.info.param_bytes},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Modules and kernels of a CUDA device. The library behind them stays loaded until the device
-// closes, so both are only names for what the device holds.
+// Modules and kernels of a CUDA device. Their CUlibrary stays loaded until the device closes, so
+// both classes hold plain handles and free nothing.
 
 #include <memory>
 #include <vector>
@@ -19,7 +19,7 @@ struct Parameter {
   size_t size;
 };
 
-/// A kernel as a launch needs it.
+/// Everything that a launch needs to know of a kernel.
 struct LaunchTarget {
   CUfunction function = nullptr;
   const char* name = "";  // lives as long as the device
@@ -39,8 +39,8 @@ class CudaKernel final : public Kernel {
   CUfunction function() const { return target_.function; }
   const char* name() const { return target_.name; }
   Status check(const LaunchConfig& config) const { return check_launch(config, target_.limits); }
-  /// Whether the kernel takes one parameter of so many bytes: a family's argument struct.
-  Status check_blob(size_t bytes) const;
+  /// Fails unless the kernel has exactly one parameter and that has `bytes` bytes.
+  Status check_argument_bytes(size_t bytes) const;
 
  private:
   LaunchTarget target_;
@@ -56,10 +56,11 @@ class CudaModule final : public Module {
   CUlibrary library_;
 };
 
-/// A kernel of a loaded library, its attributes set for whatever a launch may ask.
+/// Finds a kernel in a loaded library, loads it, and raises its shared memory and cluster limits to
+/// the chip's.
 Status get_kernel(CudaDevice& device, CUlibrary library, const char* name, LaunchTarget* out);
 
-/// Launch attributes of a configuration; says how many (2 at most).
+/// Writes the launch attributes of a configuration and returns their number, at most 2.
 unsigned fill_attributes(const LaunchConfig& config, CUlaunchAttribute* attributes);
 
 }  // namespace tw::cuda

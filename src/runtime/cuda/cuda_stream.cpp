@@ -49,7 +49,7 @@ Status CudaEvent::check_not_captured() const {
 Status CudaEvent::synchronize() {
   TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
-  TW_TRY(device.waitable());
+  TW_TRY(device.check_waitable());
   const Scope scope(device, Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
@@ -122,7 +122,7 @@ Status CudaStream::check_not_captured() {
 }
 
 Status CudaStream::synchronize() {
-  TW_TRY(cuda().waitable());
+  TW_TRY(cuda().check_waitable());
   const Scope scope(cuda(), Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
@@ -181,8 +181,8 @@ Status CudaStream::copy_between(Device& dst_device, uint64_t dst, Device& src_de
   auto& to = static_cast<CudaDevice&>(dst_device);
   auto& from = static_cast<CudaDevice&>(src_device);
   TW_TRY(cuda().need(cuda().cu().MemcpyPeerAsync, "cuMemcpyPeerAsync"));
-  // Neither device may close meanwhile. Their locks are taken in the order of the addresses, so
-  // that copies in opposite directions do not wait for each other.
+  // Neither device may close during the call. Both locks are taken in address order, so that copies
+  // in opposite directions cannot deadlock.
   const bool in_order = std::less<>()(&to, &from);
   const Scope first(in_order ? to : from, Scope::enqueue);
   TW_TRY(first.status());
@@ -203,8 +203,8 @@ Status CudaStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {
 
 Status CudaStream::launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                           size_t bytes) {
-  TW_TRY(static_cast<CudaKernel&>(kernel).check_blob(bytes));
-  // The driver copies the bytes before the call returns; it wants the pointer without const.
+  TW_TRY(static_cast<CudaKernel&>(kernel).check_argument_bytes(bytes));
+  // The driver's interface lacks the const; it only reads the bytes.
   void* params[] = {const_cast<void*>(arguments), nullptr};
   return launch_params(kernel, config, params);
 }
@@ -249,14 +249,14 @@ Status CudaStream::begin_capture() {
   if (status != CU_STREAM_CAPTURE_STATUS_NONE)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream is being captured already: end that capture first");
-  // Relaxed: no call of another thread breaks it, and any thread may end it.
+  // Relaxed: calls of other threads do not invalidate the capture, and any thread may end it.
   return cuda().check(cuda().cu().StreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
                       "cuStreamBeginCapture");
 }
 
 Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
   TW_TRY(need_graphs(cuda()));
-  // All that may throw comes first, so that the capture goes on where memory is exhausted.
+  // Allocate first: if that throws, the capture goes on.
   std::shared_ptr<Recording> recording;
   std::unique_ptr<Graph> graph;
   if (out) {
@@ -275,7 +275,7 @@ Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
   const CUresult result = cu.StreamEndCapture(stream_, &made);
   if (!out) {
     if (made) cu.GraphDestroy(made);
-    // The driver says why there is no graph, which nobody wanted.
+    // The caller discards the recording, so reasons why there is no graph are no failure.
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
         result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
       return Code::OK;

@@ -14,7 +14,8 @@ class CudaDevice;
 
 class CudaEvent final : public Event {
  public:
-  /// An own event belongs to the device's list; a wrapped one stays the caller's.
+  /// `own`: the event is on the device's list and dies with this object. Otherwise it stays the
+  /// caller's.
   CudaEvent(std::shared_ptr<Device> device, CUevent event, bool own)
       : Event(std::move(device)), event_(event), own_(own), recorded_(!own) {}
   ~CudaEvent() override;
@@ -24,6 +25,7 @@ class CudaEvent final : public Event {
   Status cuda_handle(CUevent_st** out) override;
 
   CUevent handle() const { return event_; }
+  /// Notes that the event was recorded, and whether the record became part of a graph.
   void recorded(bool in_capture) {
     captured_.store(in_capture, std::memory_order_relaxed);
     recorded_.store(true, std::memory_order_relaxed);
@@ -32,17 +34,18 @@ class CudaEvent final : public Event {
  private:
   CUevent event_;
   bool own_;
-  /// The driver refuses to wait for a captured event or to query it, and the attempt breaks the
-  /// capture: it is not asked.
+  /// Fails if the last record was captured. Waiting for such an event or querying it would fail and
+  /// also invalidate the capture, so the driver must not be asked.
   Status check_not_captured() const;
 
-  std::atomic<bool> captured_ = false;  // its last record became part of a graph
-  std::atomic<bool> recorded_;  // of one that the caller may have recorded it is not known: true
+  std::atomic<bool> captured_ = false;  // the last record became part of a graph
+  std::atomic<bool> recorded_;  // true for a wrapped event, which the caller may have recorded
 };
 
 class CudaStream final : public Stream {
  public:
-  /// An own stream belongs to the device's list; a wrapped one stays the caller's.
+  /// `own`: the stream is on the device's list and dies with this object. Otherwise it stays the
+  /// caller's.
   CudaStream(std::shared_ptr<Device> device, CUstream stream, bool own)
       : Stream(std::move(device)), stream_(stream), own_(own) {}
   ~CudaStream() override;
@@ -68,9 +71,10 @@ class CudaStream final : public Stream {
 
  private:
   CudaDevice& cuda() const;
-  /// What the driver says of the stream, inside a scope of the caller's.
+  /// Asks the driver for the stream's capture status. Call inside a Scope.
   Status capture_status(CUstreamCaptureStatus* status);
-  /// Fails while the stream is captured: synchronising would destroy the capture.
+  /// Fails while the stream is captured, because synchronizing would invalidate the capture. Call
+  /// inside a Scope.
   Status check_not_captured();
 
   CUstream stream_;

@@ -16,7 +16,8 @@ namespace {
 
 static_assert(sizeof(CUtensorMap) == sizeof(TensorMapBytes));
 
-/// The driver's encoder of the description's kind. The rules have passed, so numbers fit.
+/// Calls the driver's encoder for the description's kind. The description has passed the rules, so
+/// all numbers fit the driver's types.
 Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* map) {
   const Driver& cu = device.cu();
   const auto type = static_cast<CUtensorMapDataType>(dtype_tensor_map_type(desc.dtype));
@@ -85,7 +86,7 @@ Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* byt
     TW_TRY(encoded);
   }
   std::memcpy(bytes->words, &map, sizeof map);
-  if (const char* fault = mend_driver_faults(desc, arch, info.driver_version, bytes))
+  if (const char* fault = correct_driver_faults(desc, arch, info.driver_version, bytes))
     device.log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)",
                        fault);
   if (!can_encode(desc)) return Code::OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensor maps: checked by the library's rules, written by the driver, compared with what the
-// library would have written.
+// Tensor maps of a CUDA device. The library checks the description by its own rules, the driver
+// encodes it, and the library logs where its own encoder would have written other bytes.
 
 #include "base/status.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -10,6 +10,7 @@ namespace tw::cuda {
 
 class CudaDevice;
 
+/// Implements Device::encode(). Known faults of the driver's encoder are corrected in `bytes`.
 Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* bytes);
 
 }  // namespace tw::cuda

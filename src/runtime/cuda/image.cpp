@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats: ELF64 as in the gABI, with EM_CUDA; a fatbin is a header of 16 bytes and entries, each a
-// header with its own length followed by a payload.
+// Formats: a cubin is an ELF64 file (System V gABI) with e_machine EM_CUDA. A fatbin is a header of
+// 16 bytes followed by entries. Each entry is a header, which has its own length, and a payload.
 #include "runtime/cuda/image.hpp"
 
 #include <cstdarg>
@@ -11,7 +11,7 @@
 namespace tw {
 namespace {
 
-/// The image, read by offset with bounds.
+/// A range of bytes. The caller checks bounds with holds() before it reads with at() or part().
 class Bytes {
  public:
   Bytes(const void* data, size_t size)
@@ -21,7 +21,6 @@ class Bytes {
   bool holds(uint64_t offset, uint64_t length) const {
     return offset <= size_ && length <= size_ - offset;
   }
-  /// A little-endian number; the caller has made sure that it is there.
   template <class T>
   T at(uint64_t offset) const {
     T value;
@@ -70,7 +69,7 @@ constexpr uint64_t kProgramHeaderBytes = 56;
 constexpr uint32_t kNoBits = 8;
 constexpr uint32_t kFirstProcessorType = 0x70000000;
 
-/// Where in e_flags the SM number is moved with version 8 of the ABI.
+/// The SM number. From ABI version 8 on it is in bits 8 to 15 of e_flags, before in bits 0 to 7.
 unsigned elf_sm(const Bytes& elf) {
   const uint32_t flags = elf.at<uint32_t>(48);
   return elf.at<uint8_t>(8) >= 8 ? flags >> 8 & 0xff : flags & 0xff;
@@ -93,7 +92,8 @@ Status check_sections(const Bytes& elf, uint64_t base) {
     const uint64_t header = table + i * kSectionHeaderBytes;
     const uint32_t type = elf.at<uint32_t>(header + 4);
     const uint64_t offset = elf.at<uint64_t>(header + 24);
-    // Sections without bytes, and NVIDIA's own kinds, some of which have none, start in the file.
+    // NOBITS sections, and some of NVIDIA's own types, have a size but no bytes in the file. Only
+    // their offset is checked.
     const bool has_bytes = type != kNoBits && type < kFirstProcessorType;
     const uint64_t length = has_bytes ? elf.at<uint64_t>(header + 32) : 0;
     if (!elf.holds(offset, length))
@@ -124,7 +124,7 @@ Status check_segments(const Bytes& elf, uint64_t base) {
   return Code::OK;
 }
 
-/// `base` is where the ELF file begins in the image, for messages.
+/// `base` is the offset of the ELF file in the image, for messages.
 Status check_elf(const Bytes& elf, uint64_t base, ImageSummary* summary) {
   if (!elf.holds(0, kElfHeaderBytes))
     return damaged(base, "a cubin of %zu bytes is shorter than its header of %llu", elf.size(),
@@ -148,7 +148,7 @@ Status check_elf(const Bytes& elf, uint64_t base, ImageSummary* summary) {
 // --- fatbin ---
 
 constexpr uint32_t kFatbinMagic = 0xba55ed50;
-constexpr uint32_t kWrapperMagic = 0x466243b1;  // of __fatBinC_Wrapper_t, which holds pointers
+constexpr uint32_t kWrapperMagic = 0x466243b1;  // __fatBinC_Wrapper_t, which points to a fatbin
 constexpr uint64_t kFatbinHeaderBytes = 16;
 constexpr uint64_t kEntryHeaderBytes = 64;
 constexpr uint16_t kEntryPtx = 1;
@@ -167,7 +167,7 @@ Status check_entry(const Bytes& entry, uint64_t offset, uint64_t header_bytes,
     add_contents(summary, "compute_%u PTX", sm);
   } else if (kind == kEntryElf) {
     add_contents(summary, "sm_%u code", sm);
-    // A packed entry is the driver's to unpack, which checks sums of its own.
+    // A compressed entry is left to the driver, which verifies checksums when it unpacks it.
     if (compressed_bytes == 0)
       TW_TRY(check_elf(entry.part(header_bytes, payload_bytes), offset + header_bytes, nullptr));
   } else {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a module image is, held against its size before the driver, which takes none, reads it.
-//
-// Pure functions over bytes; needs neither driver nor toolkit.
+// Checks a module image (fatbin, cubin or PTX) against its size. The driver takes a pointer without
+// a size, so it would read past the end of a truncated image. Needs neither driver nor toolkit.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +15,11 @@ enum class ImageKind { fatbin, cubin, ptx };
 struct ImageSummary {
   ImageKind kind = ImageKind::ptx;
   bool has_ptx = false;
-  char contents[192] = {};  ///< "sm_90 code, compute_90 PTX", cut where it is long
+  char contents[192] = {};  ///< such as "sm_90 code, compute_90 PTX"; truncated if too long
 };
 
-/// Checks magic numbers, lengths and the bounds of entries and sections. Every failure is
-/// ERROR_INVALID_IMAGE with the offset and the numbers. For PTX, one zero at the end is allowed
-/// and none is needed.
+/// Checks magic numbers, lengths and the bounds of entries and sections. Fails with
+/// ERROR_INVALID_IMAGE and the offset. PTX may end with one zero byte but need not.
 Status check_image(const void* image, size_t size, ImageSummary* summary);
 
 }  // namespace tw

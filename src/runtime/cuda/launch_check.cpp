@@ -4,8 +4,8 @@
 namespace tw {
 namespace {
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for
-// every device that the library opens.
+// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". The same
+// for all compute capabilities that the library supports.
 constexpr uint32_t kMaxGrid[3] = {0x7fffffff, 65535, 65535};
 constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The limits of a launch, checked by name before the driver, which would say INVALID_VALUE.
-// Pure: needs neither driver nor toolkit.
+// Checks a launch configuration so that a failure names the argument; the driver would only return
+// INVALID_VALUE. Needs neither driver nor toolkit.
 
 #include <cstdint>
 
@@ -10,12 +10,12 @@
 
 namespace tw {
 
-/// Of one kernel on one device.
+/// Limits of one kernel on one device.
 struct LaunchLimits {
-  uint32_t max_threads = 1024;       ///< a block
-  uint32_t max_dynamic_smem = 0;     ///< bytes, after the kernel's static share
+  uint32_t max_threads = 1024;       ///< per block
+  uint32_t max_dynamic_smem = 0;     ///< bytes; the chip's maximum minus static_smem
   uint32_t static_smem = 0;          ///< bytes
-  uint32_t max_cluster_blocks = 16;  ///< 8 everywhere; more where the chip has it
+  uint32_t max_cluster_blocks = 16;  ///< 8, or 16 with the non-portable attribute
 };
 
 Status check_launch(const LaunchConfig& config, const LaunchLimits& limits);

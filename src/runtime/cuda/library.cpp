@@ -12,18 +12,18 @@
 namespace tw::cuda {
 namespace {
 
-Status nothing_runs(const DeviceInfo& info, const ImageSummary& image) {
+Status no_code_for_device(const DeviceInfo& info, const ImageSummary& image) {
   return fail(Code::ERROR_NO_KERNEL_IMAGE,
               {.driver_result = static_cast<int32_t>(CUDA_ERROR_NO_BINARY_FOR_GPU)},
               "nothing in the image runs on %s, compute capability %d.%d: it holds %s",
               info.name.c_str(), info.compute_major, info.compute_minor, image.contents);
 }
 
-/// Says more about a refused image than the driver's number does.
+/// The failure of loading an image, with more than the driver's result says.
 Status explain_load(CudaDevice& device, CUresult result, const char* call,
                     const ImageSummary& image, const char* compiler_log) {
   const DeviceInfo& info = device.info();
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) return nothing_runs(info, image);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) return no_code_for_device(info, image);
   if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
     return fail(Code::ERROR_DRIVER_TOO_OLD, {.driver_result = static_cast<int32_t>(result)},
                 "the image's PTX (%s) is newer than this driver, which is for CUDA %d.%d: PTX of "
@@ -39,7 +39,7 @@ Status explain_load(CudaDevice& device, CUresult result, const char* call,
 Status Libraries::load_library(const void* image, size_t size, bool embedded, Library* out) {
   ImageSummary summary;
   TW_TRY(check_image(image, size, &summary));
-  // Lives with the library: loading is lazy, so the driver may write to it later.
+  // Must live as long as the library: loading is lazy, so the driver may write to it later.
   auto compiler_log = std::make_unique<CompilerLog>();
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {compiler_log->text, reinterpret_cast<void*>(sizeof compiler_log->text - 1)};
@@ -51,7 +51,7 @@ Status Libraries::load_library(const void* image, size_t size, bool embedded, Li
                                    &preserved, &yes, embedded ? 1 : 0);
   if (loaded != CUDA_SUCCESS)
     return explain_load(device_, loaded, "cuLibraryLoadData", summary, compiler_log->text);
-  // Loads the code into the context, which cuLibraryLoadData alone leaves for later.
+  // Loads the code into the context. cuLibraryLoadData alone may defer that.
   CUmodule module = nullptr;
   if (const CUresult result = device_.cu().LibraryGetModule(&module, library);
       result != CUDA_SUCCESS) {
@@ -65,13 +65,13 @@ Status Libraries::load_library(const void* image, size_t size, bool embedded, Li
 }
 
 Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Module>* out) {
-  // A copy: aligned as the driver's reader likes it, and ended by the zero that PTX needs.
+  // Copy the image: the driver wants it aligned, and PTX must end with a zero byte.
   std::unique_ptr<unsigned char[]> copy(new unsigned char[size + 1]);
   std::memcpy(copy.get(), image, size);
   copy[size] = 0;
   const Scope scope(device_, Scope::relaxed);
   TW_TRY(scope.status());
-  // Its place first: once it is loaded nothing may fail before the device knows of it.
+  // Allocate the list node first, so that nothing can throw between loading and the list.
   std::list<Library> place(1);
   TW_TRY(load_library(copy.get(), size, /*embedded=*/false, &place.front()));
   const CUlibrary handle = place.front().handle;
@@ -83,7 +83,7 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
   return Code::OK;
 }
 
-Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
+Status Libraries::no_image(const KernelEntry& row, const KernelImage& image) {
   if (kernel_left_out(row))
     return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
                 "kernel %s was left out of this build: configure it with -Dkernels that matches "
@@ -92,7 +92,7 @@ Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
     std::strcpy(summary.contents, "nothing");
-  // A target that the build knows and was made without.
+  // A target of archs.inc that would have the kernel but is not in this build.
   const Target* absent = target_for(row.feature, device_.chip());
   FatbinEntry entry;
   const DeviceInfo& info = device_.info();
@@ -104,8 +104,9 @@ Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
               absent ? absent->name : "");
 }
 
-/// Asked first: what a driver says of code that is too new for it depends on the driver.
-Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
+/// Fails if the driver is too old for the image. Checked before loading, because drivers differ in
+/// the error they return for code that is too new.
+Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image) {
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
   const int32_t needed = choice.oldest_driver(), has = device_.info().driver_version;
   if (!choice.target || has >= needed) return Code::OK;
@@ -127,9 +128,9 @@ Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
               choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
 }
 
-// What prepare() finds before it loads, and what the driver will say of an image that has nothing
-// for the chip.
-Status Libraries::find_kernel(const KernelRow& row) {
+// Makes the checks of prepare() that need no loading. For an image without code for the chip it
+// fails as the driver would.
+Status Libraries::find_kernel(const KernelEntry& row) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
@@ -138,20 +139,20 @@ Status Libraries::find_kernel(const KernelRow& row) {
   if (choice.target) return no_image(row, image);
   ImageSummary summary;
   TW_TRY(check_image(image.data, image.size, &summary));
-  return nothing_runs(device_.info(), summary);
+  return no_code_for_device(device_.info(), summary);
 }
 
-Status Libraries::find_library(const KernelRow& row, CUlibrary* out) {
+Status Libraries::find_library(const KernelEntry& row, CUlibrary* out) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
-  // Held while loading, so that an image is loaded once whatever threads ask for it.
+  // Held while loading, so that concurrent callers load an image only once.
   const std::lock_guard lock(mutex_);
   if (const auto known = embedded_.find(image.data); known != embedded_.end()) {
     *out = known->second.handle;
     return Code::OK;
   }
-  // Its place first: once it is loaded nothing may fail before the device knows of it.
+  // Allocate the map node first, so that nothing can throw between loading and the map.
   decltype(embedded_) place;
   Library& library = place[image.data];
   TW_TRY(load_library(image.data, image.size, /*embedded=*/true, &library));
@@ -160,7 +161,7 @@ Status Libraries::find_library(const KernelRow& row, CUlibrary* out) {
   return Code::OK;
 }
 
-Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                           std::unique_ptr<Kernel>* out) {
   if (!row.image)
     return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
@@ -171,12 +172,12 @@ Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
     CUlibrary library = nullptr;
     TW_TRY(find_library(row, &library));
     const Status got = get_kernel(device_, library, row.symbol, &target);
-    // The image runs here and leaves this row out: its feature is of another architecture.
+    // The image has code for this chip but not this kernel, whose feature that code lacks.
     if (got.code() == Code::ERROR_NOT_FOUND) return no_image(row, kernel_image(row.image));
     TW_TRY(got);
   }
-  // Where the driver's list of parameters ends and where it cannot be had look alike; each kernel
-  // of the table has one.
+  // The driver returns INVALID_VALUE both at the end of the parameter list and if it has no list.
+  // Every kernel of the table has one parameter, so an empty list is the second case.
   if (target.parameters.empty())
     return device_.check(CUDA_ERROR_INVALID_VALUE, "cuKernelGetParamInfo");
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
@@ -184,11 +185,11 @@ Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
                 "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
                 dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
-  if (row.shared_first) {
+  if (row.prefers_shared_carveout) {
     const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
-    // A preference: where the driver refuses it the kernel runs all the same, and the one behind it
-    // only begins later.
+    // Only a preference: without it the kernel still runs, but the next kernel's blocks, which need
+    // shared memory, may not start beside it.
     (void)device_.cu().FuncSetAttribute(target.function,
                                         CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                         CU_SHAREDMEM_CARVEOUT_MAX_SHARED);

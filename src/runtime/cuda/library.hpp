@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The images that a device has loaded: the embedded ones of the kernel table, and modules of the
-// caller's own.
+// The images (CUlibrary) that a device has loaded: the embedded ones of the kernel table, and the
+// caller's own modules.
 //
-// Libraries are loaded once for each device, not once a process: with all state in the device there
-// is nothing process-wide to lock or to tear down, and the driver does not copy embedded images.
-// Thread-safety: everything but unload() may be called from any thread.
+// Each device loads its own libraries, so the process has no global state to lock or tear down. The
+// driver does not copy embedded images. Everything but unload() may be called from any thread.
 
 #include <list>
 #include <map>
@@ -23,11 +22,11 @@ class CudaDevice;
 class Libraries {
  public:
   explicit Libraries(CudaDevice& device) : device_(device) {}
-  /// These three are the device's.
+  /// These three implement the functions of Device.
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out);
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
-  Status find_kernel(const KernelRow& row);
-  /// Unloads all of them, once nobody uses the device any more.
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
+  Status find_kernel(const KernelEntry& row);
+  /// Unloads all libraries. Call when no other thread uses the device any more.
   void unload();
 
  private:
@@ -40,14 +39,14 @@ class Libraries {
   };
 
   Status load_library(const void* image, size_t size, bool embedded, Library* out);
-  Status find_library(const KernelRow& row, CUlibrary* out);
-  Status no_image(const KernelRow& row, const KernelImage& image);
-  Status check_driver(const KernelRow& row, const KernelImage& image);
+  Status find_library(const KernelEntry& row, CUlibrary* out);
+  Status no_image(const KernelEntry& row, const KernelImage& image);
+  Status check_driver(const KernelEntry& row, const KernelImage& image);
 
   CudaDevice& device_;
-  std::mutex mutex_;                         // of everything below
-  std::map<const void*, Library> embedded_;  // by embedded image
-  std::list<Library> modules_;               // of the caller's own
+  std::mutex mutex_;                         // guards everything below
+  std::map<const void*, Library> embedded_;  // by the embedded image's address
+  std::list<Library> modules_;               // the caller's own
 };
 
 }  // namespace tw::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for open_cuda.cpp, and all that it needs, in a build without CUDA.
+// Replaces open_cuda.cpp, and everything that it needs, in a build without CUDA.
 #include "runtime/cuda/open_cuda.hpp"
 
 namespace tw {

@@ -9,7 +9,7 @@ Status count_cuda_devices(int32_t* count) {
   const Driver* cu = nullptr;
   if (Status found = find_driver(&cu); !found.ok()) {
     if (found.code() != Code::ERROR_NO_DEVICE) return found;
-    *count = 0;  // a driver without a GPU is an answer
+    *count = 0;  // a driver without a GPU is no failure
     return Code::OK;
   }
   int number = 0;

@@ -23,7 +23,7 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermos
   }
   t_innermost = this;
   if (mode == waiting ? device.gone() : mode != closing && device.closed()) {
-    status_ = device.alive();  // says that it is not
+    status_ = device.alive();  // fails, because the device is closed
     return;
   }
   enter(mode == enqueue ? enqueue : relaxed);
@@ -34,7 +34,7 @@ void Scope::enter(Mode mode) {
   status_ = device_.check(cu.CtxPushCurrent(device_.context()), "cuCtxPushCurrent");
   if (!status_.ok()) return;
   pushed_ = true;
-  // The call swaps the thread's mode with ours; the destructor swaps back.
+  // The call exchanges the thread's mode and mode_. The destructor exchanges them back.
   if (mode == relaxed) exchanged_ = cu.ThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
 }
 

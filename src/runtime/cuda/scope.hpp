@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the library enters the driver: with the device's context current, and with the caller's again
-// afterwards.
+// The guard around every driver call. It makes the device's context current and restores the
+// caller's afterwards.
 
 #include "base/status.hpp"
 #include "driver/driver.hpp"
@@ -10,11 +10,13 @@ namespace tw::cuda {
 
 class CudaDevice;
 
-/// Makes the device's context current for a scope, in which the device is not closed by another
-/// thread. `relaxed` also keeps calls that a capture in global mode would forbid (loading,
-/// allocating, queries) from breaking captures of others; `waiting` is as relaxed, and enters a
-/// device whose closing has begun too, as long as its work has not been waited for; `closing` is
-/// close()'s, which waits until it is alone.
+/// Makes the device's context current and keeps other threads from closing the device. Modes:
+///   enqueue  fails on a closed device.
+///   relaxed  also switches the thread to relaxed capture mode, so that calls which a global-mode
+///            capture forbids (loading, allocating, queries) do not invalidate somebody's capture.
+///   waiting  like relaxed, but also enters after close() has begun, until it has waited for the
+///            device's work.
+///   closing  like relaxed, for close(): waits until no other thread has a Scope.
 class Scope {
  public:
   enum Mode { enqueue, relaxed, waiting, closing };
@@ -22,16 +24,16 @@ class Scope {
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  /// OK if the context is current; nothing may be called otherwise.
+  /// OK if the context is current. Otherwise the driver must not be called.
   Status status() const { return status_; }
 
  private:
   void enter(Mode mode);
 
   CudaDevice& device_;
-  const Scope* const outer_;  // of this thread
+  const Scope* const outer_;  // the thread's enclosing Scope
   Status status_;
-  bool shares_ = false;  // users(), which an outer scope of the same device may share already
+  bool shares_ = false;  // holds users() shared; false if an outer Scope of the device does
   bool alone_ = false;
   bool pushed_ = false;
   bool exchanged_ = false;

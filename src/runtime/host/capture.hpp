@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream capture on the host device: what is enqueued on a captured stream is recorded, and a graph
-// runs the recording as one operation of a stream.
+// Stream capture on the host device. A captured stream records its operations, and a graph runs the
+// recording as one operation of a stream.
 //
 // A recording lists its operations in the order in which they were enqueued, so it can run from
-// front to back. Each operation also names the ones that it follows directly: by these an update is
-// compared with what it replaces, and a stream that was never joined is found.
+// front to back. Each operation also names its direct predecessors. They serve to compare the
+// topology of two recordings in an update, and to find a stream that was never joined.
 //
-// Thread-safety: HostDevice::captures() guards captures and capture points.
+// Thread-safety: the mutex HostDevice::captures() guards captures and capture points.
 
 #include <cstddef>
 #include <memory>
@@ -21,26 +21,26 @@ class HostStream;
 
 struct Node {
   std::unique_ptr<Slot> slot;
-  std::vector<size_t> after;  // indices of the nodes that this one follows directly, ascending
+  std::vector<size_t> after;  // indices of the direct predecessors, ascending
 };
 
-/// Never changed once its capture has ended.
+/// Immutable once its capture has ended.
 struct Recording {
   std::vector<Node> nodes;
 };
 
 struct Capture {
   explicit Capture(const HostStream* stream) : origin(stream) {}
-  const HostStream* origin;  // ends the capture, which does not outlive it
+  const HostStream* origin;  // the stream that began the capture; its destructor ends it
   std::shared_ptr<Recording> recording = std::make_shared<Recording>();
   bool ended = false;
-  bool broken = false;  // a dependency was asked for that a graph cannot have
+  bool broken = false;  // a call asked for a dependency that a graph cannot have
 };
 
-/// Where a stream or an event stands in a capture.
+/// The position of a stream or an event in a capture.
 struct CapturePoint {
-  std::shared_ptr<Capture> capture;  // nullptr: in none
-  std::vector<size_t> last;          // the nodes that whatever comes next follows, ascending
+  std::shared_ptr<Capture> capture;  // nullptr: not in a capture
+  std::vector<size_t> last;          // direct predecessors of the next operation, ascending
 };
 
 }  // namespace tw::host

@@ -25,10 +25,10 @@ BoxCounters host_counters(const Device& device) {
 namespace host {
 namespace {
 
-constexpr size_t kAlignment = 256;  // cuMemAlloc's promise, and ours
-// The chip whose rules and swizzles the model follows.
+constexpr size_t kAlignment = 256;  // as cuMemAlloc guarantees
+// The TMA model follows the rules and swizzles of this architecture.
 constexpr int32_t kModelArch = 90;
-// In the place of a CUresult: a fault of the model is what CUDA_ERROR_ILLEGAL_INSTRUCTION is.
+// CUDA_ERROR_ILLEGAL_INSTRUCTION: a GPU would report it for the faults that the TMA model detects.
 constexpr int32_t kFaultResult = 715;
 
 void* pointer_to(uint64_t address) {
@@ -56,7 +56,8 @@ HostDevice::~HostDevice() {
 void HostDevice::close() {
   if (closed_.exchange(true)) return;
   if (forked()) {
-    // The threads stayed in the parent: workers cannot be joined, nor their locks trusted.
+    // The threads exist only in the parent: the child cannot join them, and their locks may be
+    // held.
     leak(std::move(workers_));
     return;
   }
@@ -84,8 +85,8 @@ Status HostDevice::allocate_host(uint64_t bytes, void** memory) {
 }
 
 Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* address) {
-  // Linux promises more than it has and kills the process later; the machine's size is a limit
-  // that can be told.
+  // Linux overcommits memory and kills the process later. Refusing more than the machine has at
+  // least fails with a message.
   const uint64_t most =
       info_.total_memory_bytes > 0 ? info_.total_memory_bytes : UINT64_MAX - kAlignment;
   if (bytes > most)
@@ -106,8 +107,8 @@ Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* ad
                 static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
-  TW_TRY(alive());                           // close() by another thread may have freed its memory
-  memory_.add_block(number, bytes, origin);  // may throw: the memory is then freed
+  TW_TRY(alive());                           // close() may have freed all blocks by now
+  memory_.add_block(number, bytes, origin);  // may throw: `memory` then frees the block
   *address = number;
   memory.release();
   return Code::OK;
@@ -133,7 +134,7 @@ Status HostDevice::give_back(uint64_t address, KnownMemory::Origin origin, const
                   argument, static_cast<unsigned long long>(address), giver);
     working = workers_;
   }
-  // As cuMemFree: work that is under way may still use the memory.
+  // Like cuMemFree, wait first: enqueued work may still use the memory.
   for (const auto& worker : *working) worker->wait(worker->enqueued());
   std::free(pointer_to(address));
   return Code::OK;
@@ -153,13 +154,13 @@ Status HostDevice::unregister_memory(uint64_t address) {
 }
 
 Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
-  // Everything that may throw comes before the device knows of the worker, which it would keep.
+  // Allocate everything before the device lists the worker, which it would keep after an exception.
   const auto worker = std::make_shared<Worker>(*this);
   auto stream = std::make_unique<HostStream>(shared_from_this(), worker);
   Workers ended;
   {
     const std::lock_guard lock(mutex_);
-    TW_TRY(alive());  // close() by another thread may have ended its workers
+    TW_TRY(alive());  // close() may have ended all workers by now
     auto staying = std::make_shared<Workers>();
     staying->reserve(workers_->size() + 1);
     for (const auto& other : *workers_) (other->idle() ? ended : *staying).push_back(other);
@@ -186,7 +187,7 @@ Status HostDevice::load_module(const void*, size_t, std::unique_ptr<Module>*) {
               "the host device cannot run GPU code: load the module on a CUDA device");
 }
 
-Status HostDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+Status HostDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                            std::unique_ptr<Kernel>* out) {
   if (!row.host)
     return fail(Code::ERROR_UNSUPPORTED, {}, "kernel %s has no body for the host device",

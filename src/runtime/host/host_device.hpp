@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The host device: streams are threads, memory is the heap, kernels are the rows' host bodies on
-// the model of the copy engine. Operands must lie in memory that the device knows. A fault of the
-// model loses the device as it would lose a GPU's context.
+// The host device, the CPU reference. Each stream is a worker thread, memory comes from the heap,
+// and a kernel is its entry's host body, which runs on the TMA model. Operands must lie in memory
+// that the device knows (known_memory.hpp). A fault in the TMA model marks the device as lost, as
+// an illegal instruction kills a GPU's context.
 
 #include <cstdint>
 #include <memory>
@@ -17,8 +18,8 @@ namespace tw {
 
 Status open_host_device(std::shared_ptr<Device>* out);
 
-/// What the launches of a host device have moved so far; zeros for a device of another kind. For
-/// tests: synchronise first.
+/// For tests: the boxes that all launches on a host device have moved; zeros for another kind of
+/// device. Synchronize first.
 BoxCounters host_counters(const Device& device);
 
 namespace host {
@@ -41,15 +42,15 @@ class HostDevice final : public Device {
   Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override;
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 
-  /// Of all captures of this device: where its streams and events stand in them, and what they
-  /// recorded.
+  /// Guards all captures of this device, the recordings of unfinished ones, and the capture points
+  /// of its streams and events.
   std::mutex& captures() { return captures_; }
 
-  // For workers.
+  // The following are for workers.
   using Device::lost;
   void add(const BoxCounters& counters);
   void fault(const char* kernel, const char* text);
@@ -60,8 +61,8 @@ class HostDevice final : public Device {
   }
 
  private:
-  // A list is never changed, only replaced, so that whoever waits for the workers or ends them can
-  // hold on to one without allocating.
+  // A list is never changed, only replaced. So a thread that waits for the workers or ends them can
+  // hold a list without copying it.
   using Workers = std::vector<std::shared_ptr<Worker>>;
 
   Status take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* address);
@@ -70,7 +71,7 @@ class HostDevice final : public Device {
 
   std::mutex captures_;
   KnownMemory memory_;
-  mutable std::mutex mutex_;  // of everything below
+  mutable std::mutex mutex_;  // guards everything below
   std::shared_ptr<const Workers> workers_ = std::make_shared<const Workers>();
   BoxCounters counters_;
 };

@@ -26,7 +26,8 @@ Status not_instantiated() {
               "graph was not instantiated: call tw_graph_instantiate() first");
 }
 
-/// Addresses, sizes and kernels may differ; the operations and their order may not.
+/// An update may change addresses, sizes and kernels, but not the kinds and dependencies of the
+/// operations.
 Status check_topology(const Recording& was, const Recording& is) {
   const auto differs = [](size_t index) {
     return Fault{
@@ -60,7 +61,8 @@ Status check_topology(const Recording& was, const Recording& is) {
 }  // namespace
 
 HostGraph::~HostGraph() {
-  // What a forked child inherited cannot be destroyed: its locks may be held by absent threads.
+  // A forked child cannot destroy the worker: threads that exist only in the parent may hold its
+  // lock.
   if (device()->forked() && last_worker_) leak(std::move(last_worker_));
 }
 

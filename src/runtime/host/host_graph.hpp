@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs of the host device.
+// Graphs of the host device: a launch enqueues the recording as one operation.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ class HostGraph final : public Graph {
  private:
   std::shared_ptr<const Recording> recording_;
   bool instantiated_ = false;
-  // The last launch. As on a GPU, the next one waits for it, on whatever stream it is.
+  // The last launch. As on a GPU, the next launch waits for it, even on another stream.
   std::shared_ptr<Worker> last_worker_;
   uint64_t last_position_ = 0;
 };

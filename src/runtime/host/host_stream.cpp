@@ -13,7 +13,7 @@
 namespace tw::host {
 namespace {
 
-// Addresses of the host device are pointers.
+// A device address of the host device is a pointer.
 void* pointer_to(uint64_t address) {
   return reinterpret_cast<void*>(address);
 }
@@ -58,7 +58,7 @@ bool HostEvent::recorded() const {
 }
 
 Status HostEvent::synchronize() {
-  // In a child the threads that are waited for, and those that held the locks, are not there.
+  // A forked child has neither the worker threads nor the threads that may hold the locks.
   if (device()->forked()) return device()->alive();
   TW_TRY(check_not_captured());
   std::shared_ptr<Worker> worker;
@@ -103,12 +103,13 @@ HostStream::HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> w
     : Stream(std::move(device)), worker_(std::move(worker)) {}
 
 HostStream::~HostStream() {
-  // A forked child leaves the worker alone: its lock may be held by a thread that is not here.
+  // A forked child cannot touch the worker: threads that exist only in the parent may hold its
+  // lock.
   if (device()->forked()) {
     leak(std::move(worker_));
     return;
   }
-  leave_capture();
+  end_own_capture();
   worker_->finish();
 }
 
@@ -130,7 +131,7 @@ Status HostStream::enqueue(Operation operation, const void* arguments, size_t by
 }
 
 Status HostStream::synchronize() {
-  if (device()->forked()) return device()->alive();  // a child has no such thread
+  if (device()->forked()) return device()->alive();  // a child has no worker thread to wait for
   if (device()->alive().ok()) TW_TRY(check_not_captured());
   worker_->wait(worker_->enqueued());
   return device()->alive();
@@ -151,7 +152,7 @@ Status HostStream::wait(Event& event) {
   }
   Operation operation{.kind = Operation::Kind::wait};
   host_event.last_record(&operation.other, &operation.position);
-  // Work of the same stream is done in order anyway.
+  // A stream runs in order, so it never needs to wait for itself.
   if (!operation.other || operation.other == worker_) return Code::OK;
   return enqueue(std::move(operation));
 }
@@ -166,8 +167,9 @@ Status HostStream::record(Event& event) {
     }
   }
   const std::shared_ptr<EventState>& state = host_event.state();
-  // Enqueueing may block on a full ring, whose worker may want the event's lock: so the lock is
-  // taken twice, and of records that meet the one numbered last counts, unless it fails.
+  // Do not hold the event's lock while enqueueing: that may block until the worker has run an
+  // operation which takes the same lock. Concurrent records are ordered by their numbers instead:
+  // the highest number that was enqueued successfully wins.
   uint64_t number = 0;
   {
     const std::lock_guard lock(state->mutex);
@@ -223,7 +225,7 @@ Status HostStream::launch(Kernel& kernel, const LaunchConfig&, const void* argum
     return fail(Code::ERROR_INTERNAL,
                 {.got = static_cast<int64_t>(bytes), .limit = kMaxArgumentBytes},
                 "an argument struct of %zu bytes exceeds %zu", bytes, kMaxArgumentBytes);
-  const KernelRow& row = static_cast<HostKernel&>(kernel).row();
+  const KernelEntry& row = static_cast<HostKernel&>(kernel).row();
   return enqueue({.kind = Operation::Kind::launch, .row = &row}, arguments, bytes);
 }
 
@@ -231,16 +233,16 @@ Status HostStream::launch_params(Kernel&, const LaunchConfig&, void**) {
   return no_module_kernel();
 }
 
-// Host streams and events while a stream is captured.
+// From here on: stream capture.
 
 namespace {
 
-/// Whether every node comes before one of `last`, or is one of them.
+/// Whether every node is in `last` or a transitive predecessor of one that is.
 bool all_joined(const std::vector<Node>& nodes, const std::vector<size_t>& last) {
   std::vector<bool> reached(nodes.size());
   for (const size_t index : last) reached[index] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (!reached[i]) return false;  // all that follow it lie behind it, and have been looked at
+    if (!reached[i]) return false;  // all its successors have higher indices and were visited
     for (const size_t before : nodes[i].after) reached[before] = true;
   }
   return true;
@@ -281,7 +283,7 @@ Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
   if (capture.origin != this)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream joined a capture that began on another one: end it there");
-  // All that may throw comes first, so that the capture goes on where memory is exhausted.
+  // Allocate first: if that throws, the capture goes on.
   std::unique_ptr<Graph> graph;
   if (out) graph = std::make_unique<HostGraph>(device(), capture.recording);
   const bool joined = all_joined(capture.recording->nodes, point_.last);
@@ -304,7 +306,7 @@ Status HostStream::captured(bool* yes) {
   return Code::OK;
 }
 
-void HostStream::leave_capture() {
+void HostStream::end_own_capture() {
   const std::lock_guard lock(captures());
   if (capturing() && point_.capture->origin == this) point_.capture->ended = true;
 }

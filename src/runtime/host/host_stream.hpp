@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Streams, events and kernels of the host device: thin faces of worker.hpp.
+// Streams, events and kernels of the host device. Streams enqueue operations on a worker
+// (worker.hpp) or, under capture, record them (capture.hpp).
 
 #include <memory>
 
@@ -11,15 +12,15 @@ namespace tw::host {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::shared_ptr<Device> device, const KernelRow& row)
+  HostKernel(std::shared_ptr<Device> device, const KernelEntry& row)
       : Kernel(std::move(device)), row_(row) {}
-  const KernelRow& row() const { return row_; }
+  const KernelEntry& row() const { return row_; }
   Status info(KernelInfo* out) override;
   Status param(int32_t index, size_t* offset, size_t* size) override;
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override;
 
  private:
-  const KernelRow& row_;
+  const KernelEntry& row_;
 };
 
 class HostEvent final : public Event {
@@ -31,14 +32,15 @@ class HostEvent final : public Event {
   Status elapsed_since(Event& start, float* milliseconds) override;
 
   const std::shared_ptr<EventState>& state() const { return state_; }
-  /// The worker and position of the last record; no worker where there was none.
+  /// The worker and position of the last record that was not captured; nullptr if there is none.
   void last_record(std::shared_ptr<Worker>* worker, uint64_t* position) const;
   bool recorded() const;
-  /// Where its last record stands, if that was in a capture. Of HostDevice::captures().
+  /// The position of the last record in a capture, if it was captured. Guarded by
+  /// HostDevice::captures().
   CapturePoint& point() { return point_; }
 
  private:
-  /// Fails where the last record was in a capture.
+  /// Fails if the last record was captured.
   Status check_not_captured() const;
 
   std::shared_ptr<EventState> state_;
@@ -71,16 +73,16 @@ class HostStream final : public Stream {
  private:
   Status enqueue(Operation operation, const void* arguments = nullptr, size_t bytes = 0);
   Status check_not_captured();
-  /// A stream that is destroyed ends the capture that began on it.
-  void leave_capture();
+  /// Ends the capture that began on this stream, if any. For the destructor.
+  void end_own_capture();
   std::mutex& captures() const;
-  // With captures() held:
+  // The caller of the following holds captures().
   bool capturing();
   Status record_node(Operation operation, const void* arguments, size_t bytes);
   Status wait_in_capture(HostEvent& event);
 
   std::shared_ptr<Worker> worker_;
-  CapturePoint point_;  // of captures()
+  CapturePoint point_;  // guarded by captures()
 };
 
 }  // namespace tw::host

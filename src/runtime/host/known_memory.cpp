@@ -9,7 +9,7 @@ namespace tw::host {
 
 namespace {
 
-// Of a piece by its origin: the call that made it known, the one that ended that, and its kind.
+// Words for messages: the call that adds memory of an origin, the call that removes it, its kind.
 struct Words {
   const char *giver, *taker, *kind;
 };
@@ -77,15 +77,16 @@ bool KnownMemory::remove_range(uint64_t address) {
   const auto index = static_cast<size_t>(range - ranges_.begin());
   ranges_.erase(range);
   update_reach(index);
-  if (ranges_.empty()) std::vector<Range>().swap(ranges_);  // which gives its memory back
+  if (ranges_.empty()) std::vector<Range>().swap(ranges_);  // frees the vector's memory
   return true;
 }
 
 void KnownMemory::remember(const Piece& piece) {
-  forgotten_[forgotten_number_++ % forgotten_.size()] = piece;
+  removed_[removed_count_++ % removed_.size()] = piece;
 }
 
-// Of what holds the address the piece that ends last; an empty one where nothing does.
+// The block or range with the largest end among those that contain the address; an empty Piece if
+// none does.
 KnownMemory::Piece KnownMemory::furthest_at(uint64_t address) const {
   Piece best;
   if (auto block = blocks_.upper_bound(address); block != blocks_.begin()) {
@@ -102,13 +103,13 @@ KnownMemory::Piece KnownMemory::furthest_at(uint64_t address) const {
 Status KnownMemory::check(const char* operand, uint64_t address, uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   const Piece piece = furthest_at(address);
-  if (piece.end == 0) return refuse_place(operand, address, bytes);
+  if (piece.end == 0) return unknown_memory(operand, address, bytes);
   if (bytes <= piece.end - address) return {};
-  return refuse_end(operand, address, bytes, piece);
+  return past_memory_end(operand, address, bytes, piece);
 }
 
-Status KnownMemory::refuse_end(const char* operand, uint64_t address, uint64_t bytes,
-                               const Piece& piece) const {
+Status KnownMemory::past_memory_end(const char* operand, uint64_t address, uint64_t bytes,
+                                    const Piece& piece) const {
   const uint64_t there = piece.end - address;
   const Words words = words_of(piece.origin);
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -122,17 +123,17 @@ Status KnownMemory::refuse_end(const char* operand, uint64_t address, uint64_t b
               operand, bytes, address, there, words.kind, words.giver, words.giver);
 }
 
-// The piece that was freed or unregistered last of those that held the address, or nullptr.
-const KnownMemory::Piece* KnownMemory::forgotten_at(uint64_t address) const {
-  const uint64_t kept = std::min<uint64_t>(forgotten_number_, forgotten_.size());
+// The block or range containing the address that was removed last, or nullptr.
+const KnownMemory::Piece* KnownMemory::removed_at(uint64_t address) const {
+  const uint64_t kept = std::min<uint64_t>(removed_count_, removed_.size());
   for (uint64_t i = 1; i <= kept; ++i) {
-    const Piece& piece = forgotten_[(forgotten_number_ - i) % forgotten_.size()];
+    const Piece& piece = removed_[(removed_count_ - i) % removed_.size()];
     if (address >= piece.begin && address < piece.end) return &piece;
   }
   return nullptr;
 }
 
-// The block or range that ends nearest below the address or begins nearest above it.
+// The block or range nearest to an address that none contains. False if there are none at all.
 bool KnownMemory::nearest_to(uint64_t address, Piece* out) const {
   uint64_t least = UINT64_MAX;
   const auto consider = [&](const Piece& piece) {
@@ -146,10 +147,10 @@ bool KnownMemory::nearest_to(uint64_t address, Piece* out) const {
   return least != UINT64_MAX;
 }
 
-Status KnownMemory::refuse_place(const char* operand, uint64_t address, uint64_t bytes) const {
+Status KnownMemory::unknown_memory(const char* operand, uint64_t address, uint64_t bytes) const {
   char hint[192] = "the device knows no memory at all";
   Piece near;
-  if (const Piece* gone = forgotten_at(address)) {
+  if (const Piece* gone = removed_at(address)) {
     const Words words = words_of(gone->origin);
     std::snprintf(hint, sizeof hint, "%s ended a %s of %" PRIu64 " bytes there, from 0x%" PRIx64,
                   words.taker, words.kind, gone->end - gone->begin, gone->begin);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The memory that operands of the host device may lie in: blocks from the device, of both of its
-// allocators, and ranges that the caller has registered. And what lay there before, for messages.
-//
-// Thread-safety: every function may be called from any thread.
+// The memory in which operands of the host device may lie: blocks of the device's two allocators
+// and ranges that the caller has registered. It also remembers the blocks and ranges removed last,
+// for messages about use after free. Every function may be called from any thread.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace tw::host {
 
 class KnownMemory {
  public:
-  /// What made a piece known: tw_malloc, tw_malloc_host, tw_memory_register.
+  /// Which call added it: tw_malloc, tw_malloc_host or tw_memory_register.
   enum class Origin { block, host_block, range };
   struct Block {
     uint64_t bytes;
@@ -25,29 +24,29 @@ class KnownMemory {
   };
   using Blocks = std::map<uint64_t, Block>;  // by address
 
-  /// A block of the device's own. Blocks do not overlap. May throw, and then adds nothing.
+  /// Adds a block that the device has allocated. Blocks do not overlap. Adds nothing if it throws.
   void add_block(uint64_t address, uint64_t bytes, Origin origin = Origin::block);
-  /// False where there is no block of that address and origin.
+  /// Returns false if there is no block of that address and origin.
   bool remove_block(uint64_t address, Origin origin = Origin::block);
-  /// All blocks, which are no longer known then.
+  /// Removes and returns all blocks.
   Blocks take_blocks();
 
-  /// A range of the caller's. Ranges may overlap each other and blocks. The same address may be
-  /// added several times: the range then has the most bytes that were given for it, until it has
-  /// been removed as many times. May throw, and then adds nothing.
+  /// Adds a range of the caller's memory. Ranges may overlap each other and blocks. If an address
+  /// is added several times, its range has the largest size given until it has been removed as many
+  /// times. Adds nothing if it throws.
   void add_range(uint64_t address, uint64_t bytes);
-  /// False where there is no range of that address.
+  /// Returns false if there is no range of that address.
   bool remove_range(uint64_t address);
 
-  /// Whether `bytes` bytes from `address` lie inside one block or one range; refused by the
-  /// operand's name, a literal, otherwise. `bytes` is above 0.
+  /// Fails unless the `bytes` bytes (above 0) from `address` lie inside one block or one range.
+  /// `operand` is a literal that names the operand in the message.
   Status check(const char* operand, uint64_t address, uint64_t bytes) const;
 
  private:
   struct Range {
     uint64_t begin, end;
-    uint64_t times;  // added and not removed
-    uint64_t reach;  // the furthest end of this range and all before it
+    uint64_t times;  // how often it was added minus how often it was removed
+    uint64_t reach;  // the largest end of this range and all ranges with a lower begin
   };
   struct Piece {
     uint64_t begin = 0, end = 0;
@@ -58,18 +57,18 @@ class KnownMemory {
   void update_reach(size_t from);
   void remember(const Piece& piece);
   Piece furthest_at(uint64_t address) const;
-  const Piece* forgotten_at(uint64_t address) const;
+  const Piece* removed_at(uint64_t address) const;
   bool nearest_to(uint64_t address, Piece* out) const;
-  Status refuse_end(const char* operand, uint64_t address, uint64_t bytes,
-                    const Piece& piece) const;
-  Status refuse_place(const char* operand, uint64_t address, uint64_t bytes) const;
+  Status past_memory_end(const char* operand, uint64_t address, uint64_t bytes,
+                         const Piece& piece) const;
+  Status unknown_memory(const char* operand, uint64_t address, uint64_t bytes) const;
 
-  mutable std::mutex mutex_;  // of everything below
+  mutable std::mutex mutex_;  // guards everything below
   Blocks blocks_;
-  std::vector<Range> ranges_;  // sorted by their begin, which differ
-  // What was freed or unregistered last, in a ring.
-  std::array<Piece, 256> forgotten_;
-  uint64_t forgotten_number_ = 0;
+  std::vector<Range> ranges_;  // sorted by begin, which is unique
+  // A ring buffer of the blocks and ranges removed last. removed_count_ counts all removals.
+  std::array<Piece, 256> removed_;
+  uint64_t removed_count_ = 0;
 };
 
 }  // namespace tw::host

@@ -10,12 +10,12 @@
 
 namespace tw::host {
 
-Worker::~Worker() = default;  // the device has joined the thread, or the process has forked
+Worker::~Worker() = default;  // the device has joined the thread, unless this is a forked child
 
 Status Worker::start() {
-  // The program's signal handlers must not run on a thread that it does not know, but for those of
-  // the thread's own faults: blocked, these would end the process without a word from whoever
-  // reports crashes.
+  // Block signals: the program's handlers must not run on a thread that it does not know. Signals
+  // for the thread's own faults stay unblocked, because blocked ones would end the process without
+  // calling the program's crash handler.
   sigset_t others;
   sigset_t before;
   sigfillset(&others);
@@ -41,7 +41,7 @@ Status Worker::enqueue(Operation operation, const void* arguments, size_t bytes,
                        uint64_t* position) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return enqueued_ - done_ < kSlots || finishing_; });
-  if (finishing_)  // the device is being closed by another thread
+  if (finishing_)  // another thread is closing the device
     return fail(Code::ERROR_DEVICE_CLOSED, {}, "the device of this stream has been destroyed");
   if (!started_) TW_TRY(start());
   Slot& slot = slots_[enqueued_ % kSlots];
@@ -95,7 +95,7 @@ void Worker::run() {
     Slot& slot = slots_[done_ % kSlots];
     lock.unlock();
     execute(slot);
-    slot.operation = Operation{};  // lets go of what it shared before anybody sees it done
+    slot.operation = Operation{};  // drop shared references before the operation counts as done
     lock.lock();
     ++done_;
     changed_.notify_all();
@@ -104,7 +104,7 @@ void Worker::run() {
 
 void Worker::execute(const Slot& slot) {
   const Operation& operation = slot.operation;
-  // As on a GPU: after a fault the rest of the work is dropped, yet whoever waits is let go.
+  // As on a GPU: after a fault the remaining work is dropped, but waits and records still complete.
   const bool lost = device_.lost();
   switch (operation.kind) {
     case Operation::Kind::copy_to_device:
@@ -137,12 +137,12 @@ void Worker::execute(const Slot& slot) {
 }
 
 void Worker::launch(const Slot& slot) {
-  const KernelRow& row = *slot.operation.row;
+  const KernelEntry& row = *slot.operation.row;
   engine_.reset();
   try {
     row.host(engine_, slot.arguments);
   } catch (const std::bad_alloc&) {
-    // No caller is left to tell: the result is missing, so the device is lost.
+    // The launch call has returned already, so losing the device is the only way to report this.
     device_.fault(row.symbol, "host memory is exhausted");
   }
   device_.add(engine_.counters());

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The queue and the thread behind one host stream.
+// The queue and the thread of one host stream.
 //
-// Operations run in order, one at a time, on the worker's own thread, which starts with the first
-// of them. They wait in a ring of fixed slots that hold everything they need, so enqueueing
-// allocates nothing; it blocks while the ring is full.
+// The worker's thread, which starts with the first operation, runs operations in order, one at a
+// time. They wait in a ring buffer of fixed slots with room for all their arguments, so enqueueing
+// allocates nothing. It blocks while the ring buffer is full.
 //
-// A position counts operations from 1: position p is done when done() >= p. An event is a worker
-// and a position, and a wait for one is an operation like any other. It names a position that was
-// enqueued before it, so waits cannot form a circle.
+// A position numbers operations from 1; position p is done when done() >= p. An event is a worker
+// and a position, and waiting for it is an ordinary operation. It can only name a position that was
+// enqueued before it, so waits cannot form a cycle.
 //
-// Ownership: the device holds every worker until it has ended; streams, events and waiting
-// operations share it. Thread-safety: everything may be called from any thread.
+// Ownership: the device holds every worker until its thread has ended; streams, events and waiting
+// operations share it. Everything may be called from any thread.
 
 #include <pthread.h>
 
@@ -34,28 +34,28 @@ class HostDevice;
 class Worker;
 struct Recording;
 
-/// Lets go of a pointer without giving up its share, and without allocating: for destructors in a
-/// forked child, where what is shared cannot be destroyed.
+/// Leaks a pointer's reference without allocating. For destructors in a forked child, where the
+/// object cannot be destroyed.
 template <class T>
 void leak(std::shared_ptr<T>&& pointer) noexcept {
   alignas(std::shared_ptr<T>) unsigned char never_destroyed[sizeof pointer];
   new (never_destroyed) std::shared_ptr<T>(std::move(pointer));
 }
 
-/// What the last record of an event left behind. `reached_at` belongs to record number `timed`.
+/// The records of an event. Each record draws a number before it is enqueued, and publishes that
+/// number with its worker and position only if enqueueing succeeded.
 struct EventState {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
-  // Each record draws a number before it is enqueued, which may fail: only then it is published.
   uint64_t drawn = 0;
-  uint64_t published = 0;  // the record that worker and position are of; 0: none
+  uint64_t published = 0;  // the number of the record that worker and position are of; 0: none
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
-  uint64_t timed = 0;  // the record that reached_at is of
+  uint64_t timed = 0;  // the number of the record that reached_at is of
   Clock::time_point reached_at;
 };
 
-/// One operation. Which fields count follows from the kind.
+/// One operation. Its kind determines which fields are used.
 struct Operation {
   enum class Kind { copy_to_device, copy_to_host, copy, fill, launch, record, wait, graph };
   Kind kind = Kind::copy;
@@ -63,7 +63,7 @@ struct Operation {
   void* dst = nullptr;
   const void* src = nullptr;
   uint64_t bytes = 0;
-  const KernelRow* row = nullptr;
+  const KernelEntry* row = nullptr;
   std::shared_ptr<EventState> event;  // record
   uint64_t record = 0;
   std::shared_ptr<Worker> other;  // wait
@@ -71,8 +71,7 @@ struct Operation {
   std::shared_ptr<const Recording> recording;  // graph
 };
 
-/// An operation with the bytes that it needs. Argument structs hold tensor maps, which want this
-/// alignment.
+/// An operation and the argument struct of its launch. The alignment is for tensor maps in it.
 struct alignas(128) Slot {
   unsigned char arguments[kMaxArgumentBytes];
   Operation operation;
@@ -85,19 +84,20 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Puts an operation behind the others and says its position. `arguments` is copied.
+  /// Appends an operation and returns its position. `bytes` bytes of `arguments` are copied. Fails
+  /// after finish().
   Status enqueue(Operation operation, const void* arguments, size_t bytes, uint64_t* position);
 
   uint64_t enqueued();
   uint64_t done();
-  /// Returns when the position is done.
+  /// Blocks until the position is done.
   void wait(uint64_t position);
 
-  /// No further operation will come: the thread ends when the ring is empty.
+  /// Accepts no further operations. The thread ends when the queue is empty.
   void finish();
-  /// After finish(): whether the thread has nothing left to run.
+  /// Whether finish() was called and all operations are done.
   bool idle();
-  /// After finish(): waits for the thread's end.
+  /// Waits until the thread has ended. Call finish() first.
   void join();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finding devices of either kind and opening one. This folder sees both implementations, and
-// neither sees it, so that what only uses devices links neither.
+// Counts and opens devices of either kind. Only this folder depends on both implementations, so
+// that code which merely uses devices links neither.
 
 #include <cstdint>
 #include <memory>

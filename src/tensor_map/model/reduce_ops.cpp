@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operation makes of two elements. Measured, where a manual leaves it open:
-// - additions round to nearest even; a NaN result is 0x7fff or 0x7fffffff; in f64 it is the NaN
-//   operand, not even made quiet, and of two NaNs the one from shared memory;
-// - f32 and tf32 keep subnormals, the _ftz types flush operands and result; tf32 adds as f32 does,
-//   without rounding to tf32;
-// - min and max of one NaN and a number give the number.
+// The arithmetic of reductions. Measured on hardware where the PTX ISA leaves it open:
+// - additions round to nearest even;
+// - a NaN result is 0x7fff or 0x7fffffff;
+// - in f64 it is the NaN operand, even a signaling one; of two NaNs the one from shared memory;
+// - f32 and tf32 keep subnormals, the _ftz types flush operands and result;
+// - tf32 adds like f32, without rounding to tf32;
+// - min and max of a NaN and a number give the number.
 #include "tensor_map/model/reduce_ops.hpp"
 
 #include <bit>
@@ -62,7 +63,7 @@ constexpr bool is_nan16(uint16_t bits, uint16_t infinity) {
   return (bits & 0x7fffu) > infinity;
 }
 
-// 16-bit formats order by sign and magnitude; -0 is less than +0.
+// An integer that orders 16-bit floats; -0 is less than +0.
 constexpr int32_t order16(uint16_t bits) {
   return (bits & 0x8000u) != 0 ? ~static_cast<int32_t>(bits & 0x7fffu) : static_cast<int32_t>(bits);
 }
@@ -79,7 +80,7 @@ struct Extreme16 {
   }
 };
 struct AddF16 {
-  // A sum of two f16 (or bf16) in f32 is exact or rounds to the same 16 bits as the exact sum.
+  // Rounding a sum of two f16 (or bf16) first to f32 does not change the 16-bit result.
   uint16_t operator()(uint16_t a, uint16_t b) const {
     return float_to_f16(f16_to_float(a) + f16_to_float(b));
   }
@@ -115,7 +116,7 @@ struct AddF64 {
     if (is_nan(a)) return a;
     const uint64_t sum =
         std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
-    return is_nan(sum) ? 0xfff8000000000000u : sum;  // infinities of both signs
+    return is_nan(sum) ? 0xfff8000000000000u : sum;  // NaN: infinities of opposite signs
   }
 };
 
@@ -129,7 +130,7 @@ void on_chunk(uint8_t* global, const uint8_t* operand) {
   std::memcpy(global, a, 16);
 }
 
-// Addition does not look at the sign: unsigned, so that it wraps.
+// Signed types add as unsigned ones, so that overflow wraps.
 template <class Unsigned, class Compared>
 ReduceChunk integer(ReduceOp op) {
   switch (op) {
@@ -177,7 +178,7 @@ ReduceChunk reduce_chunk(DType dtype, ReduceOp op) {
       return integer<uint32_t, int32_t>(op);
     case DType::U64:
       return integer<uint64_t, uint64_t>(op);
-    case DType::I64:  // min and max alone
+    case DType::I64:  // only min and max
       return op == ReduceOp::min || op == ReduceOp::max ? integer<uint64_t, int64_t>(op) : nullptr;
     case DType::F16:
       return float16<AddF16, 0x7c00>(op);

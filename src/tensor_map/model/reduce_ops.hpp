@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The arithmetic of reductions, on 16 bytes at a time.
+// The arithmetic of reductions, 16 bytes at a time.
 
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 
 namespace tw::model {
 
-/// global[i] = op(global[i], operand[i]) for the elements of 16 bytes.
+/// global[i] = op(global[i], operand[i]) for all elements in 16 bytes.
 using ReduceChunk = void (*)(uint8_t* global, const uint8_t* operand);
 
-/// nullptr where the hardware has no such operation on the type.
+/// Returns nullptr if the hardware lacks the operation on the type.
 ReduceChunk reduce_chunk(DType dtype, ReduceOp op);
 
 }  // namespace tw::model

@@ -9,7 +9,7 @@
 namespace tw::model {
 namespace {
 
-// Round to nearest even to 10 mantissa bits; any NaN becomes one NaN.
+// Rounds to nearest even to 10 mantissa bits. Any NaN becomes 0x7fffe000.
 uint32_t to_tf32(uint32_t bits) {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffe000u;
   return (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
@@ -64,8 +64,8 @@ RowLoader::RowLoader(const TensorMapDesc& desc, int32_t coord0, uint8_t* shared)
       fill_(desc.oob_fill == OobFill::nan ? 0x7ff77ff7u : 0u) {}
 
 void RowLoader::load(uint64_t address, bool inside, uint32_t at) const {
-  // Bytes [begin, end) of the row are inside the tensor. Positions are whole chunks from 0, so
-  // that only the end can cut a chunk.
+  // Bytes [begin, end) of the row are inside the tensor. The row's first byte and `begin` are whole
+  // chunks, so only `end` can lie inside a chunk.
   const int64_t bytes = shape_.bytes;
   const int64_t begin = inside ? std::clamp<int64_t>(-shape_.first, 0, bytes) : bytes;
   const int64_t end =

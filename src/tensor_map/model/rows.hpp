@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every operation of the model shares: faults, the rows of a box, and where a row's 16-byte
-// chunks lie in shared memory.
+// Shared by all operations of the TMA model: faults, iteration over the rows of a box, and the
+// position of a row's 16-byte chunks in shared memory.
 
 #include <cstdint>
 
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 
 namespace tw::model {
 
@@ -14,19 +14,18 @@ inline constexpr uint32_t kChunk = 16;
 
 [[gnu::format(printf, 2, 3)]] void set_fault(Outcome* outcome, const char* format, ...);
 
-/// Global memory is the host's.
+/// In the TMA model a global address is a host pointer.
 inline uint8_t* pointer(uint64_t address) {
   return reinterpret_cast<uint8_t*>(address);
 }
 
-/// The part of a row that is the same for every row of a box. Positions are bytes along
-/// dimension 0 of the tensor.
+/// What all rows of a box have in common. All sizes are in bytes along dimension 0.
 struct RowShape {
-  int64_t first;   ///< of the box; may be negative or past the end
-  int64_t extent;  ///< of the tensor
-  uint32_t bytes;  ///< of the box
-  uint32_t pitch;  ///< in shared memory
-  uint32_t mask;   ///< of the swizzle
+  int64_t first;   ///< the box's start in the tensor; may be negative or past the end
+  int64_t extent;  ///< the tensor's extent
+  uint32_t bytes;  ///< the box's extent
+  uint32_t pitch;  ///< distance of rows in shared memory
+  uint32_t mask;   ///< for swizzled()
 
   RowShape(const TensorMapDesc& desc, int32_t coord0)
       : first(int64_t{coord0} * dtype_bytes(desc.dtype)),
@@ -36,8 +35,9 @@ struct RowShape {
         mask(swizzle_mask(desc.swizzle)) {}
 };
 
-/// Calls visit(address, inside) for each row in the order of shared memory: the address of its
-/// element 0 along dimension 0, and whether the outer coordinates are inside the tensor.
+/// Calls visit(address, inside) for each row of the box, in the order of shared memory. `address`
+/// is that of coordinate 0 along dimension 0. `inside`: the outer coordinates are inside the
+/// tensor.
 template <class Visit>
 void for_each_row(const TensorMapDesc& desc, const int32_t* coord, Visit visit) {
   uint32_t count[5] = {1, 1, 1, 1, 1};
@@ -57,12 +57,12 @@ void for_each_row(const TensorMapDesc& desc, const int32_t* coord, Visit visit) 
   }
 }
 
-/// Rules that all operations of both kinds of maps share. False after a fault.
+/// Checks the rules that all operations share. Returns false after a fault.
 bool may_run(const TensorMapDesc& desc, MapKind kind, const int32_t* coord, uint32_t offset,
              Outcome* outcome);
 
-/// Moves one row of a load after another, with fill and type conversion. `at` is the row's place in
-/// shared memory without the swizzle.
+/// Loads rows of a box, with out-of-bounds fill and rounding to tf32. `at` is the row's unswizzled
+/// address in shared memory.
 class RowLoader {
  public:
   RowLoader(const TensorMapDesc& desc, int32_t coord0, uint8_t* shared);
@@ -75,19 +75,17 @@ class RowLoader {
   RowShape shape_;
   uint8_t* shared_;
   bool round_tf32_;
-  uint32_t fill_;  // four bytes of the pattern
+  uint32_t fill_;  // four bytes of the fill pattern
 };
 
-/// Transaction and span of a whole box.
+/// Sets the transaction bytes and the end of a whole box.
 void count_box(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome);
 
-// Where stores and reductions write: whole 16-byte chunks. A row ends at the first multiple of 16
-// bytes past the tensor's last element, whatever lies there.
-
-/// The rules of may_run(), and no coordinate may be negative. False after a fault.
+/// Checks may_run() and that no coordinate is negative. Returns false after a fault.
 bool may_store(const TensorMapDesc& desc, const int32_t* coord, uint32_t offset, Outcome* outcome);
 
-/// Calls visit(global address, offset in shared memory) for each chunk that is written.
+/// Calls visit(global address, offset in shared memory) for each 16-byte chunk that a store writes.
+/// Rows are written up to the next multiple of 16 bytes past the tensor's last element.
 template <class Visit>
 void for_each_stored_chunk(const TensorMapDesc& desc, const int32_t* coord, uint32_t offset,
                            Visit visit) {

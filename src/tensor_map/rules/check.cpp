@@ -18,8 +18,6 @@ bool floating(int32_t map_type) {
   return map_type >= 6 && map_type <= 12;
 }
 
-// The rules of the modes and of the tensor in global memory.
-
 void check_type(const TensorMapDesc& desc, int32_t arch, Violations* out) {
   const int32_t type = dtype_tensor_map_type(desc.dtype);
   if (type < 0)
@@ -59,7 +57,7 @@ void check_swizzle(const TensorMapDesc& desc, int32_t arch, Violations* out) {
   if (is_padded(desc.dtype) && swizzle != 0 && swizzle != 3 && swizzle != 4 &&
       !(swizzle == 6 && desc.dtype == DType::U6X16_ALIGN16B))
     out->add(Rule::packed_swizzle, -1, swizzle, number(desc.dtype));
-  // The driver takes all four on 9.0.
+  // On 9.0 the driver accepts swizzles 0 to 3.
   if (desc.kind == MapKind::im2col_wide && arch >= 100 && (swizzle < 2 || swizzle > 4))
     out->add(Rule::wide_arch_swizzle, -1, swizzle, 4);
 }
@@ -79,7 +77,7 @@ void check_extents(const TensorMapDesc& desc, int32_t rank, Violations* out) {
 
 void check_tensor(const TensorMapDesc& desc, int32_t rank, Violations* out) {
   const int64_t align = global_alignment(desc);
-  const uint64_t below = static_cast<uint64_t>(align) - 1;  // a power of two: no division
+  const uint64_t below = static_cast<uint64_t>(align) - 1;  // align is a power of two
   if ((desc.global_address & below) != 0)
     out->add(Rule::global_address_alignment, -1, number(desc.global_address), align);
   if (desc.global_address > static_cast<uint64_t>(kMaxAddress))
@@ -96,13 +94,10 @@ void check_tensor(const TensorMapDesc& desc, int32_t rank, Violations* out) {
       out->add(Rule::element_strides_range, i, desc.element_strides[i], kMaxElementStride);
 }
 
-// The rules of what one instruction moves: a box, or a column of pixels.
-
-// A row that is not whole 16-byte chunks, or wider than the swizzle allows. Interleaved maps take
-// any swizzle with any width.
+// Rows must be whole 16-byte chunks and, without interleave, no wider than the swizzle.
 void check_row(const TensorMapDesc& desc, Rule row_alignment, Rule row_swizzle, Violations* out) {
   const auto bytes = static_cast<int64_t>(row_bytes(desc));
-  if (row_bits(desc) % 128 != 0)  // 16 bytes and 4 bits are told as 17
+  if (row_bits(desc) % 128 != 0)  // report 16 bytes and 4 bits as 17 bytes, not as 16
     out->add(row_alignment, 0, bytes % 16 != 0 ? bytes : bytes + 1, 16);
   const int64_t span = swizzle_span(desc.swizzle);
   if (desc.interleave == Interleave::none && span != 0 && bytes > span)
@@ -120,7 +115,7 @@ void check_corner_ranges(const TensorMapDesc& desc, int32_t i, CornerRange range
 
 void check_corners(const TensorMapDesc& desc, int32_t rank, int32_t arch, Violations* out) {
   const bool wide = desc.kind == MapKind::im2col_wide;
-  // On 9.0 the driver keeps the wide corner to the bits that it has at the rank.
+  // On 9.0 the driver limits a wide map's corner by rank, as for other im2col maps.
   const CornerRange range = corner_range(wide && arch >= 100 ? 3 : rank);
   for (int32_t i = 0; i < (wide ? 1 : rank - 2); ++i) check_corner_ranges(desc, i, range, out);
   for (int32_t i = 0; i < rank - 2; ++i)
@@ -128,9 +123,9 @@ void check_corners(const TensorMapDesc& desc, int32_t rank, int32_t arch, Violat
       out->add(Rule::bounding_box_empty, i, positions, 1);
 }
 
-// Of a tiled map. `rank` is 0 where the description's cannot be.
+// For tiled maps. `rank` is 0 if the description's rank is invalid.
 void check_box(const TensorMapDesc& desc, int32_t rank, Violations* out) {
-  bool sane = true;  // the product below neither divides by zero nor overflows
+  bool sane = true;  // whether the product below can be computed
   int64_t bits = element_bits(desc.dtype);
   for (int32_t i = 0; i < rank; ++i) {
     const uint32_t box = desc.box_dim[i];
@@ -150,7 +145,7 @@ void check_box(const TensorMapDesc& desc, int32_t rank, Violations* out) {
   if (sane && bits / 8 > kMaxBoxBytes) out->add(Rule::box_bytes_limit, -1, bits / 8, kMaxBoxBytes);
 }
 
-// Of an im2col map.
+// For im2col maps.
 void check_column(const TensorMapDesc& desc, int32_t rank, int32_t arch, Violations* out) {
   const uint32_t channels = desc.channels_per_pixel;
   const uint32_t pixels = desc.pixels_per_column;
@@ -185,9 +180,8 @@ int64_t global_alignment(const TensorMapDesc& desc) {
 }
 
 int64_t bounding_positions(const TensorMapDesc& desc, int32_t i) {
-  // With interleave the driver takes the corners for those of dimensions 0, 1, ...; it adds extent
-  // and upper corner as 32-bit numbers, wraps, and compares the sum with the lower corner as
-  // signed.
+  // As the driver does it: with interleave it applies corner i to dimension i. It adds extent and
+  // upper corner in 32 bits with wraparound and compares the sum with the lower corner as signed.
   const uint64_t dim = desc.global_dim[desc.interleave == Interleave::none ? i + 1 : i];
   const bool has_corner = desc.kind == MapKind::im2col || i == 0;
   const auto upper = static_cast<uint32_t>(has_corner ? desc.upper_corner[i] : 0);
@@ -200,14 +194,14 @@ void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out) {
   const auto kind = static_cast<int32_t>(desc.kind);
   if (kind < 0 || kind > 2) {
     out->add(Rule::kind_value, -1, kind, 2);
-    return;  // no rule beyond this one is known to apply
+    return;  // which other rules apply depends on the kind
   }
   check_type(desc, arch, out);
   check_interleave(desc, out);
   check_swizzle(desc, arch, out);
   if (static_cast<uint32_t>(desc.l2_promotion) > 3)
     out->add(Rule::l2_promotion_value, -1, number(desc.l2_promotion), 3);
-  // Dimensions of a rank that cannot be have no meaning; rules of one dimension are left out then.
+  // With an invalid rank, skip the rules for single dimensions.
   const int32_t rank = desc.rank < 0 || desc.rank > 5 ? 0 : desc.rank;
   check_tensor(desc, rank, out);
   if (desc.kind == MapKind::tiled)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A description held against the rules, all of which are listed in rules.inc.
+// Checks a tensor map's description against the rules of rules.inc.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-/// What the rules are made of. Not in a manual: kMaxBoxBytes and kMaxAddress.
+/// Limits in the rules. NVIDIA documents neither kMaxBoxBytes nor kMaxAddress.
 inline constexpr int64_t kMaxAddress = (int64_t{1} << 57) - 1;
 inline constexpr int64_t kMaxDim = int64_t{1} << 32;
 inline constexpr int64_t kMaxStride = (int64_t{1} << 40) - 1;
@@ -19,7 +19,7 @@ inline constexpr int64_t kMaxPixels = 1024;
 inline constexpr int64_t kMaxElementStride = 8;
 inline constexpr int64_t kMaxBoxBytes = 228 * 1024;
 
-/// Smallest and largest corner of an im2col map: the fewer dimensions, the more bits each has.
+/// The range of an im2col map's corners. The descriptor has fewer bits per corner at higher rank.
 struct CornerRange {
   int32_t min;
   int32_t max;
@@ -29,27 +29,25 @@ constexpr CornerRange corner_range(int32_t rank) {
                    : (rank == 4 ? CornerRange{-128, 127} : CornerRange{-16, 15});
 }
 
-/// What addresses and strides must be multiples of.
+/// Required alignment of the global address and strides, in bytes.
 int64_t global_alignment(const TensorMapDesc& desc);
-/// Positions of an im2col map's bounding box along spatial dimension i, as the driver counts them.
+/// Extent of an im2col map's bounding box along spatial dimension i, as the driver computes it.
 int64_t bounding_positions(const TensorMapDesc& desc, int32_t i);
 
-/// Whether devices.inc has the compute capability major * 10 + minor. Rules of a capability that is
-/// not listed are those of the chips of 10.0 and later.
+/// Whether devices.inc lists the compute capability major * 10 + minor. The checks below accept any
+/// other, too: from 100 on they apply the rules of 10.0.
 bool known_arch(int32_t arch);
 
-/// Lists every rule that the description breaks on the target.
+/// Lists every rule that the description breaks on a compute capability, major * 10 + minor.
 void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out);
 
-/// The failure of a description that breaks rules: the first one, and a description that would be
-/// accepted.
+/// Fails with the first broken rule and a proposal for a description that would be accepted.
 Status report(const TensorMapDesc& desc, int32_t arch, const Violations& violations);
 
-/// Holds the description against every rule for a target (compute capability major * 10 + minor);
-/// the first broken one is the Status.
+/// Combines check_all() and report().
 Status check(const TensorMapDesc& desc, int32_t arch);
 
-/// Checks the description and writes its descriptor.
+/// Checks and encodes the description. Fails if can_encode() is false.
 Status encode(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
 
 }  // namespace tw

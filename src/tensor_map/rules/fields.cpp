@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-// A text that is cut at the end of its buffer.
+// Appends to a buffer and truncates at its end.
 class Writer {
  public:
   Writer(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) {
@@ -63,7 +63,7 @@ void put_array(Writer* text, const char* name, const T* values, int32_t count) {
   text->put("}");
 }
 
-// An im2col-wide map has corners along the width alone.
+// The number of corners. An im2col-wide map has only one, for W.
 int32_t corners_of(MapKind kind, int32_t rank) {
   return kind == MapKind::im2col_wide ? std::min(rank - 2, 1) : rank - 2;
 }
@@ -113,7 +113,7 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
   const int32_t corners = corners_of(proposed->kind, rank);
   FieldMask left = changed_fields(desc, *proposed);
   bool first = true;
-  size_t whole = 0;  // what is written up to the last field that fits
+  size_t whole = 0;  // length of the text before the current field
   const auto begin = [&](const char* name, FieldMask field) {
     if ((left & field) == 0) return false;
     left &= ~field;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The fields of a description as a set and in words, by the names that rules and messages use.
+// Sets of a description's fields, by the names that rules and messages use.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +27,14 @@ enum Index : int32_t {
 #undef TW_ARRAY
 }  // namespace field
 
-/// The fields that the broken rules name.
+/// The fields named by the broken rules.
 FieldMask named_fields(const Violations& violations);
 
-/// The fields in which two descriptions differ, as far as maps of their ranks have them.
+/// The fields in which two descriptions differ. Array elements beyond their ranks are ignored.
 FieldMask changed_fields(const TensorMapDesc& a, const TensorMapDesc& b);
 
-/// "with box_dim {64, 128} and swizzle 3 it would be accepted", or that nothing helps.
+/// Writes "With box_dim {64, 128} and swizzle 3 it would be accepted". If `proposed` is nullptr,
+/// writes that no other values help.
 void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, char* buffer,
                      size_t capacity);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode fields that may change are tried one value after another, the nearest first; the numbers
-// follow from each choice.
+// Tries all combinations of those mode fields (kind, type, rank, interleave, swizzle) that may
+// change, nearest values first. For each combination it corrects the numeric fields.
 #include "tensor_map/rules/propose.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tw {
 namespace {
 
-// Values of one mode field, in the order in which they are tried.
+// The values of one mode field in the order to try.
 struct Choices {
   int32_t count = 0;
   int32_t values[24];
@@ -73,13 +73,13 @@ class Proposer {
   FieldMask fields_;
   TensorMapDesc best_;
   double best_share_ = -1;
-  int32_t budget_ = 20000;  // of all searches together
+  int32_t budget_ = 20000;  // steps of all box searches together
 };
 
-// Half the box that was asked for, in elements.
+// Half the requested box, in elements.
 double Proposer::need(const TensorMapDesc& desc) const {
   const double element = element_bits(desc.dtype) / 8.0;
-  return element == 0 ? 0 : asked_bytes(asked_) / 2 / element;
+  return element == 0 ? 0 : requested_bytes(asked_) / 2 / element;
 }
 
 bool Proposer::run(TensorMapDesc* out) {
@@ -118,7 +118,8 @@ bool Proposer::run(TensorMapDesc* out) {
   return best_share_ >= 0;
 }
 
-// True where the description, its numbers put right, is good enough to stop at.
+// Corrects the numbers of a description and keeps the best one. Returns true if it is good enough
+// to stop.
 bool Proposer::consider(TensorMapDesc desc) {
   if (desc.rank < 1 || desc.rank > 5) return false;
   fix_tensor(&desc);
@@ -126,7 +127,7 @@ bool Proposer::consider(TensorMapDesc desc) {
   if (desc.kind != MapKind::tiled && desc.rank >= 3) fix_corners(&desc);
   Violations violations;
   check_all(desc, arch_, &violations);
-  if (violations.count != 0) {  // else the box may stay
+  if (violations.count != 0) {  // otherwise keep the box
     if (desc.kind == MapKind::tiled)
       fix_box(&desc);
     else
@@ -134,8 +135,8 @@ bool Proposer::consider(TensorMapDesc desc) {
     check_all(desc, arch_, &violations);
   }
   if (violations.count != 0) return false;
-  const double asked = asked_bytes(asked_);
-  const double share = asked == 0 ? 1 : asked_bytes(desc) / asked;
+  const double asked = requested_bytes(asked_);
+  const double share = asked == 0 ? 1 : requested_bytes(desc) / asked;
   if (share > best_share_) {
     best_share_ = share;
     best_ = desc;
@@ -147,7 +148,7 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
   const auto align = static_cast<uint64_t>(global_alignment(*desc));
   const auto max_address = static_cast<uint64_t>(kMaxAddress);
   const auto max_stride = static_cast<uint64_t>(kMaxStride);
-  // Upwards: what lies before the address may be somebody else's, and NULL is nobody's tensor.
+  // Round up: the bytes before the address may not belong to the tensor.
   if (may(field::global_address))
     desc->global_address =
         (std::min(desc->global_address, max_address - (align - 1)) + align - 1) / align * align;
@@ -162,7 +163,7 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 
 void Proposer::fix_dims(TensorMapDesc* desc) const {
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
-  // The driver takes extents of im2col maps as signed.
+  // The driver treats extents of im2col maps as signed.
   const uint64_t most = desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
     uint64_t& dim = desc->global_dim[i];
@@ -178,7 +179,7 @@ void Proposer::fix_element_strides(TensorMapDesc* desc) const {
     desc->element_strides[i] =
         std::clamp(desc->element_strides[i], 1u, static_cast<uint32_t>(kMaxElementStride));
   if (desc->kind != MapKind::tiled || may(field::box_dim)) return;
-  // A box that stays as it is may need longer strides to count few enough bytes.
+  // If the box may not change, larger element strides can reduce its bytes.
   const auto too_long = [&] {
     uint64_t bits = element_bits(desc->dtype);
     for (int32_t i = 0; i < desc->rank; ++i) bits *= desc->box_dim[i] / desc->element_strides[i];
@@ -188,7 +189,7 @@ void Proposer::fix_element_strides(TensorMapDesc* desc) const {
     while (desc->element_strides[i] < kMaxElementStride && too_long()) ++desc->element_strides[i];
 }
 
-// Elements that rows come in, and their limit.
+// Sets unit and cap of the axis along dimension 0.
 void row_axis(const TensorMapDesc& desc, BoxAxis* axis) {
   const uint32_t bits = element_bits(desc.dtype);
   if (bits == 0) return;
@@ -230,8 +231,9 @@ void Proposer::fix_column(TensorMapDesc* desc) {
   desc->pixels_per_column = axes[1].value;
 }
 
-// An upper corner that ends the box behind `lower`, as close to `upper` as can be. The driver's sum
-// wraps at 32 bits: an extent near 2^31 takes no positive corner, one just past it a negative one.
+// The upper corner nearest to `upper` that makes the bounding box nonempty. The driver's sum wraps
+// at 32 bits: an extent near 2^31 allows no positive corner, and one just above needs a negative
+// one.
 int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
   const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
   const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);
@@ -250,8 +252,7 @@ void Proposer::fix_corners(TensorMapDesc* desc) const {
     int32_t& upper = desc->upper_corner[i];
     if (has_corner && may(field::lower_corner)) lower = std::clamp(lower, range.min, range.max);
     if (has_corner && may(field::upper_corner)) upper = std::clamp(upper, range.min, range.max);
-    // The upper corner moves first, then the lower one, then both, then the extent, as far as each
-    // may change.
+    // Change the upper corner first, then the lower one, then both, then the extent.
     const bool may_lower = has_corner && may(field::lower_corner);
     const bool may_upper = has_corner && may(field::upper_corner);
     const auto extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
@@ -272,7 +273,7 @@ void Proposer::fix_corners(TensorMapDesc* desc) const {
 
 }  // namespace
 
-double asked_bytes(const TensorMapDesc& desc) {
+double requested_bytes(const TensorMapDesc& desc) {
   double elements = 1;
   if (desc.kind == MapKind::tiled)
     for (int32_t i = 0; i < std::clamp(desc.rank, 0, 5); ++i) elements *= desc.box_dim[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What would be accepted in place of a description that breaks rules.
+// Proposes an acceptable description in place of one that breaks rules.
 
 #include <cstdint>
 
@@ -9,14 +9,14 @@
 
 namespace tw {
 
-/// Finds an accepted description that differs from `desc` only in fields that the broken rules
-/// name. Its box covers at least half the bytes asked for, where one that shared memory holds does.
-/// False where no such description exists; *out is `desc` then.
+/// Finds an acceptable description that differs from `desc` only in fields that the broken rules
+/// name. If possible, its box has at least half the bytes of the requested one. Returns false and
+/// sets *out to `desc` if none is found.
 bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violations,
              TensorMapDesc* out);
 
-/// Bytes of the box that the description asks for, whatever its element strides; a number, since
-/// a broken description may ask for more than 64 bits hold.
-double asked_bytes(const TensorMapDesc& desc);
+/// Bytes of the requested box, ignoring element strides. A double, because a broken description may
+/// exceed 64 bits.
+double requested_bytes(const TensorMapDesc& desc);
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In steps, so that as much as possible stays as it was asked for: put each extent into its range;
-// shrink the longest where there is too much; grow where there is too little; and where that fails
-// search all boxes.
+// Proceeds in steps, to keep as much of the request as possible: clamp each extent to its range,
+// shrink the longest while the box is too large, grow while it is too small. If that fails, search
+// all boxes.
 #include "tensor_map/rules/propose_box.hpp"
 
 #include <algorithm>
@@ -12,15 +12,16 @@ namespace {
 
 constexpr int32_t kMaxAxes = 5;
 
-// How elements that are moved along an axis are counted. The driver's own rule rounds down; a box
-// within the limit in that sense alone is accepted but fits no shared memory, and comes second.
+// How to count the moved elements of an axis: the TMA moves extent / stride rounded up, but the
+// driver's rule rounds down. A box that is only within the limit when rounded down is accepted but
+// does not fit shared memory, so it is the second choice.
 enum class Count { moved, driver };
 
 uint32_t visits(Count count, const BoxAxis& axis, uint32_t value) {
   return count == Count::moved ? (value + axis.stride - 1) / axis.stride : value / axis.stride;
 }
 
-// The largest value that is visited `times`, a multiple of the unit; at least one unit.
+// The largest multiple of the unit for which visits() is `times`; at least one unit.
 uint32_t value_for(Count count, uint64_t times, const BoxAxis& axis) {
   const uint64_t value = times * axis.stride + (count == Count::driver ? axis.stride - 1 : 0);
   if (value >= axis.cap) return axis.cap;
@@ -47,11 +48,11 @@ struct Box {
     for (int32_t i = 0; i < count; ++i) product *= axes[i].value;
     return product;
   }
-  // How often axis i may be visited, given the others.
+  // How many elements may be moved along the axis, given the other axes.
   uint64_t room(const BoxAxis& axis) const {
     return limit / (moved() / visits(Count::moved, axis, axis.value));
   }
-  // More than any box covers.
+  // An upper bound of covered() for all boxes.
   double bound(Count how) const {
     double extents = 1;
     double steps = 1;
@@ -90,7 +91,7 @@ void grow(Box* box) {
   }
 }
 
-// Every box, longest extents first, until one covers what is needed.
+// Searches all boxes, longest extents first, until one covers `need`.
 struct Search {
   Box box;
   Count count;
@@ -109,7 +110,7 @@ struct Search {
     BoxAxis& axis = box.axes[i];
     if (axis.fixed)
       return visit(i + 1, counted * visits(count, axis, axis.asked), covered * axis.asked);
-    double beyond = 1;  // what the axes behind this one may add
+    double beyond = 1;  // upper bound of the remaining axes' factor
     for (int32_t j = i + 1; j < box.count; ++j)
       beyond *= box.axes[j].fixed ? box.axes[j].asked : box.axes[j].cap;
     uint32_t value = counted == 0 ? axis.cap : value_for(count, box.limit / counted, axis);
@@ -132,7 +133,7 @@ void solve_box(BoxAxis* axes, int32_t count, uint64_t limit, double need, int32_
     axes[i].value = axes[i].fixed ? axes[i].asked
                                   : round_to_unit(std::min(axes[i].asked, axes[i].cap), axes[i]);
   for (int32_t i = 0; i < count; ++i)
-    if (axes[i].value == 0) return;  // a fixed 0: no box at all
+    if (axes[i].value == 0) return;  // a fixed extent of 0 allows no box
   shrink(&box);
   grow(&box);
   uint32_t best[kMaxAxes];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The part of a proposal that is a search: extents of a box within its limits, close to those asked
-// for and with enough bytes.
+// Searches for the extents of a proposed box: within the limits, close to the requested extents,
+// and with enough elements.
 
 #include <cstdint>
 
@@ -9,18 +9,17 @@ namespace tw {
 
 /// One extent of a box.
 struct BoxAxis {
-  uint32_t asked = 1;
-  uint32_t value = 1;   ///< the answer
-  uint32_t cap = 256;   ///< a multiple of `unit`
-  uint32_t unit = 1;    ///< the answer is a multiple of it
-  uint32_t stride = 1;  ///< every so many-th element is moved
-  bool fixed = false;   ///< keeps `asked`
+  uint32_t asked = 1;   ///< the requested extent
+  uint32_t value = 1;   ///< the result
+  uint32_t cap = 256;   ///< the largest result; a multiple of `unit`
+  uint32_t unit = 1;    ///< the result is a multiple of this
+  uint32_t stride = 1;  ///< element stride
+  bool fixed = false;   ///< the result must be `asked`
 };
 
-/// Sets each value. The elements that are moved stay within `limit` where that is possible; the
-/// elements that are covered, moved or not, reach `need` where that is possible too. `budget`, the
-/// steps that a search may still take, is beyond what it takes to find a box that exists; it bounds
-/// the time where none does.
+/// Sets the value of each axis. If possible, the box moves at most `limit` elements and covers at
+/// least `need` elements, moved or skipped by element strides. `budget` is the number of search
+/// steps left and is decremented; it bounds the time if no such box exists.
 void solve_box(BoxAxis* axes, int32_t count, uint64_t limit, double need, int32_t* budget);
 
 }  // namespace tw

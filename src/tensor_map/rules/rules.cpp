@@ -14,7 +14,8 @@ constexpr RuleRow kRules[] = {
 #undef TW_RULE
 };
 
-// The text of the placeholder at `token`; its length, or 0 where it is none.
+// Writes the text for the placeholder at `token`. Returns the placeholder's length, or 0 if there
+// is none.
 size_t substitute(const char* token, const Violation& violation, char* text, size_t capacity) {
   const auto is = [&](const char* name) {
     return std::strncmp(token, name, std::strlen(name)) == 0;

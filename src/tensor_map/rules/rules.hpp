@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The table of rules, which is rules.inc, and the rules that a description breaks.
+// The table of rules (rules.inc) and the list of rules that a description breaks.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@ enum class Rule : int32_t {
 #undef TW_RULE
 };
 
-/// For which maps a rule is, as bits.
+/// The kinds of maps that a rule applies to, as bits: 1 << MapKind.
 enum class RuleKinds : int32_t { tiled = 1, im2col = 6, wide = 4, any = 7 };
 enum class Evidence : int32_t { measured, manual };
 
-/// A row of rules.inc.
+/// An entry of rules.inc.
 struct RuleRow {
   const char* id;
   const char* argument;
@@ -30,19 +30,19 @@ const RuleRow& rule_row(Rule rule);
 
 struct Violation {
   Rule rule;
-  int32_t index;  ///< element of the argument, or -1
+  int32_t index;  ///< the element of an array argument, or -1
   int64_t got;
   int64_t limit;
 };
 
-/// The broken rules, in the order of rules.inc by group. Never full: kCapacity exceeds the number
-/// that one description can break.
+/// The broken rules, in the order in which check_all() finds them. kCapacity exceeds the number of
+/// rules that one description can break.
 struct Violations {
   static constexpr int32_t kCapacity = 64;
   int32_t count = 0;
   Violation items[kCapacity];  // the first `count` are set
 
-  Violations() {}  // leaves the items alone: this is on the path of every check
+  Violations() {}  // leaves `items` uninitialized, because every check constructs one
   const Violation* begin() const { return items; }
   const Violation* end() const { return items + count; }
   void add(Rule rule, int32_t index, int64_t got, int64_t limit) {
@@ -50,7 +50,8 @@ struct Violations {
   }
 };
 
-/// The rule's sentence with the violation's numbers; cut to `capacity` bytes with the zero.
+/// Writes the rule's sentence with the violation's numbers, cut to `capacity` bytes including the
+/// terminating zero.
 void format_violation(const Violation& violation, char* buffer, size_t capacity);
 
 }  // namespace tw

@@ -14,8 +14,8 @@ constexpr int kCellWidth = 72;
 constexpr int kCellHeight = 18;
 constexpr int kLeft = 64;
 constexpr int kTop = 84;
-constexpr uint32_t kLines = 64;  // of 128 bytes, drawn at most
-constexpr uint32_t kChunks = 8;  // of 16 bytes, in a line
+constexpr uint32_t kLines = 64;  // maximum number of lines, of 128 bytes each
+constexpr uint32_t kChunks = 8;  // 16-byte chunks per line
 
 [[gnu::format(printf, 2, 3)]] void put(std::string* svg, const char* format, ...) {
   char buffer[512];
@@ -30,7 +30,7 @@ void put_text(std::string* svg, int x, int y, const char* text) {
   put(svg, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x, y, text);
 }
 
-// One hue for each chunk of a row, so that the pattern shows.
+// The color depends on the chunk's index in its row, which makes the swizzle visible.
 void put_cell(std::string* svg, uint32_t line, uint32_t column, uint64_t row, uint32_t chunk) {
   const int x = kLeft + static_cast<int>(column) * kCellWidth;
   const int y = kTop + static_cast<int>(line) * kCellHeight;
@@ -41,7 +41,7 @@ void put_cell(std::string* svg, uint32_t line, uint32_t column, uint64_t row, ui
   put_text(svg, x + kCellWidth / 2, y + kCellHeight - 5, label);
 }
 
-// "100 by 64, 37 (stride 256 bytes) by 16": extents by those of the box.
+// Such as "100 by 64, 37 (stride 256 bytes) by 16": the tensor's extents by the box's.
 std::string extents(const TensorMapDesc& desc) {
   std::string text;
   for (int i = 0; i < desc.rank; ++i) {
@@ -93,7 +93,7 @@ std::string draw(const TensorMapDesc& desc) {
   const uint64_t pitch = row_pitch(desc);
   std::string svg;
   put_frame(&svg, lines, desc);
-  // Wider atoms are turned in a way that was never measured: no cell is better than a wrong one.
+  // The pattern of swizzles with wider atoms is not known, so draw no cells for them.
   const uint64_t rows = static_cast<int32_t>(desc.swizzle) > 3 ? 0 : box_rows(desc);
   for (uint64_t row = 0; row < rows && row * pitch < uint64_t{lines} * 128; ++row)
     for (uint32_t chunk = 0; chunk < row_bytes(desc) / 16; ++chunk) {

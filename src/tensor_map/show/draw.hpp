@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A box in shared memory as a drawing. May throw std::bad_alloc.
+// Draws a box in shared memory. May throw std::bad_alloc.
 
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace tw {
 
-/// SVG: a cell for each 16 bytes of shared memory, eight of them (the 32 banks) side by side, and
-/// in each cell which row of the box lies there and which 16 bytes of it. Boxes of more than 64
-/// lines are drawn as far as that: from the pattern's period on they repeat.
+/// An SVG with one cell per 16 bytes of shared memory, eight cells (all 32 banks) per line. Each
+/// cell is labeled with the row of the box and the 16-byte chunk of the row. Only the first 64
+/// lines are drawn; the swizzle pattern repeats long before.
 std::string draw(const TensorMapDesc& desc);
 
 }  // namespace tw

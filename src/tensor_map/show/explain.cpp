@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-using ull = unsigned long long;  // what printf takes
+using ull = unsigned long long;  // for printf
 
 [[gnu::format(printf, 2, 3)]] void line(std::string* text, const char* format, ...) {
   char buffer[512];
@@ -89,14 +89,14 @@ void shared_memory(const TensorMapDesc& desc, std::string* text) {
 
 void boxes(const TensorMapDesc& desc, std::string* text) {
   if (desc.kind != MapKind::tiled) return;
-  // A box of element stride e covers box elements of which it moves every e-th.
+  // Element strides do not matter: a box covers box_dim elements even if it moves only every e-th.
   long double count = 1;  // five extents of 32 bits may exceed 64 bits
   for (int32_t i = 0; i < desc.rank; ++i)
     count *= static_cast<long double>((desc.global_dim[i] + desc.box_dim[i] - 1) / desc.box_dim[i]);
   line(text, "  boxes that cover the tensor: %.0Lf", count);
 }
 
-// Bytes of the tensor along dimension 0.
+// The tensor's extent along dimension 0 in bytes.
 uint64_t row_extent(const TensorMapDesc& desc) {
   return desc.global_dim[0] * global_bits(desc.dtype) / 8;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tensor map in words, for tw_tensor_map_explain and for error reports. May throw std::bad_alloc.
+// Explains a tensor map in words. May throw std::bad_alloc.
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace tw {
 
-/// Bytes that a store through the map writes behind each row that ends with the tensor: rows are
-/// written up to the next multiple of 16.
+/// Bytes that a store writes past the end of a tensor's row: the TMA writes rows up to the next
+/// multiple of 16 bytes.
 uint32_t store_overhang(const TensorMapDesc& desc);
 
-/// Dimensions, box, transaction, shared memory, and what a store would touch outside the tensor.
-/// For chips other than 9.0 it says that what is known of them was not measured.
+/// Text with dimensions, box, transaction bytes, shared memory, and what a store writes outside the
+/// tensor. For compute capabilities other than 9.0 it says that this was not measured.
 std::string explain(const TensorMapDesc& desc, int32_t arch = 90);
 
 }  // namespace tw

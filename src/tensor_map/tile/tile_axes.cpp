@@ -23,8 +23,8 @@ bool contiguous(const TileRequest& request, int32_t mode) {
 }  // namespace
 
 bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out) {
-  // Order of the modes: the contiguous one, then from the innermost outwards. A mode of extent 1
-  // has no dimension, unless tiles may begin outside of it.
+  // The contiguous mode comes first, then the others from innermost to outermost. A mode of extent
+  // 1 needs an axis only if tiles may begin outside of it.
   int32_t order[kMaxTileRank];
   int32_t count = 0;
   for (const bool first : {true, false})
@@ -34,7 +34,7 @@ bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out) {
       if (taken || (request.shape[mode] == 1 && (request.free_start >> mode & 1) == 0)) continue;
       if (first ? is_first && count == 0 : true) order[count++] = mode;
     }
-  if (count == 0) order[count++] = request.rank - 1;  // a single element
+  if (count == 0) order[count++] = request.rank - 1;  // a tensor of one element
 
   const int64_t bytes = dtype_bytes(request.dtype);
   out->axes = 0;
@@ -94,14 +94,13 @@ Status make_leaves(const TileRequest& request, TileShape* shape) {
 
 namespace {
 
-// A layout of shared memory as the order in which a box fills it.
-
 Status refuse(const char* text, int64_t got) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "shared", .got = got},
               "the layout of shared memory %s (%lld)", text, static_cast<long long>(got));
 }
 
-// The mode's extents must multiply to the tile's; its leaves count the tile's positions in order.
+// Adds the leaves of one mode of the shared memory layout. Their extents must multiply to the
+// tile's.
 Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int64_t* strides) {
   const Layout& layout = *request.shared;
   const Node node = layout.mode(mode);
@@ -123,8 +122,8 @@ Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int6
   return {};
 }
 
-// Modes of which the tile has one position take no part in the order.
-void add_points(TileShape* shape) {
+// Gives each axis without leaves, along which the tile has one position, a leaf of extent 1.
+void add_unit_leaves(TileShape* shape) {
   for (int32_t a = 0; a < shape->axes; ++a)
     if (shape->leaves_of(a) == 0) shape->add_leaf(a, 1, 1);
 }
@@ -152,7 +151,7 @@ Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
   shape->leaves = 0;
   for (int32_t mode = 0; mode < request.rank; ++mode)
     TW_TRY(add_mode(request, mode, shape, strides));
-  // Insertion sort: the leaf that fills fastest first.
+  // Sort by stride.
   for (int32_t i = 1; i < shape->leaves; ++i)
     for (int32_t j = i; j > 0 && strides[j] < strides[j - 1]; --j) {
       std::swap(strides[j], strides[j - 1]);
@@ -163,10 +162,10 @@ Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
     if (strides[i] != next)
       return refuse("has gaps or overlaps: a box fills its memory without; stride", strides[i]);
     next *= shape->leaf[i].extent;
-    // Rows narrower than the swizzle lie a span apart.
+    // Rows narrower than the swizzle are one swizzle width apart.
     if (i == 0) next = std::max<int64_t>(next, swizzle_span(request.swizzle) / bytes);
   }
-  add_points(shape);
+  add_unit_leaves(shape);
   return {};
 }
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Between a request and a map: the tensor as axes, the tile as leaves in the order of shared
-// memory.
+// The intermediate form between a TileRequest and a TileMap: the tensor as axes, and the tile as
+// leaves in the order in which they fill shared memory.
 
 #include "tensor_map/tile/tile_map.hpp"
 
 namespace tw {
 
-/// One or more merged modes of the tensor: a run of positions with one stride.
+/// One mode of the tensor, or several modes merged into positions with one stride.
 struct TileAxis {
   int64_t extent;
-  int64_t stride;  ///< bytes
+  int64_t stride;  ///< in bytes
   int64_t tile;
   bool free_start;
   int32_t modes = 0;
   struct Mode {
     int32_t mode;
-    int64_t scale;  ///< positions that one step along the mode is
+    int64_t scale;  ///< axis positions per step along the mode
     int64_t extent;
   } mode[kMaxTileRank];
 };
 
-/// A part of the tile along an axis: `extent` positions, `step` apart.
+/// A factor of the tile along an axis: `extent` positions that are `step` apart.
 struct TileLeaf {
   int32_t axis;
   int64_t step;
@@ -32,7 +32,7 @@ struct TileShape {
   int32_t axes = 0;
   TileAxis axis[kMaxTileRank];
   int32_t leaves = 0;
-  TileLeaf leaf[2 * kMaxTileRank];  ///< fastest in shared memory first
+  TileLeaf leaf[2 * kMaxTileRank];  ///< fastest-varying in shared memory first
 
   bool add_leaf(int32_t at, int64_t step, int64_t extent) {
     if (leaves == 2 * kMaxTileRank) return false;
@@ -46,15 +46,15 @@ struct TileShape {
   }
 };
 
-/// The tensor's axes, contiguous one first; bit i of `merges` merges axis i + 1 into axis i (before
-/// any merging). False where the merge would change what is outside the tensor.
+/// Makes the axes, contiguous one first. Bit i of `merges` merges axis i + 1 into axis i, counted
+/// before merging. Returns false if a merge would treat positions outside the tensor as inside.
 bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out);
 
-/// The tile's leaves where it lies box behind box: rows no wider than the swizzle and the largest
-/// box allow, further parts of the row outermost.
+/// Makes the leaves of a tile that lies box after box: rows as wide as the swizzle and the box
+/// limit allow, the remaining factor of a row outermost.
 Status make_leaves(const TileRequest& request, TileShape* shape);
 
-/// The leaves that a layout of shared memory asks for.
+/// Makes the leaves from the request's layout of shared memory.
 Status leaves_of_layout(const TileRequest& request, TileShape* shape);
 
 }  // namespace tw

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int32_t kMaxDims = 5;
 
-// A dimension of the map under construction, and the positions of its axis that it counts.
+// A dimension of the map under construction.
 struct Dim {
   int32_t axis;
-  int64_t step;  ///< positions from one coordinate to the next
-  bool last;     ///< of its axis
+  int64_t step;  ///< axis positions per step of the coordinate
+  bool last;     ///< the outermost dimension of its axis
 };
 
 class Builder {
@@ -29,7 +29,7 @@ class Builder {
   bool add_dim(const TileLeaf& leaf, bool last, int64_t box);
   bool add_loop(int64_t count, int32_t dim, int64_t step);
   bool place(const TileLeaf& leaf);
-  bool share_among_blocks();
+  bool split_for_multicast();
   bool add_parts();
   bool add_mode(int32_t mode, LayoutBuilder* builder);
   int32_t dim_of(int32_t axis, int64_t step) const;
@@ -40,7 +40,7 @@ class Builder {
   TileMap& out_;
   int32_t dims_ = 0;
   Dim dim_[kMaxDims];
-  bool looping_ = false;  // a leaf that fills faster is a loop: this one cannot be in the box
+  bool looping_ = false;  // a loop varies faster than the following leaves, so these must loop too
 };
 
 int32_t Builder::dim_of(int32_t axis, int64_t step) const {
@@ -77,8 +77,8 @@ bool Builder::place(const TileLeaf& leaf) {
   const int32_t parts = shape_.leaves_of(leaf.axis);
   const bool own_dim = leaf.step == 1 || folded(leaf.axis);
   if (parts > 1 && folded(leaf.axis)) {
-    // The dimension's extent is exact only where the fold divides the axis, and tiles that begin
-    // inside a fold would be cut at its end.
+    // The fold must divide the axis, or the bounds would be wrong. A tile that begins inside a fold
+    // would be cut at its end.
     if (axis.free_start || axis.extent % leaf.step != 0) return false;
     if (leaf.step > 1 && dim_of(leaf.axis, 1) < 0) return false;
   }
@@ -94,9 +94,9 @@ bool Builder::place(const TileLeaf& leaf) {
   return !looping_ || add_loop(leaf.extent, dims_ - 1, 1);
 }
 
-// Blocks of a cluster load equal runs of boxes: if there are too few the box is cut, at its
-// slowest dimension, which keeps the order in shared memory.
-bool Builder::share_among_blocks() {
+// With multicast the blocks of a cluster load equally many boxes each. If the number of boxes does
+// not divide, split the box along its slowest dimension, which keeps the order in shared memory.
+bool Builder::split_for_multicast() {
   const int32_t blocks = request_.multicast;
   if (out_.boxes % blocks == 0) return true;
   int64_t missing = blocks;
@@ -120,8 +120,8 @@ bool Builder::share_among_blocks() {
   return false;
 }
 
-// The leaves of one mode in the coordinate tensor: its steps are positions of an axis, which the
-// axis's dimensions cut at their own steps.
+// Adds the parts of one mode and its leaves in the coordinate layout. The mode steps through
+// positions of an axis; the dimensions of a folded axis split these positions.
 bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
   int32_t at = -1;
   TileAxis::Mode found{mode, 1, 1};
@@ -132,7 +132,7 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
         at = a;
       }
   out_.aligned[mode] = 1;
-  if (at < 0) {  // of extent 1
+  if (at < 0) {  // a mode of extent 1, which has no axis
     out_.inside[mode] = 1;
     builder->leaf(1, 0, 1, 1);
     return true;
@@ -143,11 +143,11 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
   } pieces[kMaxDims];
   int32_t count = 0;
   int64_t left = found.extent;
-  // Past the outermost mode's end lie no others: what begins there counts on to the axis's end, in
-  // dimensions that no position inside moves along.
+  // A start past the end of the axis's outermost mode must end up outside the tensor. So this mode
+  // also counts in the outer dimensions, along which no position inside the mode moves.
   bool beyond = mode == shape_.axis[at].mode[shape_.axis[at].modes - 1].mode;
   for (int64_t scale = found.scale; left > 0 || beyond;) {
-    int32_t d = -1;  // the dimension whose steps these are
+    int32_t d = -1;  // the dimension of the axis with the largest step <= scale
     for (int32_t i = 0; i < dims_; ++i)
       if (dim_[i].axis == at && dim_[i].step <= scale && (d < 0 || dim_[i].step > dim_[d].step))
         d = i;
@@ -188,7 +188,7 @@ bool Builder::add_parts() {
       if (dim_[d].axis == a) fold = std::max(fold, dim_[d].step);
     for (int32_t i = 0; i < axis.modes; ++i) {
       const int32_t mode = axis.mode[i].mode;
-      const bool covered = i + 1 < axis.modes;  // past its end lies the next row
+      const bool covered = i + 1 < axis.modes;  // past its end, the next outer mode's row begins
       out_.aligned[mode] = axis.modes == 1 ? fold : (covered || fold > 1 ? request_.tile[mode] : 1);
       out_.inside[mode] = covered ? axis.mode[i].extent : 0;
     }
@@ -207,7 +207,7 @@ bool Builder::run() {
   desc.global_address = request_.address;
   for (int32_t i = 0; i < shape_.leaves; ++i)
     if (!place(shape_.leaf[i])) return false;
-  return share_among_blocks() && add_parts();
+  return split_for_multicast() && add_parts();
 }
 
 }  // namespace

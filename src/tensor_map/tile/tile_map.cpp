@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All merges and folds are tried; the fewest boxes win, then the map that is closest to the tensor.
+// Tries all merges and folds. The map with the fewest boxes wins; on ties the one with the fewest
+// merges, then with the lowest rank.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -17,10 +18,10 @@ namespace {
 
 using ll = long long;
 
-// Shared memory that a block can ask for on sm_90 and sm_100 (227 KiB).
+// The largest shared memory of a block on sm_90 and sm_100 (227 KiB).
 constexpr int64_t kMaxTileBytes = 232448;
 
-// All offsets of a mode fit 63 bits. Of two numbers whose product does not, the larger is named.
+// Fails if a mode's offsets exceed 63 bits, and names the larger of extent and stride.
 Status check_span(const TileRequest& request, int32_t mode) {
   const int64_t shape = request.shape[mode];
   const int64_t stride = request.stride[mode];
@@ -115,7 +116,7 @@ Status check_request(const TileRequest& request) {
 
 struct Best {
   bool found = false;
-  bool any = false;  // a map was built, though it breaks a rule
+  bool any = false;  // a map was built that breaks a rule
   int32_t merges = 0;
   TileMap map;
 };
@@ -141,12 +142,12 @@ void consider(const TileRequest& request, const TileMap& map, int32_t merges, Be
 Status search(const TileRequest& request, Best* best) {
   Status first_failure;
   TileMap map;
-  // A layout of shared memory names modes, which merging would hide.
+  // A layout of shared memory refers to unmerged modes.
   const uint32_t merges_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;  // no further axes to merge
+    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;  // bits beyond the last axis
     const Status status =
         request.shared ? leaves_of_layout(request, &shape) : make_leaves(request, &shape);
     if (!status.ok()) {
@@ -155,7 +156,7 @@ Status search(const TileRequest& request, Best* best) {
       continue;
     }
     for (uint32_t folds = 0; folds < 1u << shape.axes; ++folds) {
-      bool has_leaves = true;  // folding an axis of one leaf is the same as not folding it
+      bool has_leaves = true;  // skip folds of an axis with one leaf: they change nothing
       for (int32_t a = 0; a < shape.axes; ++a)
         has_leaves &= (folds >> a & 1) == 0 || shape.leaves_of(a) > 1;
       if (has_leaves && build_tile_map(request, shape, folds, &map))
@@ -169,7 +170,7 @@ Status search(const TileRequest& request, Best* best) {
 
 namespace {
 
-// Strides are in elements. Strides in bytes, a frequent mistake, have no 1 among them.
+// Fails unless one mode is contiguous. Strides in bytes instead of elements are a frequent mistake.
 Status check_unit_stride(const TileRequest& request) {
   int32_t closest = 0;
   for (int32_t i = 0; i < request.rank; ++i) {
@@ -212,8 +213,6 @@ Status make_tile_map(const TileRequest& request, TileMap* out) {
 
 namespace {
 
-// The boxes of a tile.
-
 Wide floor_div(Wide a, int64_t b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
@@ -249,7 +248,7 @@ Status out_of_reach(int32_t dimension, Wide at) {
               dimension, number.c_str());
 }
 
-// Coordinates as the instruction takes them.
+// Converts coordinates to the 32-bit ones of the instruction.
 Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
   const int32_t elements = static_cast<int32_t>(kCoordinateBytes) / dtype_bytes(desc.dtype);
   for (int32_t d = 0; d < desc.rank; ++d) {
@@ -266,14 +265,14 @@ Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
 
 }  // namespace
 
-Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
+Status untiled_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
   if (index != 0) return no_box(index, 1);
   Wide at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
   return narrow(desc, at, coord);
 }
 
-bool plain_dim(const TileMap& map, int32_t dimension) {
+bool is_whole_mode(const TileMap& map, int32_t dimension) {
   int32_t parts = 0;
   int32_t mode = -1;
   for (int32_t i = 0; i < map.parts; ++i)
@@ -298,7 +297,7 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
                 uint32_t* shared_offset) {
   if (index < 0 || index >= map.boxes) return no_box(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
-  Wide at[5] = {};  // a start may be any 64-bit number, and is multiplied
+  Wide at[5] = {};  // 128 bits: a start may be any 64-bit number, and is multiplied
   for (int32_t i = 0; i < map.parts; ++i) {
     const TileMap::Part& part = map.part[i];
     const Wide steps = floor_div(Wide{start[part.mode]} * part.scale, part.divide);

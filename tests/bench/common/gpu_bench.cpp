@@ -28,7 +28,7 @@ struct ClockReading {
   uint64_t unused;
 };
 
-// 0 if two SMs were asked.
+// 0 if the readings are from different SMs.
 double megahertz_between(const ClockReading& before, const ClockReading& after) {
   if (before.sm != after.sm || after.nanoseconds <= before.nanoseconds) return 0;
   return 1e3 * static_cast<double>(after.clocks - before.clocks) /
@@ -159,7 +159,7 @@ void GpuBench::flush() {
   launch_over(*stream_, *read_, flush_buffer_, kFlushBytes);
 }
 
-void GpuBench::forget_priorities() {
+void GpuBench::reset_cache_priorities() {
   require(driver_.cuCtxResetPersistingL2Cache_() == CUDA_SUCCESS, "cuCtxResetPersistingL2Cache");
 }
 
@@ -178,7 +178,7 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
   for (const Variant& variant : variants) variant.enqueue();  // warm-up
   for (int round = 0; round < repeats; ++round) {
     for (size_t k = 0; k < count; ++k) {
-      // There and back again, so that no variant always follows the same one.
+      // Alternate the direction, so that no variant always follows the same one.
       const size_t v = round % 2 ? count - 1 - k : k;
       if (flushes_) flush();
       clock_of(2 * v);
@@ -244,7 +244,7 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
   using Clock = std::chrono::steady_clock;
   constexpr double kChunkUs = 20e3;
   const int chunk = std::max(1, static_cast<int>(kChunkUs / guess_us));
-  // The device never waits for the host: a chunk is enqueued while the one before it runs.
+  // A chunk is enqueued while the previous one runs, so that the device never waits for the host.
   CUevent ends[2];
   for (CUevent& event : ends)
     require(driver_.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
@@ -261,7 +261,7 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
     require(stream_->synchronize());
     return chunks * chunk;
   };
-  run_for(seconds / 5);  // until clock and power are what they stay
+  run_for(seconds / 5);  // until clock and power are steady
   const double joules = sensors_->joules();
   const auto begun = Clock::now();
   const auto launches = static_cast<double>(run_for(seconds));
@@ -270,8 +270,8 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
   return {us / launches, joules > 0 ? (sensors_->joules() - joules) / launches : 0};
 }
 
-std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& variants, double seconds,
-                                        double guess_us) {
+std::vector<Alone> GpuBench::race_back_to_back(const std::vector<Variant>& variants, double seconds,
+                                               double guess_us) {
   std::vector<Alone> sums(variants.size());
   const auto add = [&](size_t v) {
     const Alone one = run_alone(variants[v], seconds, guess_us);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the benchmarks measure: one GPU, one stream, variants of a case interleaved, medians.
+// How the benchmarks measure: one GPU, one stream, interleaved variants of a case, medians.
 //
-// Before every timed launch a kernel reads 256 MB, which leaves the L2 full of clean lines that
-// nobody needs. The queue is kept full, so that no gap of the host's is timed. Launches of a few
-// microseconds are timed as graphs of many of them, on a warm L2.
+// Before every timed launch, a kernel flushes the L2: it reads 256 MB, which leaves the L2 full of
+// clean lines of other data. The stream never runs empty, so that host gaps are not timed. Launches
+// of a few microseconds are timed as graphs of many, with a warm L2.
 //
-// One thread; aborts with a message where anything fails: a benchmark has nobody to report to.
+// Single-threaded. Any failure ends the program with a message.
 
 #include <cuda.h>
 
@@ -25,24 +25,23 @@ namespace tw::bench {
 void require(bool good, const char* what);
 void require(Status status);
 
-/// The driver's own copies, for comparison, and what timing needs of it.
+/// Driver functions: copies to compare with, and those that timing needs.
 struct Driver {
 #define TW_BENCH_SYMBOL(name, symbol) decltype(&::name) name##_ = nullptr;
 #include "tests/bench/common/symbols.inc"
 #undef TW_BENCH_SYMBOL
 };
 
-/// One way of doing a case.
 struct Variant {
   std::string name;
   std::function<void()> enqueue;
-  std::function<void()> before = nullptr;  ///< enqueued first, and not timed
+  std::function<void()> before = nullptr;  ///< unused
 };
 
-/// What a variant takes when it runs by itself for a while.
+/// Cost of a launch of a variant that runs by itself for a while.
 struct Alone {
-  double us = 0;      ///< of a launch
-  double joules = 0;  ///< of a launch, by the GPU's own energy counter; 0: it has none
+  double us = 0;
+  double joules = 0;  ///< by the GPU's energy counter; 0: it has none
 };
 
 class GpuBench {
@@ -59,42 +58,39 @@ class GpuBench {
 
   /// Device memory, filled with random bytes; freed by release_all().
   uint64_t allocate(uint64_t bytes);
-  /// In how many 16-byte units two buffers differ; `bytes` is a multiple of 16.
+  /// Number of 16-byte units in which two buffers differ; `bytes` is a multiple of 16.
   uint64_t differences(uint64_t one, uint64_t other, uint64_t bytes);
-  /// Fills memory with random bytes again.
   void scramble(uint64_t address, uint64_t bytes);
   void upload(uint64_t to, const void* from, uint64_t bytes);
   void release_all();
 
-  /// Whether a pass over the L2 precedes each timed launch of what follows; it does at first.
+  /// Whether later races flush the L2 before each timed launch; on by default.
   void flush_before_each(bool on) { flushes_ = on; }
-  /// Whether races tell the clock, too, for which a kernel of one thread runs before and after each
-  /// timed launch; they do not at first.
+  /// Whether races also read the SM clock, by a one-thread kernel before and after each timed
+  /// launch; off by default.
   void read_clocks(bool on) { reads_clocks_ = on; }
-  /// Megahertz of the SMs while each variant of the last race ran, medians; 0: not read.
+  /// Median SM clock in MHz of each variant of the last race; 0: not read.
   const std::vector<double>& megahertz() const { return megahertz_; }
-  /// Median microseconds of each variant over `repeats` rounds.
+  /// Median microseconds per launch of each variant over `repeats` rounds.
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
-  /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
+  /// The same for launches too short to time singly: graphs of `nodes` launches, with a warm L2.
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
-  /// Each variant by itself, launches back to back, for `seconds` twice, in the order ABBA: at the
-  /// power limit the clock depends on what ran before. `guess_us` is about a launch's time.
-  std::vector<Alone> race_alone(const std::vector<Variant>& variants, double seconds,
-                                double guess_us);
-  /// Enqueues a kernel that reads the range once, 64 bytes a thread at once, and keeps
-  /// nothing; of `bytes` what is no multiple of 32 KB is left out.
+  /// Runs each variant by itself, back to back, for `seconds` twice, in the order ABBA, because at
+  /// the power limit the clock depends on what ran before. `guess_us` estimates a launch's time.
+  std::vector<Alone> race_back_to_back(const std::vector<Variant>& variants, double seconds,
+                                       double guess_us);
+  /// Enqueues a kernel that reads the range once, 64 bytes per thread. Ignores the part of `bytes`
+  /// beyond a multiple of 32 KB.
   void read(uint64_t address, uint64_t bytes);
-  /// Enqueues a kernel of one thread that does nothing for as long.
+  /// Enqueues a one-thread kernel that waits for this time.
   void spin(uint64_t nanoseconds);
-  /// The pass over the L2 alone.
   void flush();
-  /// Makes lines that are to be evicted last normal ones, which a flush alone does not rid the L2
-  /// of; waits for what runs.
-  void forget_priorities();
+  /// Resets evict-last lines to normal, since flush() does not evict them. Waits for running work.
+  void reset_cache_priorities();
 
  private:
   Alone run_alone(const Variant& variant, double seconds, double guess_us);
-  /// Enqueues what writes an SM's clock, the time there and which SM it is: three words.
+  /// Enqueues a kernel that writes an SM's clock, its time in ns and its number: three words.
   void read_clock(uint64_t to);
 
   Driver driver_;
@@ -116,9 +112,10 @@ class GpuBench {
   std::unique_ptr<GpuSensors> sensors_;
 };
 
-/// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,
-/// --stages=N and --stage_bytes=N (of the rings; 0 is the library's choice), --sweep (bench_rows:
-/// all tunings in place of the table), --profile (bench_moves: what prefetch_counters.py looks at).
+/// Arguments: --filter=TEXT (cases whose name contains it), --repeats=N, --json, --methods=MASK,
+/// --stages=N and --stage_bytes=N (of the pipelines; 0: the library's choice), --peers=FILE,
+/// --max_sms=N, --sweep (bench_rows: all tunings instead of the table), --profile (bench_cache and
+/// bench_moves: for cache_counters.py and prefetch_counters.py).
 struct Options {
   std::string filter;
   int repeats = 30;
@@ -128,7 +125,7 @@ struct Options {
   uint32_t stage_bytes = 0;
   bool sweep = false;
   bool profile = false;
-  std::string peers;  // a file of what a script of peers printed
+  std::string peers;  // output file of a peer script
   uint32_t max_sms = 0;
 };
 Options parse_options(int argc, char** argv);
@@ -138,7 +135,7 @@ inline bool wanted(const Options& options, const std::string& name) {
 
 inline constexpr double kSmallSlack = 0.2;  // us
 
-/// What a script of peers printed, by the name of the case.
+/// A result of a peer script; Peers maps a case's name to results.
 struct Peer {
   std::string name;
   double us;
@@ -146,17 +143,17 @@ struct Peer {
 using Peers = std::multimap<std::string, Peer>;
 Peers read_peers(const std::string& path);
 
-/// One line of a table: what ran, how fast, against the contiguous copy and against a peer.
+/// One line of a table: a case's time, compared with the contiguous copy and with a peer.
 struct Line {
   std::string name;
   std::string kernel;
   double bytes = 0;  ///< read plus written
   double us = 0;
-  double copy_us = 0;  ///< cuMemcpyAsync moving as many bytes; 0: not measured
+  double copy_us = 0;  ///< time of cuMemcpyAsync for as many bytes; 0: not measured
   std::string peer;
   double peer_us = 0;
-  double target = 0;   ///< of the contiguous copy's speed; 0: none stated
-  bool small = false;  ///< may take kSmallSlack longer than the peer, or the contiguous copy
+  double target = 0;   ///< wanted fraction of the contiguous copy's speed; 0: none stated
+  bool small = false;  ///< may take kSmallSlack longer than the peer or the contiguous copy
 };
 void print_header(const Options& options);
 void print_line(const Options& options, const Line& line);

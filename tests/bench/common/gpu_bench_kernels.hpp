@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The benchmarks' own kernels, as PTX, so that they need no nvcc.
+// The benchmarks' own kernels as PTX, so that building them needs no nvcc.
 
 namespace tw::bench {
 
-// Reads 16 bytes a thread at a time and keeps nothing; writes a hash of each word's place; counts
-// the 16-byte units in which two buffers differ; writes an SM's clock, the time and which SM it is.
+// bench_read and bench_read_wide read 16 and 4 x 16 bytes per thread. bench_spin waits.
+// bench_clock writes an SM's clock, the time in ns and the SM's number. bench_compare counts the
+// 16-byte units in which two buffers differ. bench_scramble writes a hash of each word's position.
 inline constexpr char kPtx[] = R"(
 .version 8.0
 .target sm_90

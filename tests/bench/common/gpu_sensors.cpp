@@ -8,7 +8,6 @@
 namespace tw::bench {
 namespace {
 
-// Values of NVML's enumerations.
 constexpr int kGpuTemperature = 0;
 constexpr int kSmClock = 1;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a figure was measured under: card, driver, date, temperature and clock, by NVML where it is.
+// The conditions of a measurement: card, driver, date, temperature and clock, from NVML if present.
 
 #include <string>
 
 namespace tw::bench {
 
-/// What nobody reports is empty or -1; it is printed as "missing" and written as null.
+/// Values that nobody reports are empty or -1, printed as "missing" and null in JSON.
 struct GpuConditions {
   std::string card;
   std::string driver;
@@ -15,15 +15,15 @@ struct GpuConditions {
   int sm_megahertz_before = -1, sm_megahertz_after = -1;
 };
 
-/// A line for people, without a newline.
+/// As text, without a newline.
 std::string conditions_text(const GpuConditions& conditions);
-/// A JSON object of the kind "conditions", without a newline.
+/// As a JSON object of kind "conditions", without a newline.
 std::string conditions_json(const GpuConditions& conditions);
 
-/// The sensors of one GPU. NVML is loaded at run time, without a header, which few machines have.
+/// The sensors of one GPU. NVML is loaded at run time and needs no header, which few machines have.
 class GpuSensors {
  public:
-  /// As the driver spells the bus id. Without NVML, or without such a GPU, nothing is reported.
+  /// `pci_bus_id` as the driver spells it. Without NVML or such a GPU only the date is reported.
   explicit GpuSensors(const std::string& pci_bus_id);
   GpuSensors(const GpuSensors&) = delete;
   GpuSensors& operator=(const GpuSensors&) = delete;
@@ -32,7 +32,7 @@ class GpuSensors {
   GpuConditions before() const;
   /// Adds the state after it.
   void after(GpuConditions* conditions) const;
-  /// Joules since the driver was loaded; 0 where nobody counts them.
+  /// Joules since the driver was loaded; 0 if the GPU has no counter.
   double joules() const;
 
  private:

@@ -6,21 +6,26 @@
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--programmatic] [--clocks]
 //   bench_gemm --random=SEED --class=decode|prefill|random|odd [--count=20] [--f32] ...
+//   bench_gemm --regret --random=SEED --class=decode,prefill,random
 //   bench_gemm --sustained=3 --random=SEED [--class=large] [--count=12] ...
 //              [--cublaslt=/path/to/libcublasLt.so.13]
-// --random draws the shapes of a class (gemm_draw.hpp). What takes up to 400 us is then timed in
-// graphs; of what takes longer each side runs alone for half a second twice, in the order ABBA.
-// --sustained=S runs each side of every shape alone for S seconds twice, and tells the energy of a
-// product by the GPU's own counter.
-// --all_candidates times each candidate that the model gives at most --within times its best;
-// --self races the plan against itself and prints the noise of each class: the standard deviation
-// of the ratios. Its lines in the JSON file are of the kind "self". --programmatic launches ours
-// programmatically, B constant, where launches follow each other in a graph. --clocks reads the
-// SMs' clock around each launch: at the power limit a kernel by itself has another one than in turn
-// with others, and what the tensor cores could do at it is known. --profile launches each shape's
-// plan and peer once and times nothing; gemm_counters.py calls that under ncu. A line a shape, then
-// the classes that bars are stated for. gemm_table.py joins the JSON lines of several runs. A run
-// that must stop for --seconds says with which --skip the rest is measured.
+// Prints a line per shape, then the classes for which speed is stated. gemm_table.py joins the JSON
+// lines of several runs.
+// --random draws the shapes of a class (gemm_draw.hpp). Shapes of up to 400 us are then timed in
+// graphs. For longer ones each side runs alone for half a second twice, in the order ABBA.
+// --sustained=S runs each side of every shape alone for S seconds twice, and prints the energy per
+// product by the GPU's counter.
+// --all_candidates times each candidate whose modeled time is at most --within times the best.
+// --regret times every candidate in random order, races the choice and the fastest again as a pair,
+// and prints by how much choices are slower: mean, 95th percentile and most of each class.
+// --self races the plan against itself and prints the noise: the standard deviation of the ratios
+// of each set or class. Its JSON lines are of kind "self".
+// --programmatic gives our plans dependent launch (PDL) with constant B.
+// --clocks reads the SM clock around each launch, which at the power limit depends on what else
+// runs, and prints the fraction of the tensor cores' speed at that clock.
+// --profile launches the plan and the peer of each shape once and times nothing, for
+// gemm_counters.py under ncu.
+// A run that stops after --seconds prints the --skip with which the rest can be measured.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -38,7 +43,7 @@ using namespace tw::bench;
 namespace {
 
 constexpr double kMemoryBytesPerUs = 4.3e6;  // measured on an H200
-constexpr double kFlopsPerClock = 4096;      // of an SM: wgmma's m64n256k16 in 128 clocks
+constexpr double kFlopsPerClock = 4096;      // per SM: a wgmma of m64n256k16 takes 128 clocks
 
 struct Arguments {
   GemmRaceOptions race;
@@ -46,15 +51,15 @@ struct Arguments {
   std::vector<std::string> classes = {"decode"};
   bool random = false;
   uint64_t seed = 0;
-  int count = 0;  // 0: as many as the kind of measurement has
+  int count = 0;  // 0: 12 if sustained, else 20
   bool f32 = false;
   double sustained = 0;
   int shard = 1, shards = 1;
   int64_t min_m = 0, max_m = INT64_MAX;
-  std::vector<std::string> extents;  // those alone
+  std::vector<std::string> extents;  // measure only these; empty: all
   std::string cublaslt;
   bool profile = false;
-  FILE* json = nullptr;  // JSON lines go here, beside the table
+  FILE* json = nullptr;  // for JSON lines, in addition to the table
   double seconds = 0;
   size_t skip = 0;
 };
@@ -126,6 +131,8 @@ Arguments parse(int argc, char** argv) {
       all.race.programmatic = true;
     else if (name == "--self")
       all.race.self = true;
+    else if (name == "--regret")
+      all.race.regret = true;
     else if (name == "--within")
       all.race.within = std::atof(value.c_str());
     else if (name == "--all_candidates")
@@ -140,6 +147,7 @@ Arguments parse(int argc, char** argv) {
   } else if (all.random) {
     all.race.alone_us = 400;
   }
+  all.race.order_seed = all.seed;
   if (all.count == 0) all.count = all.sustained > 0 ? 12 : 20;
   return all;
 }
@@ -221,7 +229,11 @@ struct Report {
       for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
       std::fflush(arguments.json);
     }
-    if (!r.candidates.empty()) best_candidate(r);
+    if (arguments.race.regret)
+      std::printf("      regret %.1f %% of %zu candidates, the fastest: %s\n", r.regret * 100,
+                  r.candidates.size(), r.fastest.c_str());
+    else if (!r.candidates.empty())
+      best_candidate(r);
     if (r.ours.joules > 0 && r.peer_joules > 0)
       std::printf("      %.4f J, cuBLASLt %.4f J: ratio %.3f\n", r.ours.joules, r.peer_joules,
                   r.peer_joules / r.ours.joules);
@@ -231,8 +243,8 @@ struct Report {
                   of_tensor_cores(shape, r.peer_us, r.peer_megahertz), r.peer_megahertz);
     std::fflush(stdout);
   }
-  /// How much of the time the tensor cores must have been busy, at the clock that was read; 0 where
-  /// none was.
+  /// The fraction of the time for which the tensor cores must have been busy, at the clock that was
+  /// read; 0 if it was not read.
   double of_tensor_cores(const GemmShape& shape, double us, double megahertz) const {
     if (us <= 0 || megahertz <= 0) return 0;
     return shape.flops() / (us * megahertz * sms * kFlopsPerClock);
@@ -246,7 +258,6 @@ struct Report {
         r.candidates.size(), best->us, r.peer_us / best->us, (r.ours.us / best->us - 1) * 100,
         best->kernel.c_str(), best->grid);
   }
-  /// Numbers of the classes that a shape is in.
   std::string classes_of(const GemmShape& shape) const {
     std::string list;
     for (size_t i = 0; i < gemm_classes().size(); ++i)
@@ -281,10 +292,11 @@ struct Report {
 struct Measured {
   GemmShape shape;
   double ratio;
+  double regret;
 };
 
 void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
-  const double floor = hot ? 0.97 : 1.0;  // of each figure, back to back
+  const double floor = hot ? 0.97 : 1.0;  // in hot mode 97 % of each stated figure suffice
   for (const GemmClass& c : gemm_classes()) {
     double logarithms = 0, least = 1e9;
     int count = 0;
@@ -306,7 +318,7 @@ void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
   }
 }
 
-/// How far the same code is from itself in the same rounds: what a ratio means nothing below.
+/// Prints how far ratios of a plan to itself scatter: smaller differences mean nothing.
 void print_noise(const std::vector<Measured>& all, FILE* json) {
   std::map<std::string, std::vector<double>> sets;
   for (const Measured& one : all)
@@ -325,6 +337,26 @@ void print_noise(const std::vector<Measured>& all, FILE* json) {
                    "{\"kind\": \"noise\", \"class\": \"%s\", \"shapes\": %zu, \"mean\": %.5f, "
                    "\"deviation\": %.5f}\n",
                    set.c_str(), ratios.size(), mean, deviation);
+  }
+}
+
+void print_regret(const std::vector<Measured>& all, FILE* json) {
+  std::map<std::string, std::vector<double>> classes;
+  for (const Measured& one : all) classes[one.shape.set].push_back(one.regret);
+  for (auto& [name, regrets] : classes) {
+    std::sort(regrets.begin(), regrets.end());
+    double sum = 0;
+    for (const double regret : regrets) sum += regret;
+    const auto count = static_cast<double>(regrets.size());
+    const auto rank = static_cast<size_t>(std::ceil(0.95 * count)) - 1;
+    std::printf("# regret of %s: %zu shapes, mean %.1f %%, 95th percentile %.1f %%, most %.1f %%\n",
+                name.c_str(), regrets.size(), sum / count * 100, regrets[rank] * 100,
+                regrets.back() * 100);
+    if (json)
+      std::fprintf(json,
+                   "{\"kind\": \"regret\", \"class\": \"%s\", \"shapes\": %zu, \"mean\": %.5f, "
+                   "\"percentile_95\": %.5f, \"most\": %.5f}\n",
+                   name.c_str(), regrets.size(), sum / count, regrets[rank], regrets.back());
   }
 }
 
@@ -369,8 +401,9 @@ int main(int argc, char** argv) {
     report.line(shapes[i], result);
     if (!result.error.empty()) continue;
     right = right && result.right;
-    all.push_back({shapes[i], result.ratio()});
+    all.push_back({shapes[i], result.ratio(), result.regret});
   }
+  if (arguments.race.regret) print_regret(all, arguments.json);
   if (arguments.race.self)
     print_noise(all, arguments.json);
   else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches by strides and by addresses against cuBLASLt's strided batch.
+// Strided batches and batches by arrays of addresses, against cuBLASLt's strided batch.
 //   bench_gemm_batch [--rounds=15] [--cublaslt=/path/to/libcublasLt.so.13] [--candidates]
-// A line a batch: our time by strides and by addresses (with the kernel in front), the peer's best
-// of its first algorithms, and whether the results agree. L2 flushed, variants in turn, medians.
-// With --candidates every way of ours has a line of its own behind it, of a race of its own.
+// Prints a line per batch: our times by strides and by addresses (with the kernel that reads them),
+// the time of the peer's best algorithm, and whether the results agree. The L2 is flushed, variants
+// alternate, times are medians. --candidates races all TMA candidates too, and prints a line each.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ struct Batch {
   Order b_order;
 };
 
-// In torch's orders (bmm: B row-major) and in those of weights.
+// B row-major, as in torch.bmm, and column-major, as weights are.
 constexpr Batch kBatches[] = {
     {16, 1024, 1024, 1024, Order::row},    {64, 512, 512, 512, Order::row},
     {128, 128, 128, 512, Order::row},      {8, 4096, 128, 4096, Order::row},
@@ -144,7 +144,7 @@ class Bench {
     require(check_.difference(d_, peer_d_, batch.count * batch.m * batch.n, DType::BF16, &verdict));
     return verdict.not_finite == 0 && verdict.xx > 0 && verdict.distance() < 1e-5;
   }
-  // All in one race with the peer, so that their ratios are to what it took in the same rounds.
+  // All in one race with the peer, so that ratios compare times of the same rounds.
   void measure_candidates(const Batch& batch, const GemmDesc& desc, const GemmRun& run,
                           int algorithm) {
     std::vector<GemmRange> ranges;
@@ -153,7 +153,7 @@ class Bench {
     std::vector<GemmCandidate> candidates;
     std::vector<Variant> variants;
     for (const GemmRange& range : ranges) {
-      if (!range.candidate.choice.through_maps()) continue;
+      if (!range.candidate.choice.uses_maps()) continue;
       candidates.push_back(range.candidate);
       plans.emplace_back();
       require(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decode step's products behind one another in a graph: launched plainly, programmatically with
-// constant weights, and cuBLASLt's best algorithms.
+// The products of a decode step, one after the other in a graph: without dependent launch (PDL),
+// with PDL and constant weights, and by cuBLASLt's best algorithms.
 //   bench_gemm_chain [--rounds=15] [--cublaslt=/path/to/libcublasLt.so.13]
-// The weights of a layer of Llama 3 8B, whose bytes are several times the L2 cache, or the small
-// ones of DeepSeek V3 in copies that are. All read the same few rows and write others, so that
-// numbers stay numbers; no launch knows that.
+// The weights are a layer of Llama 3 8B, several times the size of the L2, or the small ones of
+// DeepSeek V3 in copies that exceed it. All products read the same rows and write to one other
+// buffer, so that values stay finite; the launches wait for each other as in a real step.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ struct Weights {
 struct Step {
   const char* name;
   std::vector<Weights> weights;
-  int copies;  // of the whole, one behind the other, so that none is in the cache when it comes
+  int copies;  // consecutive copies of all weights, so that none is in the L2 when it is read
 };
 
 const Step kSteps[] = {

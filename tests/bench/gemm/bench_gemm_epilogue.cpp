@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemm with epilogues against cuBLASLt: with the same epilogue where it has one; otherwise its
-// product alone and then a copy of D, which is what a pass over D costs at least.
+// Gemm with epilogues against cuBLASLt: with the same epilogue if it has one, otherwise its product
+// followed by a copy of D, which is the least that a pass over D costs.
 //   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--shape=MxNxK] [--all=TEXT[,TEXT...]]
 //                       [--cublaslt=/path/to/libcublasLt.so.13]
-// A line a case: our time, the peer's, and beside them what our plain product takes. L2 flushed,
-// variants in turn, medians. --all: and below it the times of the candidates with one of these in
-// their names, each checked against the peer's result too.
+// Prints a line per case: our time, the peer's, and our time without epilogue. The L2 is flushed,
+// variants alternate, times are medians. --all also checks and times the candidates whose names
+// contain one of these texts.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -25,7 +25,7 @@ struct Case {
   const char* name;
   GemmEpilogue epilogue;
   bool c = false;
-  bool fused = false;  // whether the peer has it
+  bool fused = false;  // the peer has this epilogue
   cublasLtEpilogue_t peer = CUBLASLT_EPILOGUE_DEFAULT;
 };
 
@@ -54,7 +54,7 @@ const Case kCases[] = {
     {"amax", {.amax = true}},
 };
 
-// Of the EPI set, and two decode steps.
+// Three prefill and two decode shapes.
 const GemmShape kShapes[] = {{"EPI", 4096, 7168, 512},
                              {"EPI", 4096, 7168, 2048},
                              {"EPI", 4096, 7168, 7168},
@@ -215,7 +215,7 @@ class Bench {
   }
 
   int rounds_;
-  std::string all_;  // names of candidates that are measured too
+  std::string all_;  // parts of names of candidates to measure
   GpuBench bench_;
   test::GemmCheck check_;
   std::unique_ptr<GemmPeer> peer_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole decode step in a graph: tokens' rows are gathered, go through six products with epilogues
-// and are scattered to their places.
+// A whole decode step in a graph: the tokens' rows are gathered, pass through six products with
+// epilogues, and are scattered to their places.
 //   bench_gemm_step [--rounds=15] [--explain]
-// A JSON line a step and m: microseconds launched plainly, programmatically with constant weights,
-// and so with the number of tokens and a product's factors read from device memory; products is the
-// six products alone, programmatically. peers_step.py runs this beside torch. Weights are more than
-// the L2 cache holds, those of small steps in copies that are. Before anything is timed, sampled
-// columns of every product are compared with loops on the CPU.
+// Prints a JSON line per step and m, in microseconds: "plain" without dependent launch (PDL);
+// "programmatic" with PDL and constant weights; "device" in addition reads the number of tokens,
+// alpha and beta from device memory; "products" is the six products only, with PDL. peers_step.py
+// runs this beside torch. The weights exceed the L2; small steps rotate over copies of theirs.
+// Before timing, sampled columns of every product are compared with loops on the CPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -27,24 +27,24 @@ namespace {
 
 struct Step {
   const char* name;
-  int64_t hidden, first, gated, inner;  // columns of products 0, 2 and 4; of the others: hidden
-  int copies;                           // of the weights, one step behind the other
+  int64_t hidden, first, gated, inner;  // columns of products 1, 3 and 5; of 0; of 2; of 4
+  int copies;                           // copies of the weights, one per consecutive step
 };
 
-// As peers_step.py has them.
+// The same as in peers_step.py.
 const Step kSteps[] = {{"4096 wide", 4096, 6144, 14336, 14336, 1},
                        {"2048 wide", 2048, 3072, 5632, 8192, 1},
                        {"1024 wide", 1024, 1536, 2816, 4096, 4}};
 constexpr int64_t kWords = 32000, kPlaces = 1024;
 constexpr int kProducts = 6;
 
-// One of the six: D = act(alpha * A B + C + bias), B column-major, a row for each of D's columns.
+// One of the six products: D = act(alpha * A B + C + bias), with a column-major B.
 struct Product {
   int64_t n, k, lda;
-  int input, output, residual;  // buffers; residual -1: none
+  int input, output, residual;  // indices of buffers; residual -1: none
   bool bias;
   Activation activation;
-  bool gated;  // columns j and n / 2 + j are one of D's
+  bool gated;  // columns j and n / 2 + j make one column of D
   int64_t d_columns() const { return gated ? n / 2 : n; }
 };
 
@@ -58,14 +58,13 @@ std::vector<Product> products_of(const Step& s) {
           {s.hidden, s.inner, s.inner, 5, 6, 4, true, kNone, false}};
 }
 
-// One of the ways to launch a step.
 struct Way {
   const char* name;
   uint32_t flags;
-  bool rows;  // gather and scatter too
+  bool rows;  // with gather and scatter
 };
 constexpr uint32_t kAhead = kGemmProgrammatic | kGemmConstantB;
-constexpr uint32_t kKnown = kGemmDeviceM | kGemmDeviceScalars;  // by the device
+constexpr uint32_t kKnown = kGemmDeviceM | kGemmDeviceScalars;  // known to the device only
 const Way kWays[] = {{"plain", 0, true},
                      {"programmatic", kAhead, true},
                      {"device", kAhead | kKnown, true},
@@ -117,7 +116,6 @@ class Bench {
     return right;
   }
 
-  // The kernels of each way, for the curious.
   void explain() const {
     for (size_t way = 0; way < std::size(kWays); ++way) {
       std::printf("# %-13s", kWays[way].name);
@@ -133,7 +131,7 @@ class Bench {
   static constexpr uint64_t kWeightBytes = 768u << 20;
   using Plans = std::vector<std::unique_ptr<Plan>>;
 
-  // What the device knows: m, then each product's alpha and beta.
+  // Uploads m, then each product's alpha and beta.
   void upload_known() {
     uint8_t bytes[64 + 4 * 2 * kProducts] = {};
     std::memcpy(bytes, &m_, 8);
@@ -215,7 +213,8 @@ class Bench {
     return values;
   }
 
-  // Each product from what it read, a few columns of each; rows that were gathered and scattered.
+  // Checks a few columns of each product, given the input it read, and all gathered and scattered
+  // rows.
   bool check(size_t way) {
     for (const uint64_t buffer : x_) require(bench_.stream().fill(buffer, 0xff, kBuffer));
     require(bench_.stream().fill(places_, 0xff, kPlaces * 4096 * 2));

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The bars of gemm, on a machine with a GPU and cuBLASLt: every set cold and hot, SQ and DS in f16
-# too, torch.mm where it is installed, and the tables.
+# Measures gemm on a machine with a GPU and cuBLASLt: every set cold and hot, SQ and DS also in f16,
+# torch.mm if it is installed. Prints the tables.
 #   tests/bench/gemm/gemm.sh BUILD_DIR [OUTPUT_DIR] [bench_gemm's options, such as --rounds=9]
-# BUILD_DIR is configured with -Dbench=true. Runs of the same OUTPUT_DIR add up: the tables show
-# medians over them. No process takes more than five minutes; CUBLASLT names the library if the
-# loader does not find it.
+# BUILD_DIR is configured with -Dbench=true. The tables show medians over all runs with the same
+# OUTPUT_DIR. No process takes more than five minutes. CUBLASLT names the library if the loader does
+# not find it.
 set -uo pipefail
 build=$(cd "$1" && pwd)
 out=${2:-$build/gemm}

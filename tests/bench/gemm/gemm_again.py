@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Races the shapes that were under the worst of their class again, in two more processes.
+"""Races again, in two more processes, the shapes whose ratio was below the limit of their class.
 
   gemm_again.py --least 0.90 recorded.json -- build/tests/bench/bench_gemm --random=SEED --class=decode
 
-The command is the one that recorded the file, without --json; --shape and --json are added to it. The
-ratio of a shape is the median of the three processes; then at most 1 shape in 60 may be under the worst,
-and none under it minus 0.08. Exits 1 where that does not hold.
+The command is the one that recorded the file, without --json; the script adds --shape and --json. The
+ratio of a shape becomes the median of the three processes. Then at most 1 shape in 60 may be below the
+limit, and none below the limit minus 0.08. Exits with 1 otherwise.
 """
 import argparse
 import json
@@ -17,18 +17,18 @@ import sys
 import tempfile
 
 KEY = ("set", "m", "n", "k", "orders", "dtype", "out", "mode")
-MARGIN = 0.08  # below the worst no shape may be
+MARGIN = 0.08  # no shape may be this far below the limit
 
 
 def ratios(text):
-    """(set, m, n, k, ...) -> the peer's time over ours, of the plans in a recorded file."""
+    """Maps (set, m, n, k, ...) to the peer's time over ours, for the plans in a recorded file."""
     lines = (json.loads(line) for line in text.splitlines() if line.startswith("{"))
     return {tuple(line[name] for name in KEY): line["peer_us"] / line["us"]
             for line in lines if line["kind"] == "plan" and line["peer_us"] > 0}
 
 
 def raced(command, shapes):
-    """The ratios of these shapes in a process of its own."""
+    """The ratios of these shapes from a new process."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "again.json"
         subprocess.run([*command, "--shape=" + ",".join(shapes), f"--json={file}"], check=True)
@@ -36,7 +36,7 @@ def raced(command, shapes):
 
 
 def verdict(first, others, least):
-    """(medians of what was under the worst, whether the rule holds)."""
+    """(medians of the shapes that were below the limit, whether the rule holds)."""
     medians = {}
     for key, ratio in first.items():
         if ratio < least:

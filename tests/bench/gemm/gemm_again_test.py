@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gemm_again.py on recorded lines that are made up."""
+"""Tests gemm_again.py on made-up records."""
 import json
 
 import gemm_again

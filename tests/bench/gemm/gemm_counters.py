@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gemm_counters.py [--json=FILE] BENCH_GEMM OPTION...: what the counters say of the plan's and the
-peer's kernels.
+"""gemm_counters.py [--json=FILE] BENCH_GEMM OPTION...: profiles the plan's and the peer's kernels.
 
-Runs `bench_gemm --profile OPTION...` under ncu, clocks and caches left alone, and prints a table
-row a kernel: its time, how busy the tensor cores, the memory and the L2 were, the L2's hit rate,
-megabytes read, and how long the average SM was busy, of the kernel's whole time: what is missing
-there is the last wave and the ends. gemm_table.py --counters=FILE puts them beside times.
+Runs `bench_gemm --profile OPTION...` under ncu, without control of clocks and caches, and prints a table
+row per kernel: its time; how busy the tensor cores, memory and L2 were; the L2's hit rate; megabytes
+read and written; and the fraction of the kernel's time for which the average SM was busy. The rest of
+that time is the last wave, the start and the end. gemm_table.py --counters=FILE puts these beside times.
 """
 import csv
 import json
@@ -26,7 +25,7 @@ METRICS = {
     "SM all": "sm__cycles_elapsed.max",
     "blocks": "launch__grid_size",
 }
-# The flush and the kernels that fill and compare are not of interest.
+# Leaves out the flush and the kernels that fill and compare.
 KERNELS = "regex:^(?!bench_|check_)"
 
 
@@ -62,7 +61,7 @@ def figures(kernel):
 
 
 def by_shape(shapes, kernels):
-    """The plan's kernel comes first, then the peer's, of each shape that launched anything."""
+    """Groups kernels by shape. Each shape that launched anything has the plan's kernel, then the peer's."""
     groups = []
     for kernel in map(figures, kernels):
         if kernel["name"].startswith("gemm_"):

@@ -9,7 +9,7 @@ namespace {
 
 using Shapes = std::vector<GemmShape>;
 
-// SplitMix64: the standard library's distributions differ from one library to the next.
+// SplitMix64, because distributions differ between standard libraries.
 class Draw {
  public:
   explicit Draw(uint64_t seed) : state_(seed) {}
@@ -19,7 +19,7 @@ class Draw {
     return static_cast<int64_t>(next() % static_cast<uint64_t>(count));
   }
   int64_t between(int64_t least, int64_t most) { return least + below(most - least + 1); }
-  /// As likely in each power of two, a multiple of `step`, which both ends are.
+  /// Uniform in the logarithm, rounded to a multiple of `step`; both ends are multiples of it.
   int64_t log_uniform(int64_t least, int64_t most, int64_t step = 1) {
     const double low = std::log(static_cast<double>(least));
     const double high = std::log(static_cast<double>(most));
@@ -39,8 +39,8 @@ class Draw {
   uint64_t state_;
 };
 
-// A layer of a model: a hidden size and a partner that has a usual ratio to it, either way round,
-// or the vocabulary, which is n alone.
+// A layer of a model: a hidden size and another extent in a usual ratio to it, in either order; or
+// a vocabulary as n and the hidden size as k.
 void draw_layer(Draw& draw, GemmShape* shape) {
   constexpr double kRatios[] = {1, 1.25, 2.5, 3.5, 4, 7, 8};
   const int64_t hidden = 64 * draw.between(1024 / 64, 8192 / 64);
@@ -97,7 +97,7 @@ GemmShape draw_large(Draw& draw) {
 }  // namespace
 
 std::vector<GemmShape> draw_gemm_shapes(const std::string& name, uint64_t seed, int count) {
-  // Another sequence for each class: the layers of decode are not those of prefill.
+  // Each class has its own sequence, so that decode and prefill draw different layers.
   for (const char letter : name) seed = seed * 31 + static_cast<unsigned char>(letter);
   Draw draw(seed);
   Shapes shapes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that results are reported on: a generator that changed would change what they mean.
+// Results are reported for these shapes, so a change of the generator would change their meaning.
 #include "tests/bench/gemm/gemm_draw.hpp"
 
 #include <set>
@@ -15,7 +15,6 @@ bool is_multiple(int64_t value, int64_t of) {
   return value % of == 0;
 }
 
-// Of all numbers of the shapes, in order.
 uint64_t fingerprint(const std::vector<GemmShape>& shapes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const GemmShape& s : shapes)
@@ -52,7 +51,7 @@ TEST_CASE("layers: a hidden size and its partner, or the vocabulary") {
   int short_ones = 0;
   for (const GemmShape& s : draw_gemm_shapes("prefill", 7, kMany)) {
     CHECK((s.m >= 257 && s.m <= 16384));
-    short_ones += s.m < 2052 ? 1 : 0;  // the middle, by the logarithm
+    short_ones += s.m < 2052 ? 1 : 0;  // 2052 is the geometric mean of 257 and 16384
   }
   CHECK((short_ones > kMany * 45 / 100 && short_ones < kMany * 55 / 100));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model for recorded cases, with other parameters than the library's: gemm_fit.py's
-// model. gemm_fit CASES reads a line a case, "in out orders programmatic m n k kernel", and says of
-// each whether the library has its kernel. Then it answers each vector of parameters, doubles in
-// the order of gemm_model.inc, with the nanoseconds of all cases that it has, until its input ends.
+// Evaluates the cost model for gemm_fit.py: recorded cases with parameters that the script chooses.
+// gemm_fit CASES reads a case per line, "in out orders programmatic m n k kernel", and prints a
+// line with 1 for each case whose kernel the library has, else 0. Then, until its input ends, it
+// reads vectors of parameters (doubles in the order of gemm_model.inc) and answers each with the
+// nanoseconds of all cases marked 1, as doubles.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -42,18 +43,17 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   *known = parse_gemm_choice("kernel", kernel.c_str(), &out->choice).ok();
   GemmProblem problem;
   if (!*known || !gemm_problem(d, &problem).ok()) return true;
-  problem = gemm_served(problem);
-  problem.set_rows(gemm_rung(problem.rows()));
-  out->seen = gemm_seen_by(out->choice, problem);
+  problem = gemm_with_staging(problem);
+  problem.set_rows(gemm_bucket_end(problem.rows()));
+  out->seen = gemm_kernel_view(out->choice, problem);
   return true;
 }
 
-// One NVIDIA H200.
 GemmChip chip_of_records() {
   GemmChip chip{.sms = 132,
                 .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
-                .plain_blocks = 132 * kGemmPlainBlocks,
-                .plain_split_blocks = 132 * kGemmPlainSplitBlocks};
+                .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,
+                .no_maps_split_blocks = 132 * kGemmNoMapsSplitBlocksPerSm};
   DeviceInfo info;
   info.name = "NVIDIA H200";
   info.sm_count = 132;

@@ -6,12 +6,12 @@
     gemm_fit.py fit BUILD                            fits, writes gemm_model.inc, builds, reports
     gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and left out
 
-BUILD is a build folder with the tests. The records are all files of fit/. Regret of a shape is the
-time of the kernel that the model prefers over that of the fastest one. First the logarithms of all
-times are fitted, kernels far from the fastest with less weight; then a smooth form of the regret is
-lowered. What is reported for shapes "left out" comes from fits without any shape of their (n, k).
-In rounds of many candidates the clock is the same for all, whatever power one of them takes alone, so
-that the records are fitted without power_bytes; "as chosen" is with it, as the library chooses.
+BUILD is a build folder with the tests. The records are all files of fit/. The regret of a shape is how
+much longer the kernel that the model prefers takes than the fastest one. The fit first matches the
+logarithms of all times, with less weight for kernels far from the fastest, then minimizes a smooth form
+of the regret. "left out" reports each shape from a fit without any shape of the same (n, k).
+In races of many candidates the clock is the same for all, whatever power each would take alone. So the
+records are fitted without power_bytes; "as chosen" includes it, as the library does.
 Needs numpy and scipy.
 """
 import argparse
@@ -34,7 +34,7 @@ CLASS = ("set", "mode", "dtype", "out")
 
 
 def pack(target, files):
-    """A line a shape: what it is, the peer's time, the plan's, then kernel=time of each candidate."""
+    """Writes a line per shape: the shape, the peer's time, the plan's, then kernel=time per candidate."""
     shapes = collections.OrderedDict()
     for file in files:
         for text in pathlib.Path(file).read_text().splitlines():
@@ -45,7 +45,7 @@ def pack(target, files):
                 times["plan" if line["kind"] == "plan" else line["kernel"]].append(line["us"])
     text = ""
     for shape, times in shapes.items():
-        if "plan" not in times:  # the run ended amid this shape
+        if "plan" not in times:  # the run ended within this shape
             continue
         median = {kernel: numpy.median(us) for kernel, us in times.items()}
         text += ",".join(map(str, shape)) + f",{median.pop('peer'):.5g},{median.pop('plan'):.5g}"
@@ -73,7 +73,7 @@ class Shape:
 
 
 class Model:
-    """The library's own model, by a process (gemm_fit.cpp) that is asked for all times at once."""
+    """The library's cost model, evaluated for all records at once by a process (gemm_fit.cpp)."""
 
     def __init__(self, build):
         files = sorted((FOLDER / "fit").glob("*.csv.xz"))
@@ -85,7 +85,7 @@ class Model:
             self.process = subprocess.Popen([pathlib.Path(build) / "tests/bench/gemm_fit", text.name],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             known = self.process.stdout.readline().decode()
-        # Kernels that the library has no longer are left out, and shapes without any.
+        # Leave out kernels that the library no longer has, and shapes without any kernel.
         cases = [case for case, has in zip(cases, known) if has == "1"]
         kept = sorted({case[0] for case in cases})
         self.shapes = [self.shapes[i] for i in kept]
@@ -112,7 +112,7 @@ class Model:
 
 
 def derivative(function, x, step=1e-5):
-    """The value at x, and what it changes by with each element."""
+    """The function's value at x and its derivative by each element of x."""
     value, columns = function(x), []
     for i in range(len(x)):
         moved = x.copy()
@@ -122,7 +122,7 @@ def derivative(function, x, step=1e-5):
 
 
 def fit(model, taken, begin):
-    """Values for the free parameters from the shapes that `taken` marks, as multiples of those to begin with."""
+    """All parameters, with the free ones fitted to the shapes that `taken` marks, starting from `begin`."""
     scale = numpy.maximum(numpy.abs(begin[model.free]), 1e-2)
     mine = taken[model.shape]
 
@@ -143,7 +143,7 @@ def fit(model, taken, begin):
 
 
 def lower_regret(model, taken, mine, errors, start):
-    """Each candidate counts by how close the model has it to its best: in the mean regret, and squared."""
+    """Minimizes a smooth regret: candidates are weighted by how close the model puts them to its best one."""
     weight = model.weight * mine / numpy.sum(model.weight * mine)
 
     def loss(x, width, error_weight):
@@ -164,8 +164,8 @@ def lower_regret(model, taken, mine, errors, start):
 
 
 def left_out(model, folds):
-    """Regret of each shape by the fit of those folds that have no shape of its (n, k). Each begins with other
-    values, which know nothing of what is left out: today's, a third more or less each."""
+    """Regret of each shape by a fit to the folds without its (n, k). Each fit starts from today's values, each
+    changed at random by up to a third, so that the start does not know the shapes that are left out."""
     layers = sorted({(s.n, s.k) for s in model.shapes})
     random = numpy.random.default_rng(1)
     order = random.permutation(len(layers))

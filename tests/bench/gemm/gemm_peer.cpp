@@ -79,7 +79,7 @@ cublasLtMatrixLayout_t GemmPeer::layout(cudaDataType_t type, int64_t rows, int64
   return layout;
 }
 
-// cuBLAS counts in column-major matrices: a row-major D = A B is its D' = B' A'.
+// cuBLAS matrices are column-major: a row-major D = A B is D' = B' A' there.
 int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
                       const PeerEpilogue& epilogue) {
   forget();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cuBLASLt as the peer of gemm: loaded at run time, 64 MB of workspace, the alignments that the
-// operands have, the first algorithms of its heuristic.
+// cuBLASLt as the peer of gemm: loaded at run time, with a workspace of 64 MB, the operands' actual
+// alignments and the first algorithms of its heuristic.
 
 #include <cublasLt.h>
 
@@ -13,11 +13,11 @@
 
 namespace tw::bench {
 
-/// What the peer does after its product, where it can.
+/// The peer's epilogue.
 struct PeerEpilogue {
   cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
-  uint64_t bias = 0;  ///< of D's type, for each column of a row-major D
-  uint64_t c = 0;     ///< of a matrix like D that is added; 0: none but what the shape says
+  uint64_t bias = 0;  ///< address; one element of D's type per column of a row-major D
+  uint64_t c = 0;     ///< address of a matrix like D to add; 0: none, unless the shape accumulates
 };
 
 class GemmPeer {
@@ -25,21 +25,21 @@ class GemmPeer {
   static constexpr size_t kWorkspaceBytes = 64 << 20;
   static constexpr int kAlgorithms = 8;
 
-  /// nullptr, and why, where there is no cuBLASLt. `workspace` has kWorkspaceBytes.
+  /// Returns nullptr, and the reason in `why`, without cuBLASLt. `workspace` has kWorkspaceBytes.
   static std::unique_ptr<GemmPeer> open(const std::string& path, uint64_t workspace,
                                         std::string* why);
   ~GemmPeer();
 
-  /// Products, packed one behind the other, of the shapes prepared from here on; 1 at first.
+  /// Number of packed products in a batch, for shapes prepared from now on; 1 by default.
   void set_batch(int32_t count) { batch_ = count; }
-  /// Forgets the last shape; how many algorithms the heuristic offers for this one (0: none).
-  /// `alignment` is the least of the operands' addresses.
+  /// Replaces the prepared shape. Returns how many algorithms the heuristic offers (0: none).
+  /// `alignment` is the smallest alignment of the operands' addresses.
   int prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
               const PeerEpilogue& epilogue = {});
-  /// Enqueues algorithm `index`; false where the library refuses it.
+  /// Enqueues algorithm `index`; false if the library refuses it.
   bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const;
 
-  /// As the library counts: 130100 is 13.1.0.
+  /// The library's version number: 130100 is 13.1.0.
   size_t version() const { return cublasLtGetVersion_(); }
 
  private:

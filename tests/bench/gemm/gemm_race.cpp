@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <set>
 
 #include "ops/gemm/gemm_realign.hpp"
@@ -11,20 +12,20 @@ namespace tw::bench {
 namespace {
 
 constexpr uint64_t kInputBytes = 4ull << 30;
-constexpr uint64_t kOutputBytes = 24ull << 30;    // of two results of the largest
-constexpr uint64_t kWorkspaceBytes = 4ull << 30;  // of staging copies: both operands of the largest
-// Operands that are used again after this many other bytes are in no cache.
+constexpr uint64_t kOutputBytes = 24ull << 30;    // two results of the largest shape
+constexpr uint64_t kWorkspaceBytes = 4ull << 30;  // staging copies of the largest shape
+// After this many other bytes, an operand is no longer in the L2.
 constexpr double kColdBytes = 384e6;
-constexpr double kGraphUs = 100;       // what takes less is timed in graphs
-constexpr double kGraphTotalUs = 400;  // of a replay, so that its start counts little
-constexpr double kHotTotalUs = 1000;   // of a replay back to back
+constexpr double kGraphUs = 100;       // shorter shapes are timed in graphs
+constexpr double kGraphTotalUs = 400;  // length of a replay, so that its start matters little
+constexpr double kHotTotalUs = 1000;   // length of a replay in hot mode
 constexpr uint64_t kAlign = 256;
 
 uint64_t align(uint64_t bytes) {
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
-// A guess, which decides how a shape is timed and nothing else.
+// A guess that only decides how a shape is timed.
 double guess_us(const GemmShape& shape) {
   return std::max({shape.flops() / 700e6, shape.bytes() / 4e6, 3.0});
 }
@@ -37,7 +38,7 @@ int hot_nodes(const GemmShape& shape) {
   return static_cast<int>(std::clamp(kHotTotalUs / guess_us(shape), 2.0, 50.0));
 }
 
-// What two right results of this type may differ by.
+// Largest distance of a correct result from the exact one.
 double distance_limit(const GemmShape& shape, DType dtype) {
   return shape.f32_out ? 1e-9 : dtype == DType::BF16 ? 2e-6 : 4e-8;
 }
@@ -65,8 +66,8 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   desc.n = shape.n;
   desc.k = shape.k;
   desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
-  // What no map can read is copied first: the peer's time is not that of reading by elements
-  // either.
+  // Use staging copies if no map can read an operand, because the peer handles such operands fast
+  // too.
   const int64_t lda = desc.a_order == Order::row ? shape.k : shape.m;
   const int64_t ldb = desc.b_order == Order::row ? shape.n : shape.k;
   desc.realign = !pitch_suits_maps(2 * lda) || !pitch_suits_maps(2 * ldb);
@@ -74,7 +75,7 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   return desc;
 }
 
-// What takes less is timed in graphs: all that is not timed alone, where something is.
+// Shorter shapes are timed in graphs; if long shapes are timed alone, all others are.
 double GemmRacer::graph_limit_us() const {
   return options_.alone_us > 0 ? options_.alone_us : kGraphUs;
 }
@@ -180,7 +181,7 @@ double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at,
   return verdict.distance();
 }
 
-// Small shapes against float64, the others against the peer's result first.
+// Compares small shapes with float64, and others with the peer's result first.
 void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
                       GemmResult* result) {
   Operands at = operands(copies, 0);
@@ -202,15 +203,15 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
                               shape.f32_out ? DType::F32 : options_.dtype, &verdict));
     result->distance = verdict.distance();
     result->right = verdict.not_finite == 0 && verdict.xx > 0;
-    // The peer may add parts of k in a narrower type: then float64 says which of the two is right.
-    // By the distance: single elements of sums this long may miss the bound of shorter ones.
+    // The peer may add parts of k in a narrower type. Then compare with float64, by the distance
+    // only: single elements of such long sums may exceed the per-element bound.
     if (result->distance > 2 * distance_limit(shape, options_.dtype)) {
       bool each = true;
       at.d = ours;
       result->distance = reference_distance(shape, at, &each);
     }
   }
-  // Two results that are each within the limit of the truth.
+  // Both results may be off by the limit, hence the factor 2.
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
 }
 
@@ -219,17 +220,20 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
-  const auto ranked = GemmRanking(*bench_.device(), gemm_served(problem)).at(problem.rows());
+  auto ranked = GemmRanking(*bench_.device(), gemm_with_staging(problem)).at(problem.rows());
   const bool alone = is_alone(shape);
   const double us = alone ? 2e6 * options_.alone_seconds
                           : std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
   const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
+  const double slowest = options_.within * ranked[0].nanoseconds;
+  // The model must not decide which candidates are measured, nor their places in a round.
+  if (options_.regret)
+    std::shuffle(ranked.begin(), ranked.end(), std::mt19937_64(options_.order_seed));
   std::vector<std::unique_ptr<Plan>> plans;
-  std::set<const KernelRow*> seen;
+  std::set<const KernelEntry*> seen;
   for (const GemmCandidate& candidate : ranked) {
-    if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
-    if (plans.size() == most) break;
-    // Of large shapes, the ways to share the last wave are all the same.
+    if (!options_.regret && (candidate.nanoseconds > slowest || plans.size() == most)) break;
+    // For large shapes, variants of one kernel differ only in the last wave: try one of each.
     if (alone && !seen.insert(candidate.choice.row).second) continue;
     plans.emplace_back();
     require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
@@ -238,6 +242,31 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
                            candidate.nanoseconds * 1e-3});
   }
   return plans;
+}
+
+std::vector<Alone> GemmRacer::times(const GemmShape& shape, const std::vector<Variant>& variants) {
+  if (is_alone(shape) && variants.size() > 1) {
+    bench_.flush_before_each(false);
+    std::vector<Alone> alone =
+        bench_.race_back_to_back(variants, options_.alone_seconds, guess_us(shape));
+    bench_.flush_before_each(true);
+    return alone;
+  }
+  std::vector<Alone> timed;
+  for (const double us : time(shape, variants, options_.rounds)) timed.push_back({us, 0});
+  return timed;
+}
+
+// Of many candidates the fastest was lucky too, so the pair is raced once more by itself.
+void GemmRacer::find_regret(const GemmShape& shape, const Variant& choice,
+                            const std::vector<Variant>& forced, GemmResult* result) {
+  if (forced.empty()) return;
+  size_t fastest = 0;
+  for (size_t i = 1; i < result->candidates.size(); ++i)
+    if (result->candidates[i].us < result->candidates[fastest].us) fastest = i;
+  result->fastest = result->candidates[fastest].kernel;
+  const std::vector<Alone> pair = times(shape, {choice, forced[fastest]});
+  result->regret = std::max(0.0, pair[0].us / pair[1].us - 1);
 }
 
 GemmResult GemmRacer::race(const GemmShape& shape) {
@@ -258,46 +287,36 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   result.peer_algorithm = best_of_peer(shape, copies);
   check(shape, gemm, copies, &result);
 
-  std::vector<Variant> variants = {variant(gemm, shape, copies)};
-  std::vector<std::unique_ptr<Plan>> forced;
-  if (options_.all_candidates) forced = force_all(shape, &result.candidates);
-  for (const auto& candidate : forced)
-    variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
-  if (options_.self)
-    variants.push_back(variant(gemm, shape, copies));
-  else if (result.peer_algorithm >= 0)
-    variants.push_back(peer_variant(result.peer_algorithm, copies));
-  if (is_alone(shape) && variants.size() > 1) {
-    bench_.flush_before_each(false);
-    const std::vector<Alone> alone =
-        bench_.race_alone(variants, options_.alone_seconds, guess_us(shape));
-    bench_.flush_before_each(true);
-    result.ours.us = alone[0].us;
-    result.ours.joules = alone[0].joules;
-    for (size_t i = 0; i < forced.size(); ++i) {
-      result.candidates[i].us = alone[1 + i].us;
-      result.candidates[i].joules = alone[1 + i].joules;
-    }
-    if (alone.size() > 1 + forced.size()) {
-      result.peer_us = alone.back().us;
-      result.peer_joules = alone.back().joules;
-    }
-    return result;
-  }
-  bench_.read_clocks(options_.clocks);
-  const std::vector<double> us = time(shape, variants, options_.rounds);
+  const Variant choice = variant(gemm, shape, copies);
+  std::vector<std::unique_ptr<Plan>> plans;
+  if (options_.all_candidates || options_.regret) plans = force_all(shape, &result.candidates);
+  std::vector<Variant> forced;
+  for (const auto& candidate : plans)
+    forced.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
+  std::vector<Variant> variants = {choice};
+  variants.insert(variants.end(), forced.begin(), forced.end());
+  const bool has_peer = options_.self || result.peer_algorithm >= 0;
+  if (has_peer)
+    variants.push_back(options_.self ? choice : peer_variant(result.peer_algorithm, copies));
+  bench_.read_clocks(options_.clocks && !is_alone(shape));
+  const std::vector<Alone> timed = times(shape, variants);
+  const bool has_clocks = options_.clocks && !is_alone(shape);
+  const std::vector<double> megahertz =
+      has_clocks ? bench_.megahertz() : std::vector<double>(timed.size());
   bench_.read_clocks(false);
-  const std::vector<double>& megahertz = bench_.megahertz();
-  result.ours.us = us[0];
-  result.ours.megahertz = megahertz[0];
-  for (size_t i = 0; i < forced.size(); ++i) {
-    result.candidates[i].us = us[1 + i];
-    result.candidates[i].megahertz = megahertz[1 + i];
-  }
-  if (variants.size() > 1 + forced.size()) {
-    result.peer_us = us.back();
+  const auto take = [&](size_t i, GemmTime* out) {
+    out->us = timed[i].us;
+    out->joules = timed[i].joules;
+    out->megahertz = megahertz[i];
+  };
+  take(0, &result.ours);
+  for (size_t i = 0; i < forced.size(); ++i) take(1 + i, &result.candidates[i]);
+  if (has_peer) {
+    result.peer_us = timed.back().us;
+    result.peer_joules = timed.back().joules;
     result.peer_megahertz = megahertz.back();
   }
+  if (options_.regret) find_regret(shape, choice, forced, &result);
   return result;
 }
 
@@ -321,7 +340,7 @@ double GemmRacer::measured_peak() {
   const GemmRaceOptions own = options_;
   options_.rounds = 5;
   options_.peer_rounds = 1;
-  options_.all_candidates = options_.self = false;
+  options_.all_candidates = options_.self = options_.regret = false;
   options_.alone_us = 0;
   const GemmResult result = race(shape);
   options_ = own;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One shape of gemm against cuBLASLt: operands, launches, times, and whether both agree.
+// Races one gemm shape against cuBLASLt: operands, launches, times, and a check of the results.
 //
-// Operands are slices of one pool of N(0, 1) elements. Cold, a shape that takes 100 us or more is
-// launched by itself between events, after a pass that reads 256 MB; a shorter one is timed as a
-// graph of 20 launches or more, each on operands of its own that nobody touched since such a pass.
-// Hot times launches back to back on one set of operands.
+// Operands are slices of one pool of N(0, 1) elements. Cold mode: a shape that takes 100 us or more
+// is launched singly between events after an L2 flush. A shorter one is timed as a graph of 20 or
+// more launches, each on operands that are not in the L2. Hot mode: launches back to back on one
+// set of operands.
 
 #include <memory>
 #include <string>
@@ -21,33 +21,37 @@ namespace tw::bench {
 struct GemmRaceOptions {
   DType dtype = DType::BF16;
   int rounds = 15;
-  int peer_rounds = 5;  ///< of the choice among the peer's algorithms
+  int peer_rounds = 5;  ///< rounds to choose among the peer's algorithms
   bool hot = false;
-  bool clocks = false;          ///< read the SMs' clock, too
-  bool programmatic = false;    ///< ours launched programmatically, B constant
-  bool self = false;            ///< the same plan in the peer's place: what is noise
-  bool all_candidates = false;  ///< time them all beside the plan's own choice
-  double within = 3;            ///< those that the model gives at most so many times the best
-  double alone_us = 0;  ///< what takes longer is timed alone, each side by itself; 0: nothing
-  double alone_seconds = 0.5;    ///< of each of four such runs
-  double candidate_seconds = 1;  ///< of a shape; slow shapes try fewer candidates, six at least
+  bool clocks = false;          ///< also read the SM clock
+  bool programmatic = false;    ///< our plans use dependent launch (PDL), with constant B
+  bool self = false;            ///< race the plan against itself, to measure noise
+  bool all_candidates = false;  ///< also time candidates
+  double within = 3;            ///< time candidates up to this multiple of the best modeled time
+  bool regret = false;          ///< time all candidates, then race the choice and the fastest again
+  uint64_t order_seed = 0;      ///< for the random order of candidates with `regret`
+  double alone_us = 0;          ///< shapes that take longer are timed with each side alone; 0: none
+  double alone_seconds = 0.5;   ///< length of each of the four runs of such a shape
+  double candidate_seconds = 1;  ///< budget per shape; at least six candidates are tried
 };
 
-/// One way to run the shape: the plan's own choice, or a candidate.
+/// The time of the plan's own choice or of a candidate.
 struct GemmTime {
-  std::string kernel;  ///< of a candidate its text
+  std::string kernel;  ///< symbol; for a candidate its text
   uint32_t grid = 0, cluster = 0;
   double us = 0;
   double model_us = 0;
-  double megahertz = 0;  ///< of the SMs meanwhile, where it was read
-  double joules = 0;     ///< of a product, where it ran alone
+  double megahertz = 0;  ///< SM clock, if read
+  double joules = 0;     ///< per product, if it ran alone
 };
 
 struct GemmResult {
-  std::string error;  ///< why nothing was measured; empty if it was
+  std::string error;  ///< why nothing was measured, or empty
   GemmTime ours;
-  std::vector<GemmTime> candidates;  ///< where asked for, the model's best first
-  double peer_us = 0;                ///< 0: the peer has nothing for this shape
+  std::vector<GemmTime> candidates;  ///< if asked for; the model's best first
+  std::string fastest;               ///< with `regret`: text of the fastest candidate
+  double regret = 0;                 ///< time of the choice over that of the fastest, less 1
+  double peer_us = 0;                ///< 0: the peer has no algorithm for this shape
   double peer_megahertz = 0;
   double peer_joules = 0;
   int peer_algorithm = 0, peer_algorithms = 0;
@@ -62,10 +66,10 @@ class GemmRacer {
   GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& options);
 
   GemmResult race(const GemmShape& shape);
-  /// Launches the plan's choice and the peer's first algorithm once each, the L2 flushed: for a
-  /// profiler. Returns why nothing was launched; empty if it was.
+  /// For a profiler: launches the plan's choice and the peer's first algorithm once each, after L2
+  /// flushes. Returns why nothing was launched, or an empty string.
   std::string launch_once(const GemmShape& shape);
-  /// FLOP/s of the peer (ours without one) at 8192^3: what a limit of arithmetic is made from.
+  /// FLOP/s of the peer (without one, ours) at 8192^3, from which limits of time are computed.
   double measured_peak();
 
  private:
@@ -90,6 +94,10 @@ class GemmRacer {
   int best_of_peer(const GemmShape& shape, const Copies& copies);
   std::vector<std::unique_ptr<Plan>> force_all(const GemmShape& shape,
                                                std::vector<GemmTime>* candidates);
+  /// The times of variants by the method of the shape, and joules where they ran alone.
+  std::vector<Alone> times(const GemmShape& shape, const std::vector<Variant>& variants);
+  void find_regret(const GemmShape& shape, const Variant& choice,
+                   const std::vector<Variant>& forced, GemmResult* result);
   void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
              GemmResult* result);
   double reference_distance(const GemmShape& shape, const Operands& at, bool* right);

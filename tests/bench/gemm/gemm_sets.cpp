@@ -10,7 +10,7 @@ struct Weights {
   int64_t n, k;
 };
 
-// DeepSeek-V3's projections; Llama 3 8B and 70B, Qwen2.5 7B, gpt-oss in four parts.
+// DeepSeek-V3's projections; Llama 3 8B and 70B, Qwen2.5 7B, gpt-oss divided among four GPUs.
 constexpr Weights kDeepSeek[] = {{2112, 7168},  {576, 7168},  {24576, 1536}, {32768, 512},
                                  {7168, 16384}, {4096, 7168}, {7168, 2048}};
 constexpr Weights kDeepSeekF32[] = {{256, 7168}, {129280, 7168}};
@@ -62,8 +62,8 @@ Shapes decode() {
   return shapes;
 }
 
-// The gradients by data (weights contiguous along n) and by weights (both operands contiguous along
-// m and n, bf16 and accumulated in f32) of 4096 rows; every pair of orders for two of them.
+// Gradients of layers for 4096 rows: by data (weights contiguous along n), and by weights (operands
+// contiguous along m and n; D in bf16, and accumulated in f32). Two layers in every pair of orders.
 Shapes backward() {
   Shapes shapes;
   for (const auto& [n, k] : kDeepSeek) {
@@ -94,7 +94,8 @@ Shapes odd_extents(const char* set, std::initializer_list<int64_t> extents) {
   return shapes;
 }
 
-// Packed, so that no TMA store ends where D's rows do, and of the second ones no map has B.
+// Packed shapes whose rows of D do not end at multiples of 16 bytes, as TMA stores need. For a
+// row-major B no tensor map can read B either.
 Shapes odd_peers() {
   Shapes shapes;
   for (const Order b : {Order::column, Order::row}) {
@@ -126,7 +127,7 @@ bool in_main_sets(const GemmShape& s, int32_t) {
   return (is(s, {"SQ", "KS", "BWD"}) || (is(s, {"DS", "LL"}) && s.m >= 512)) && !small_square(s);
 }
 
-// Waves of the largest tile, 128 x 256.
+// At least four waves of the largest tile, 128 x 256.
 bool large(const GemmShape& s, int32_t sms) {
   const int64_t tiles = (s.m + 127) / 128 * ((s.n + 255) / 256);
   return in_main_sets(s, sms) && s.k >= 2048 && tiles >= int64_t{4} * sms;
@@ -152,7 +153,6 @@ bool odd_peer(const GemmShape& s, int32_t) {
   return is(s, {"ODD-PEER"});
 }
 
-// Of the drawn shapes.
 bool drawn_decode(const GemmShape& s, int32_t) {
   return is(s, {"decode"});
 }
@@ -172,7 +172,7 @@ bool drawn_large(const GemmShape& s, int32_t) {
   return is(s, {"large"});
 }
 
-// What an H200 can do at most: 4.3 TB/s and some 800 TFLOP/s.
+// By the limits of an H200: 4.3 TB/s and about 800 TFLOP/s.
 bool under_two_us(const GemmShape& s) {
   return s.bytes() / 4.3e6 < 2 && s.flops() / 800e6 < 2;
 }

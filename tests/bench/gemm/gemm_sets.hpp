@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The shapes that gemm is measured on, by set, and the classes that its bars are stated for.
+// The shapes that gemm is measured on, by set, and the classes for which speed is stated.
 
 #include <cstdint>
 #include <string>
@@ -19,19 +19,18 @@ struct GemmShape {
 
   double flops() const { return 2.0 * static_cast<double>(m * n) * static_cast<double>(k); }
   int32_t out_bytes() const { return f32_out ? 4 : 2; }
-  /// A, B and D once, and D again where it is read.
+  /// Bytes of A, B and D, with D twice if it is also read.
   double bytes() const {
     return 2.0 * static_cast<double>(m * k + k * n) +
            static_cast<double>(m * n) * out_bytes() * (accumulate ? 2 : 1);
   }
 };
 
-/// SQ, KS, DS, LL, DEC, BWD, ODD-M, ODD-8, ODD-1, ODD-PEER, TINY; an unknown name gives nothing.
+/// The shapes of a set of gemm_set_names(); nothing for an unknown name.
 std::vector<GemmShape> gemm_set(const std::string& name);
-/// Names that gemm_set() knows.
 const std::vector<std::string>& gemm_set_names();
 
-/// Figures of speed are stated for classes of shapes. A shape belongs to none, one or two.
+/// Wanted speed is stated for classes of shapes. A shape may belong to several classes, or none.
 struct GemmClass {
   const char* name;
   double mean, least;  ///< geometric mean and minimum of the peer's time over ours

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """gemm_table.py FILE...: joins JSON lines of bench_gemm into tables.
 
-Several measurements of one shape become their medians, each figure by itself. --below=1.0 lists
-what is slower than that, --candidates what the choice lost to the best candidate, --counters=FILE
-of gemm_counters.py adds a reason to what is slower than the peer, --torch=FILE of peers_gemm.py says
-whether the peer was as fast as torch's own call on the same shapes, without which a run is void.
+Several measurements of one shape become medians, each figure by itself. --below=1.0 lists only shapes
+with a lower ratio. --candidates prints what the choice lost to the best candidate. --counters=FILE of
+gemm_counters.py adds a reason to shapes slower than the peer. --torch=FILE of peers_gemm.py checks that
+cuBLASLt was as fast as torch.mm on the same shapes; otherwise the run is void.
 """
 import argparse
 import collections
@@ -47,7 +47,7 @@ def joined(lines):
 
 
 def reason(ours, peer):
-    """What differs most between two kernels of one product, by their counters: ours, then the peer's."""
+    """The likeliest reason for a slower kernel, by the counters of ours and the peer's."""
     pair = lambda name: f"{ours[name]:.0f} and {peer[name]:.0f}"
     if ours["l2"] > max(75, peer["l2"] + 8):
         return f"L2 busy {pair('l2')} %"

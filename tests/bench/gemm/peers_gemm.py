@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""torch.mm on some of bench_gemm's shapes, timed the same way, the queue kept full: a run of
-bench_gemm counts only if its cuBLASLt is within 5 % of these. bf16, A row-major, B column-major, L2
-flushed by a pass that reads 256 MB; below 100 us graphs of launches that rotate over copies of the
-operands. The card is kept as warm as minutes of bench_gemm make it: at its power limit a cool one
-is a tenth faster. Run it right after bench_gemm."""
+"""Times torch.mm on some of bench_gemm's shapes in the same way. A run of bench_gemm counts only if its
+cuBLASLt is within 5 % of these times. bf16, A row-major, B column-major; the L2 is flushed by reading
+256 MB; shapes below 100 us are graphs of launches that rotate over copies of the operands. The script
+keeps the card as warm as bench_gemm does, because a cool card at its power limit is 10 % faster. Run it
+right after bench_gemm."""
 import statistics
 import time
 
@@ -23,7 +23,7 @@ def timed(run, flush):
         begin.record()
         run()
         end.record()
-        run()  # bench_gemm has two in each round: the card is as warm
+        run()  # bench_gemm launches two per round; this keeps the card as warm
     torch.cuda.synchronize()
     return statistics.median(begin.elapsed_time(end) * 1e3 for begin, end in events)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """peers_step.py BENCH_GEMM_STEP [--turns=3]: bench_gemm_step's decode steps in torch, both in CUDA
-graphs, the two programs in turns; the table of tests/README.md.
+graphs, the two programs in turns; bench/results keeps what they print.
 
-torch's step is as one would write it: index_select, linear, addmm where there is a residual, silu and
-gelu on what they return, index_copy_. `products` is its six products and nothing else. Times are
-medians of 15 replays of two steps, the L2 flushed before each by a pass that reads 256 MB, and then
-medians of the turns. A step's weights are more than the L2 holds, or lie in copies that are.
+torch's step uses index_select, linear, addmm for residuals, silu and gelu on their results, and
+index_copy_. `products` is its six products only. Times are medians over the turns of medians over 15
+replays of two steps; the L2 is flushed before each replay by reading 256 MB. The weights of a step exceed
+the L2, or the step rotates over copies that do.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ import subprocess
 import torch
 import torch.nn.functional as F
 
-# As bench_gemm_step.cpp has them: name, hidden, columns of products 0, 2 (gated) and 4, copies.
+# The same as in bench_gemm_step.cpp: name, hidden, columns of products 0, 2 (gated) and 4, copies.
 STEPS = [("4096 wide", 4096, 6144, 14336, 14336, 1),
          ("2048 wide", 2048, 3072, 5632, 8192, 1),
          ("1024 wide", 1024, 1536, 2816, 4096, 4)]
@@ -57,7 +57,7 @@ def graph_of(run):
 
 
 def timed(graphs, flush):
-    """Medians of the graphs, replayed in turn."""
+    """Median time per step of each graph; the graphs are replayed in turn."""
     times = [[] for _ in graphs]
     for _ in range(ROUNDS):
         for graph, events in zip(graphs, times):

@@ -5,10 +5,10 @@
     TILEWRIGHT_LIBRARY=libtilewright.so bench_grouped.py --seed=HEX [--count=20] [--deepgemm=FOLDER]
         [--seconds=N] [--json=FILE] [--explain]
 
-Each side's launches are a CUDA graph of at least 400 us on rotating weights; the sides take turns,
-and the L2 is flushed by reading in front of each replay. FOLDER holds deep_gemm (of the wheel
-vllm==0.20.2, vllm/third_party), which compiles its kernels with nvcc at the first call. What a peer's
-contract asks of its operands, padding among it, is done beforehand and not timed.
+Each side's launches are a CUDA graph of at least 400 us on rotating weights. The sides take turns, and the
+L2 is flushed by reading before each replay. FOLDER holds deep_gemm (of the wheel vllm==0.20.2,
+vllm/third_party), which compiles its kernels with nvcc at the first call. Preparing operands as a peer
+requires, such as padding, is not timed.
 """
 import argparse
 import json
@@ -27,11 +27,11 @@ import tilewright as tw
 
 ROUNDS = 9
 DEVICE = "cuda"
-MOST_PEER_BYTES = 16e9  # of operands padded for a peer
+MOST_PEER_BYTES = 16e9  # limit of a peer's padded operands
 
 
 def least_us(shape):
-    """What the shape takes at best on an H200: a bound for choosing the number of launches."""
+    """A lower bound of the shape's time on an H200, to choose the number of launches."""
     return max(shape.bytes / 4.3e6, shape.flops / 8e8, 2.0)
 
 
@@ -96,7 +96,7 @@ def contiguous_peer(deep_gemm, o):
 
 
 def masked_peer(deep_gemm, o):
-    """DeepGEMM's masked layout: room for as many rows in each group as the largest has."""
+    """DeepGEMM's masked layout: each group has room for the rows of the largest one."""
     shape = o.shape
     room = math.ceil(max(shape.rows) / 128) * 128
     groups = len(shape.rows)
@@ -143,7 +143,7 @@ class Race:
         return start.elapsed_time(end) * 1e3
 
     def medians(self, runs, launches):
-        """Microseconds of a launch of each side; they take turns."""
+        """Median microseconds per launch of each side; the sides take turns."""
         graphs = {name: self.graph(run, launches) for name, run in runs.items()}
         times = {name: [] for name in graphs}
         for turn in range(ROUNDS + 1):
@@ -155,7 +155,7 @@ class Race:
 
 
 def differs(o):
-    """Largest difference from torch's product, as a part of its largest element."""
+    """Largest difference from torch's product, relative to its largest element."""
     most = float(o.torch_d.abs().max())
     return float((o.d.float() - o.torch_d.float()).abs().max()) / max(most, 1e-30)
 

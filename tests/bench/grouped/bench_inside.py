@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gather and scatter inside a product, against the product alone and against three launches.
+"""Gather and scatter fused into a product, against the product alone and against three launches.
 
     TILEWRIGHT_LIBRARY=libtilewright.so bench_inside.py --seed=HEX [--count=8] [--seconds=N] [--json=FILE]
 
-One weight matrix, n columns of k elements, and m rows that are read by a permutation, written by one,
-or both. The product alone is tw_gemm; the three launches are tw_gather, tw_gemm and tw_scatter in one
-graph. Each side's launches are a CUDA graph of at least 400 us on rotating weights; the sides take
-turns, and the L2 is flushed by reading in front of each replay. The first shape is 4096 x 4096 x 4096,
-the others are drawn: multiples of 8 from 1,024 to 16,384, log-uniform.
+There is one weight matrix of n columns of k elements. The m rows are read by a permutation, written by
+one, or both. The product alone is tw_gemm; the three launches are tw_gather, tw_gemm and tw_scatter in
+one graph. Each side's launches are a CUDA graph of at least 400 us on rotating weights. The sides take
+turns, and the L2 is flushed by reading before each replay. The first shape is 4096 x 4096 x 4096; the
+others are drawn: multiples of 8 from 1,024 to 16,384, log-uniform.
 """
 import argparse
 import json
@@ -49,7 +49,7 @@ class Operands:
 
 
 class Planned:
-    """A plan, its workspace and D."""
+    """A plan with its workspace and D."""
 
     def __init__(self, device, operation, desc, d):
         self.plan, self.d = tw.Plan(device, operation, desc, None), d

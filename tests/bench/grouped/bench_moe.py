@@ -4,9 +4,9 @@
 
     TILEWRIGHT_LIBRARY=libtilewright.so bench_moe.py FOLDER [--seed=HEX] [--seconds=N] [--json=FILE]
 
-FOLDER is `vllm` of the unpacked wheel vllm==0.20.2, see vllm_moe.py. Ours is a routing, a gated grouped
-product of gathered tokens and one that is added to the tokens in a fixed order: three calls. Numbers of
-tokens are 1, 16, 256, 2048, and with a seed four drawn ones.
+FOLDER is `vllm` of the unpacked wheel vllm==0.20.2, see vllm_moe.py. Our layer is three calls: a routing, a
+gated grouped product of gathered tokens, and a grouped product whose rows are added to the tokens in a
+fixed order. Numbers of tokens are 1, 16, 256, 2048, and with a seed four drawn ones.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ DEVICE = "cuda"
 class Weights:
     def __init__(self, model):
         self.experts, self.top_k, self.hidden, self.inner = grouped_draw.MODELS[model]
-        # The smaller models' layers are read in turn, so that none lies in the L2.
+        # Smaller models rotate over two layers, so that none stays in the L2.
         self.sets = 1 if self.experts * self.hidden * self.inner * 6 > 4e9 else 2
         self.up = [self.draw(2 * self.inner, self.hidden) for _ in range(self.sets)]
         self.down = [self.draw(self.hidden, self.inner) for _ in range(self.sets)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grouped products drawn by seed: a layer of a model, a number of tokens, and how they are routed."""
+"""Draws grouped products by seed: a layer of a model, a number of tokens, and their routing."""
 import bisect
 import itertools
 import math
 import random
 
-# name: experts, experts of a token, hidden size, intermediate size.
+# name: experts, experts per token, hidden size, intermediate size.
 MODELS = {
     "Mixtral-8x7B": (8, 2, 4096, 14336), "Llama-4-Scout": (16, 1, 5120, 8192), "gpt-oss-20b": (32, 4, 2880, 2880),
     "gpt-oss-120b": (128, 4, 2880, 2880), "Qwen3-30B-A3B": (128, 8, 2048, 768), "Qwen3-235B": (128, 8, 4096, 1536),
@@ -17,7 +17,7 @@ MOST_TOKENS = 16384
 
 
 class Shape:
-    """Groups of `rows` rows, each multiplied by its own weights, n x k."""
+    """Group i has rows[i] rows and its own n x k weights."""
 
     def __init__(self, name, rows, n, k):
         self.name, self.rows, self.n, self.k = name, rows, n, k
@@ -40,7 +40,7 @@ class Shape:
 
     @property
     def bytes(self):
-        """Least bytes that a 16-bit product moves."""
+        """The fewest bytes that a 16-bit product moves."""
         return self.weight_bytes + 2 * self.total * (self.n + self.k)
 
     @property
@@ -55,7 +55,7 @@ class Shape:
 
 
 def routed(rng, experts, pairs, routing):
-    """How many of `pairs` rows each expert gets."""
+    """The number of rows of each expert, `pairs` in all."""
     order = list(range(experts))
     rng.shuffle(order)
     if routing == "zipf":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What grouped_draw.py promises: a seed's shapes are the same everywhere, rows add up, classes exist."""
+"""Tests grouped_draw.py: a seed always draws the same shapes, rows add up, every class occurs."""
 import sys
 
 sys.dont_write_bytecode = True

@@ -2,8 +2,8 @@
 """A mixture-of-experts layer as vLLM runs it: router top-k, alignment, the Triton kernel fused_moe with its
 tuned configurations for an H200, a SiLU gate, the second product, the weighted sum.
 
-All of it but the gate, a product of two halves of a row, comes from the wheel vllm==0.20.2 when the
-module is used: _moe_C.abi3.so, model_executor/layers/fused_moe/fused_moe.py and configs/.
+The gate is written here. All else is loaded from the wheel vllm==0.20.2: _moe_C.abi3.so,
+model_executor/layers/fused_moe/fused_moe.py and configs/.
 """
 import ast
 import importlib.util
@@ -28,7 +28,7 @@ def silu_mul(x, y, N: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def kernels_of(source):
-    """A module with the wheel's Triton kernels alone: the file imports most of vLLM."""
+    """A module with only the Triton kernels of the wheel's file, which itself imports most of vLLM."""
     lines, parts = source.splitlines(), ["import triton", "import triton.language as tl"]
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name in KERNELS:
@@ -79,7 +79,7 @@ class Vllm:
         return order, blocks, padded, ids.numel()
 
     def layer(self, x, logits, w1, w2, top_k, config):
-        """The layer's result, and the experts' ids and weights."""
+        """Returns the layer's result, and the ids and weights of the chosen experts."""
         (tokens, hidden), (experts, double, _) = x.shape, w1.shape
         weights = torch.empty(tokens, top_k, device="cuda")
         ids, slots = (torch.empty(tokens, top_k, device="cuda", dtype=torch.int32) for _ in range(2))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cache priorities do: a small copy, run again after a copy of many times its bytes, finds its
-// source in the L2 where the large one was evicted first, or the small one last. --profile runs
-// each once for cache_counters.py, which counts the bytes that the second small copy still reads
-// from memory; without it its time is printed.
+// The effect of cache priorities. A small copy runs, then a much larger one, then the small one
+// again. It finds its source in the L2 if the large copy is evict-first, or the small one
+// evict-last. Prints the time of the second small copy. --profile runs each case once for
+// cache_counters.py, which counts the bytes that the second small copy reads from memory.
 //
-// Lines that are evicted last outlive a pass over the whole cache, so every case begins by making
-// them normal ones again.
+// Evict-last lines survive a flush, so every case first resets them to normal.
 #include <algorithm>
 #include <cstdio>
 
@@ -23,7 +22,7 @@ struct Case {
   const char* name;
   CachePriority small, large;
   bool has_large = true;
-  uint64_t set_aside = 0;  // bytes of the L2 for what is evicted last
+  uint64_t set_aside = 0;  // bytes of the L2 reserved for evict-last lines
 };
 
 constexpr Case kCases[] = {
@@ -37,7 +36,7 @@ constexpr Case kCases[] = {
 
 std::unique_ptr<Plan> plan_of(GpuBench& bench, int64_t bytes, CachePriority priority) {
   CopyDesc desc;
-  desc.methods = 1u << kCopyPieces;  // the driver's own copy takes no priority
+  desc.methods = 1u << kCopyPieces;  // the driver's own copy ignores priorities
   desc.shape[0] = bytes;
   desc.src_stride[0] = desc.dst_stride[0] = 1;
   desc.src_cache = desc.dst_cache = priority;
@@ -96,10 +95,9 @@ class CacheBench {
     require(static_cast<const CopyPlan&>(plan).run(bench_.stream(), at.src, at.dst));
   }
 
-  // Microseconds of the second small copy.
   float again(const Plan& small, const Pair& of_small, const Plan* large, const Pair& of_large) {
     const Driver& driver = bench_.driver();
-    bench_.forget_priorities();
+    bench_.reset_cache_priorities();
     bench_.flush();
     copy(small, of_small);
     if (large) copy(*large, of_large);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies: contiguous, pitched, odd, boxes, transposes, permutations, small ones; against the
-// driver's own copies. "of copy" is the speed relative to cuMemcpyAsync moving as many bytes, in
-// the same run.
+// Copies (contiguous, pitched, odd, boxes, transposes, permutations, small) against the driver's
+// own. "of copy" is the speed relative to cuMemcpyAsync of as many bytes in the same run.
 #include <array>
 
 #include "ops/copy/copy.hpp"
@@ -24,10 +23,10 @@ struct Case {
   int64_t dst_offset = 0;
   double target = 0;
   bool small = false;
-  bool driver_peer = false;  // cuMemcpy2DAsync or cuMemcpy3DAsync does it too
+  bool driver_peer = false;  // compare with cuMemcpy2DAsync or cuMemcpy3DAsync
 };
 
-// By kCopyBoxes and its neighbours.
+// Indexed by method (kCopyBoxes and the others).
 const char* const kMethodNames[] = {
     "?",      "boxes",     "rows",       "strided", "permute",          "shift",
     "pieces", "transpose", "interleave", "driver",  "transpose (plain)"};
@@ -53,7 +52,6 @@ void check(CUresult result) {
   require(result == CUDA_SUCCESS, "the driver's copy");
 }
 
-// The driver's own copy of the same rows, by two or three dimensions.
 Variant driver_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst) {
   const auto bytes = static_cast<size_t>(dtype_bytes(c.type));
   const Dim& row = c.dims[c.dims.size() - 2];
@@ -85,7 +83,7 @@ Variant driver_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst) 
           [&bench, copy] { check(bench.driver().cuMemcpy2DAsync_(&copy, bench.cuda_stream())); }};
 }
 
-// The plan's answer, and every byte around it, against an element-by-element copy of the same.
+// Compares the plan's result, and all bytes around it, with an element-by-element copy.
 void check_case(GpuBench& bench, CopyDesc desc, const CopyPlan& plan, uint64_t src, uint64_t dst,
                 uint64_t base, uint64_t bytes) {
   std::unique_ptr<Plan> reference;
@@ -157,8 +155,8 @@ Case matrix(const std::string& name, int64_t rows, int64_t bytes, int64_t src_pi
   return c;
 }
 
-// A packed tensor of the shape, permuted into another packed tensor: dimension k of the result is
-// dimension order[k] of the source.
+// Permutes a packed tensor into another packed one: dimension k of the result is dimension order[k]
+// of the source.
 Case permutation(const std::string& name, DType type, const std::vector<int64_t>& shape,
                  const std::vector<int>& order, double target) {
   std::vector<int64_t> stride(shape.size());

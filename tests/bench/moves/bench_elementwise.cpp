@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions, activations, sums and products of two tensors, and reductions into the destination.
-// "of copy" is the speed relative to cuMemcpyAsync moving as many bytes in the same run, of a
-// reduction those of reading twice and writing once. --peers=FILE names what peers_elementwise.py
-// printed in the same run: cases are joined by name.
+// "of copy" is the speed relative to cuMemcpyAsync of as many bytes in the same run; a reduction
+// counts two reads and one write. --peers=FILE is the output of peers_elementwise.py from the same
+// session; cases are joined by name.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -17,12 +17,12 @@ namespace {
 
 struct Case {
   std::string name;
-  DType a, b, dst;  // b DType{}: one source
+  DType a, b, dst;  // b is DType{} if there is one source
   int64_t rows, columns, pitch;
   int32_t reduction = kCombineNone;
   double target = 0;
   bool saturates = false;
-  bool any_bits = false;  // in place of numbers around 1
+  bool any_bits = false;  // random bits instead of normal numbers
   uint32_t combine = kSourcesAdd;
   Activation activation = Activation::identity;
   bool device_scalars = false;  // alpha is 1 in device memory
@@ -50,7 +50,8 @@ ElementwiseDesc describe(const Case& c, const Options& options) {
   return desc;
 }
 
-// Numbers around 1, as tensors have them; of random bits no small format holds one half.
+// Fills with normal numbers, as tensors have them: small formats cannot represent half of all
+// random bits.
 void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type) {
   uint32_t kind = 0;
   if (!kind_of(type, &kind) || kind >= kWordUnsigned) return;
@@ -66,7 +67,6 @@ void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type)
     bench.upload(address + at, block.data(), std::min<uint64_t>(block.size(), bytes - at));
 }
 
-// The plan's answer against the one of element by element.
 void check_case(GpuBench& bench, ElementwiseDesc desc, const ElementwisePlan& plan,
                 const ElementwiseRun& run, uint64_t bytes) {
   std::unique_ptr<Plan> reference;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged copies, many copies of one description, and prefetches. "of copy" is the speed relative to
-// cuMemcpyAsync moving as many bytes as the case really moves: of a ragged copy the rows read and
-// the rows written, fill included. --peers=FILE names what peers_rows_copies.py printed in the same
-// run: cases are joined by name.
+// cuMemcpyAsync of as many bytes as the case moves; a ragged copy counts the rows read and the rows
+// written, fill included. --peers=FILE is the output of peers_rows_copies.py from the same session;
+// cases are joined by name.
 //
-// A prefetch is judged by the kernel that reads the range after it, 50 us later: how much of its
-// time after a flush it still takes. With an empty kernel in the prefetch's place nothing may be
-// gained, or the measurement is worthless: that line must miss what the others want.
+// A prefetch is judged by a kernel that reads the range 50 us later: the fraction of its time after
+// a flush that it still takes. An empty kernel instead of the prefetch is the control: its line
+// must miss the target, or the measurement is worthless.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -21,7 +21,7 @@ using namespace tw::bench;
 
 namespace {
 
-constexpr uint64_t kArrival = 50000;  // ns
+constexpr uint64_t kArrival = 50000;  // ns until a prefetch has arrived
 
 void report(const Options& options, const Peers& peers, Line line) {
   const auto of_case = peers.equal_range(line.name);
@@ -73,7 +73,7 @@ RaggedDesc describe(const RaggedCase& c, const Options& options, RaggedDirection
   return desc;
 }
 
-// The library's choice of sizes first, with --sweep others too.
+// The library's choice of sizes first; with --sweep others too.
 template <class Desc>
 std::vector<Desc> tunings(const Desc& desc, bool sweep) {
   std::vector<Desc> out{desc};
@@ -122,7 +122,7 @@ void run_ragged(GpuBench& bench, const Options& options, const Peers& peers, con
       variants.push_back(
           {"tilewright", [&bench, plan, run] { require(plan->run(bench.stream(), run)); }});
     }
-    // There and back again is what was there, to the last 16 bytes.
+    // Padding and unpadding must restore the packed rows (up to the last 16 bytes).
     if (!pads) {
       variants[1].enqueue();
       require(bench.differences(packed, back, packed_bytes / 16 * 16) == 0,
@@ -146,11 +146,10 @@ void run_ragged(GpuBench& bench, const Options& options, const Peers& peers, con
 
 struct CopiesCase {
   int64_t count, bytes;
-  int64_t offset = 0;  // of every address from a multiple of 256
+  int64_t offset = 0;  // bytes by which every address is off a multiple of 256
   double target = 0;
 };
 
-// Of a loop of copies that the driver makes, as one graph.
 CUgraphExec graph_of_copies(GpuBench& bench, const std::vector<uint64_t>& src,
                             const std::vector<uint64_t>& dst, uint64_t bytes) {
   const Driver& driver = bench.driver();
@@ -226,7 +225,7 @@ void run_copies(GpuBench& bench, const Options& options, const CopiesCase& c) {
   bench.release_all();
 }
 
-// Median microseconds of `timed`, each time after a flush, `first` and the time it takes to arrive.
+// Median microseconds of `timed`, each time after a flush, `first` and a wait of kArrival.
 double time_after(GpuBench& bench, int repeats, const std::function<void()>& first,
                   const std::function<void()>& timed) {
   const Driver& driver = bench.driver();
@@ -235,7 +234,7 @@ double time_after(GpuBench& bench, int repeats, const std::function<void()>& fir
     require(driver.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
   std::vector<float> times;
   for (int round = 0; round < repeats + 1; ++round) {
-    bench.forget_priorities();
+    bench.reset_cache_priorities();
     bench.flush();
     first();
     bench.spin(kArrival);
@@ -255,7 +254,7 @@ double time_after(GpuBench& bench, int repeats, const std::function<void()>& fir
 
 struct PrefetchCase {
   int64_t megabytes = 24;
-  int64_t columns = 0;  // bytes of rows with a gap of 16 behind each; 0: one range
+  int64_t columns = 0;  // bytes per row, with a gap of 16 bytes after each; 0: one range
   PrefetchBy by = PrefetchBy::loads;
   CachePriority cache = CachePriority::normal;
 };
@@ -310,7 +309,7 @@ void run_prefetch(GpuBench& bench, const Options& options, const PrefetchCase& c
       warm <= 0.7 * cold ? "within" : "MISSES", empty / cold,
       empty <= 0.7 * cold ? "must NOT be within" : "misses it as it must", alone, both);
   std::fflush(stdout);
-  bench.forget_priorities();
+  bench.reset_cache_priorities();
   bench.release_all();
 }
 
@@ -324,7 +323,7 @@ constexpr PrefetchCase kProfiled[] = {{},
                                       {.megabytes = 32},
                                       {.megabytes = 40}};
 
-// For prefetch_counters.py: a flush and a read with nothing, an empty kernel or a prefetch between.
+// For prefetch_counters.py: a flush, then nothing, an empty kernel or a prefetch, then a read.
 void profile_prefetches(GpuBench& bench) {
   const uint64_t src = bench.allocate(uint64_t{64} << 20);
   const auto once = [&](const char* name, uint64_t bytes, const std::function<void()>& between) {
@@ -365,7 +364,7 @@ int main(int argc, char** argv) {
     run_prefetch(bench, options, {.megabytes = megabytes});
   run_prefetch(bench, options, {.cache = CachePriority::evict_last});
   run_prefetch(bench, options, {.by = PrefetchBy::requests});
-  for (const int64_t columns : {8192, 128, 1000, 250, 100, 40})  // the last three are no boxes
+  for (const int64_t columns : {8192, 128, 1000, 250, 100, 40})  // TMA boxes cannot load the last 3
     for (const PrefetchBy by : {PrefetchBy::loads, PrefetchBy::requests})
       run_prefetch(bench, options, {.columns = columns, .by = by});
   run_ragged(bench, options, peers, {4096, 512, 4096, DType::BF16, 0.90});

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation to 8 bits with scales, and back. "of copy" is the speed relative to cuMemcpyAsync
-// moving as many bytes in the same run, the scales' among them. Where the scale of the whole matrix
-// is computed its second reading counts. Each answer is compared with the one of element by
-// element.
+// Quantization to 8 bits with scales, and back. "of copy" is the speed relative to cuMemcpyAsync of
+// as many bytes in the same run, scales included. If one scale of the whole matrix is computed, the
+// second read of the matrix counts. Each result is compared with an element-by-element one.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -21,7 +20,7 @@ struct Case {
   double target = 0;
 };
 
-// Normal numbers in the wide types, any bits in the narrow ones but NaN.
+// Fills wide types with normal numbers, and narrow ones with random bits except NaN.
 void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -38,7 +37,6 @@ void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type)
     bench.upload(address + at, block.data(), std::min<uint64_t>(block.size(), bytes - at));
 }
 
-// The plan's answer against the one of element by element.
 void check_case(GpuBench& bench, QuantizeDesc desc, const QuantizePlan& plan,
                 const QuantizeRun& run, uint64_t dst_bytes, uint64_t scale_bytes) {
   std::unique_ptr<Plan> reference;
@@ -77,7 +75,6 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   const int64_t dst_pitch = desc.dst_pitch ? desc.dst_pitch : desc.columns;
   const uint64_t src_bytes = rounded(desc.rows * src_pitch * dtype_bytes(desc.src_dtype));
   const uint64_t dst_bytes = rounded(desc.rows * dst_pitch * dtype_bytes(desc.dst_dtype));
-  // Enough for any kind of scales here.
   const uint64_t scale_bytes = rounded((desc.rows + 8) * (desc.columns / 128 + 8) * 4);
   QuantizeRun run;
   run.src = bench.allocate(src_bytes);
@@ -120,7 +117,7 @@ Case make(const std::string& what, DType src, DType dst, ScaleKind kind, int64_t
   c.desc.scale = kind, c.desc.scale_order = order;
   c.desc.flags = flags;
   c.desc.rows = rows, c.desc.columns = columns;
-  // As DeepGEMM has them.
+  // DeepGEMM's layout: lines of scales are multiples of 16 bytes.
   if (order == ScaleOrder::column) c.desc.scale_ld = (rows + 3) / 4 * 4;
   c.target = target;
   return c;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing: f32 logits to experts, weights, offsets and order, as graphs of 20 runs with a warm L2.
-// --peers=FILE names what peers_route.py printed in the same run: cases are joined by name.
-// --methods=MASK leaves kernels out: 61 is all but the one for few tokens.
+// Routing of f32 logits to experts, weights, offsets and order: graphs of 20 runs with a warm L2.
+// --peers=FILE is the output of peers_route.py from the same session; cases are joined by name.
+// --methods=MASK selects kernels: 61 is all but the one for few tokens.
 #include <cstdio>
 #include <vector>
 
@@ -47,7 +47,7 @@ RouteDesc describe(const RouteCase& c, const Options& options, int64_t tokens) {
   return desc;
 }
 
-// Numbers from 0 to 8, spread evenly, of which no two of a token are likely to be equal.
+// Uniform numbers from 0 to 8, so that equal logits of a token are unlikely.
 void upload_logits(GpuBench& bench, uint64_t to, int64_t count) {
   std::vector<float> logits(static_cast<size_t>(count));
   uint64_t state = 1;

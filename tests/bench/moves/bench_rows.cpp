@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and scatter of rows at random, against the contiguous copy of as many bytes; sums against
-// a limit that reads both rows and writes one, half as much again as that copy. Index bytes are not
-// counted. Each case is checked on a sample of its rows first.
+// Gather and scatter of random rows, against a contiguous copy of as many bytes. Sums read two rows
+// and write one, so their limit is 1.5 times the time of that copy. Bytes of indices do not count.
+// Each case is first checked on a sample of its rows.
 //
-// --peers=FILE names what peers_rows_copies.py printed in the same run: cases are joined by name.
+// --peers=FILE is the output of peers_rows_copies.py from the same session; cases are joined by
+// name.
 #include <algorithm>
 #include <cstdio>
 
@@ -65,7 +66,7 @@ void run_case(GpuBench& bench, const Options& options, const Peers& peers, const
 }
 
 void run_table(GpuBench& bench, const Options& options, const Peers& peers) {
-  // 512 MB of rows out of a table of 4 GB.
+  // 512 MB of rows from a table of 4 GB.
   struct Width {
     int64_t bytes;
     double gather, scatter;
@@ -125,7 +126,7 @@ void run_others(GpuBench& bench, const Options& options, const Peers& peers) {
     other(48, 1 << 22, 1 << 23);
     other(16, 1 << 22, 1 << 23);
   }
-  // The combine step of a mixture of experts: eight weighted rows of 14 KB make one.
+  // The combine step of a mixture of experts: the weighted sum of eight rows of 14 KB.
   RowsCase combine{.op = Op::gather,
                    .row_bytes = 14336,
                    .count = 4096,
@@ -134,7 +135,7 @@ void run_others(GpuBench& bench, const Options& options, const Peers& peers) {
   combine.weighted = true;
   combine.group = 8;
   run_case(bench, options, peers, combine, 0);
-  // What a stated order and the last of equal indices cost.
+  // The cost of deterministic sums, and of the last of equal indices winning.
   RowsCase order{.op = Op::scatter,
                  .row_bytes = 1024,
                  .count = 1 << 18,

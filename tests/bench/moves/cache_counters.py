@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cache_counters.py BENCH_CACHE: what of its source a copy reads from memory when it runs again.
+"""cache_counters.py BENCH_CACHE: the part of its source that a repeated copy reads from memory.
 
-Runs `bench_cache --profile` under ncu, clocks and caches left alone. After a large copy without a
-priority at least nine tenths of 8 MB come from memory, or the counter shows nothing; after one that
-was evicted first half of them may, and a tenth where the L2 has room set aside for what is evicted
-last.
+Runs `bench_cache --profile` under ncu, without control of clocks and caches. Limits for a source of 8 MB:
+after a large copy without priority at least 90 % must come from memory, or the counter is useless; after
+an evict-first one at most 50 %; and at most 10 % if the L2 has room set aside for the evict-last source.
 """
 import csv
 import subprocess
@@ -15,7 +14,7 @@ METRIC = "dram__bytes_read.sum"
 
 
 def counted(program):
-    """Cases in order, and the bytes that each kernel of copies read."""
+    """Cases in order, and the bytes that each copy kernel read from memory."""
     command = ["ncu", "--csv", "--print-units", "base", "--clock-control", "none", "--cache-control", "none",
                "-k", "regex:^copy_", "--metrics", METRIC, program, "--profile"]
     done = subprocess.run(command, capture_output=True, text=True)

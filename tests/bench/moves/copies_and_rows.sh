@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# On a machine with a GPU: the device tests of copies, rows and prefetches, their benchmarks, the
-# sweeps that choose ring sizes and thresholds, and torch as a peer where it is installed.
+# On a machine with a GPU, runs the device tests of copies, rows and prefetches, their benchmarks, the
+# sweeps that choose pipeline sizes and thresholds, and torch as a peer if it is installed.
 #   tests/bench/moves/copies_and_rows.sh BUILD_DIR [OUTPUT_DIR]
 # BUILD_DIR is configured with -Dbench=true. Each step's output is a file of OUTPUT_DIR. A step that
-# fails, or finds no GPU (77), does not stop the others; the exit status is 1 then.
+# fails or finds no GPU (77) does not stop the others, but the exit status is then 1.
 set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 1
 out=${2:-$build/copies_and_rows}
@@ -45,8 +45,8 @@ step elementwise "$build/tests/bench/bench_elementwise" --peers="$out/torch_elem
 step quantize "$build/tests/bench/bench_quantize"
 step rows_sweep "$build/tests/bench/bench_rows" --sweep --repeats=7
 
-# Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces, 128 transpose,
-# 256 interleave, 512 the driver's.
+# Bits of the copies' methods: 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces,
+# 128 transpose, 256 interleave, 512 the driver's.
 for methods in 2 4 8 32 64; do
   step "pitched_by_$methods" "$build/tests/bench/bench_copy" --filter=pitched --methods="$methods" --repeats=12
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of bench_elementwise by torch on the same GPU: one JSON object a line, under the names that
-it prints. The L2 is flushed before each repetition by a pass that reads 256 MB."""
+"""torch as the peer of bench_elementwise on the same GPU: prints a JSON object per line, with
+bench_elementwise's case names. The L2 is flushed before each repetition by reading 256 MB."""
 import json
 import sys
 

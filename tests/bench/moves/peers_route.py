@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of bench_route: vLLM's router kernels by torch on the same GPU, one JSON object a line.
+"""vLLM's router kernels as the peer of bench_route on the same GPU: prints a JSON object per line.
 
     peers_route.py FOLDER
 
-FOLDER is `vllm` of the unpacked wheel (pip download --no-deps vllm==0.20.2), of which _moe_C.abi3.so is
-all that is used. topk_softmax and moe_align_block_size (blocks of 16 and of 64 rows) as graphs of 20
-runs, as bench_route does.
+FOLDER is `vllm` of the unpacked wheel (pip download --no-deps vllm==0.20.2), of which only _moe_C.abi3.so
+is used. Times topk_softmax and moe_align_block_size (blocks of 16 or 64 rows) as graphs of 20 runs, as
+bench_route does.
 """
 import json
 import os

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of the copy and row benchmarks, by torch on the same GPU: one JSON object a line.
-
-The L2 is flushed before each repetition by a pass that reads 256 MB. Cases have the names that
-bench_copy and bench_rows print.
+"""torch and Triton as peers of bench_copy, bench_rows and bench_moves on the same GPU: prints a JSON object
+per line, with their case names. The L2 is flushed before each repetition by reading 256 MB.
 """
 import json
 import sys
@@ -31,7 +29,7 @@ def median_us(call, repeats=REPEATS):
 
 
 def graph_us(call, nodes=20):
-    """Of launches too short to be timed alone: a graph of many, as bench_rows does, L2 warm."""
+    """Times launches too short to time singly as a graph of many with a warm L2, as bench_rows does."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         call()
@@ -180,7 +178,7 @@ def copies():
 
 
 def moves():
-    # Sequences of 1 to 512 tokens, as bench_moves draws them but for the seed.
+    # Sequences of 1 to 512 tokens, as in bench_moves, but drawn by torch's generator.
     torch.manual_seed(7)
     lengths = torch.randint(1, 513, (4096,), device="cuda")
     offsets = torch.zeros(4097, device="cuda", dtype=torch.int64)
@@ -200,7 +198,7 @@ def moves():
         report("pad " + case, "zero_ and index_copy_", moved,
                lambda: padded.zero_() is flat.index_copy_(0, place, packed), 7)
         back = torch.empty_like(packed)
-        if padded.numel() < 2**31:  # more they refuse
+        if padded.numel() < 2**31:  # the limit of these two operators
             report("pad " + case, "_jagged_to_padded_dense", moved,
                    lambda: pad(packed, [offsets], [512], 0.0), 7)
             report("unpad " + case, "_padded_dense_to_jagged", 4 * columns * total,
@@ -213,6 +211,6 @@ def moves():
 
 
 if __name__ == "__main__":
-    # Parts to run; all without a name.
+    # Arguments name the parts to run; without any, all run.
     for part in sys.argv[1:] or ["copies", "rows", "sums", "moves"]:
         {"copies": copies, "rows": rows, "sums": sums, "moves": moves}[part]()

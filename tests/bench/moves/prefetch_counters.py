@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch_counters.py BENCH_MOVES: what a kernel still reads from memory after a prefetch.
+"""prefetch_counters.py BENCH_MOVES: the bytes that a kernel still reads from memory after a prefetch.
 
-Runs `bench_moves --profile` under ncu, clocks and caches left alone: a flush and a read with nothing,
-an empty kernel or a prefetch in between. After the prefetch of 24 MB a tenth may come from memory at
-most and the read take 0.7 of its time; after nothing and after the empty kernel all must come from
-there, or the counter shows nothing.
+Runs `bench_moves --profile` under ncu, without control of clocks and caches: a flush, then nothing, an
+empty kernel or a prefetch, then a read. After the prefetch of 24 MB at most 10 % may come from memory,
+and the read may take at most 0.7 of its time after nothing. After nothing and after the empty kernel at
+least 95 % must come from memory, or the counter is useless.
 """
 import csv
 import subprocess
@@ -16,7 +16,7 @@ ALL = 24 << 20
 
 
 def counted(program):
-    """Cases in order, and bytes and nanoseconds of each kernel that reads; flushes come in between."""
+    """Cases in order, and bytes and ns of each reading kernel; every second one, from the first, is a flush."""
     command = ["ncu", "--csv", "--print-units", "base", "--clock-control", "none", "--cache-control", "none",
                "-k", "regex:^bench_read", "--metrics", f"{BYTES},{TIME}", program, "--profile"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -10,7 +10,7 @@
 namespace tw::bench {
 namespace {
 
-// A permutation of the numbers below a power of two: each step can be undone.
+// A permutation of the numbers up to `mask`, a power of two minus 1: each step is invertible.
 uint64_t permuted(uint64_t x, uint64_t mask) {
   const int half = std::max(1, std::popcount(mask) / 2);
   for (int round = 0; round < 3; ++round) {
@@ -108,7 +108,7 @@ void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, cons
   const auto bytes = static_cast<size_t>(c.row_bytes);
   const auto pitch = static_cast<uint64_t>(c.row_bytes + c.extra_pitch);
   const auto payload = o.payload;
-  // Sums of ones that meet zeros are ones.
+  // Added to zeros, the packed rows must arrive unchanged.
   if (c.reduction != kReduceNone) {
     require(bench.stream().fill(o.table, 0, static_cast<uint64_t>(c.table_rows) * pitch));
     require(bench.stream().fill(o.packed, 0x3c, payload));

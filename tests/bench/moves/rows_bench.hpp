@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the row benchmarks share: cases, their indices, their operands.
+// Shared by the row benchmarks: cases, their indices and operands.
 
 #include <string>
 #include <vector>
@@ -20,10 +20,10 @@ struct RowsCase {
   int64_t table_rows;
   Order order = Order::random;
   int64_t extra_pitch = 0;  // bytes between the table's rows
-  int64_t past = 0;         // bytes by which the table begins off a multiple of 256
+  int64_t past = 0;         // bytes by which the table's address is off a multiple of 256
   DType dtype = DType::U8;
   uint32_t reduction = kReduceNone;
-  bool hot = false;  // every second index names one row
+  bool hot = false;  // half of the indices name the same row
   bool weighted = false;
   int64_t group = 1;
   uint32_t flags = 0;
@@ -32,7 +32,8 @@ struct RowsCase {
 std::string case_name(const RowsCase& c);
 RowsDesc case_desc(const RowsCase& c);
 
-/// Distinct rows of the table: a fixed permutation's first, in its order or sorted; or 0, 1, 2, ...
+/// Indices of the case: distinct rows from a fixed permutation, in its order or sorted, or 0, 1, 2,
+/// ...; in a hot case half of them are replaced by one row.
 std::vector<int32_t> distinct_rows(const RowsCase& c);
 
 struct RowsOperands {
@@ -45,16 +46,15 @@ struct RowsOperands {
 RowsOperands make_operands(GpuBench& bench, const RowsCase& c);
 RowsRun run_of(const RowsOperands& o);
 
-/// Runs the plan and holds a sample of rows against what they should be; ends the program where one
-/// differs. Operands are random again afterwards. Of weighted rows and rows that sums meet in only
-/// the shape is used: the device tests are about their values.
+/// Runs the plan and checks a sample of rows; ends the program if one is wrong. Fills the operands
+/// with random bytes afterwards. Does nothing for weighted rows, groups and hot cases, whose values
+/// the device tests check.
 void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, const RowsOperands& o);
 
-/// The contiguous copy of as many bytes, by the driver.
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o);
 
-/// Every configuration of the ring that fits, beside the other methods: what the planner's numbers
-/// were chosen from.
+/// Times every pipeline configuration that fits, and the other methods. The planner's constants
+/// come from these results.
 void sweep_rows(GpuBench& bench, const Options& options);
 
 }  // namespace tw::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ring that fits, and the other methods, on the same operands in the same rounds; misaligned
-// rows realigned and by plain loads and stores.
+// Races every pipeline configuration that fits, and the other methods, on the same operands; and
+// for misaligned rows the realigning kernel against plain loads and stores.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -69,7 +69,6 @@ std::vector<Tuning> sum_tunings() {
   return out;
 }
 
-// If the tuning suits the rows.
 void add_variant(GpuBench& bench, const RowsCase& c, const Tuning& t, const RowsRun& run,
                  std::vector<std::unique_ptr<Plan>>* plans, std::vector<Variant>* variants) {
   RowsDesc desc = case_desc(c);
@@ -111,7 +110,7 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   std::set<std::string> seen;
   for (size_t k = 0; k < order.size() && !options.json; ++k) {
     const std::string& tuning = variants[order[k]].name;
-    // The best few, and the best of each method and item count.
+    // Print the best four, and the best of each method and item count.
     const bool first_of_method = seen.insert(tuning.substr(0, tuning.find(','))).second;
     const bool first_of_items = seen.insert(tuning.substr(tuning.find("items"), 8)).second;
     if (k < 4 || first_of_method || first_of_items)
@@ -122,8 +121,8 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   bench.release_all();
 }
 
-// Sums into distinct rows, and into one that half of all indices name. The limit reads both rows
-// and writes one: half as much again as a copy.
+// Sums into distinct rows, or (hot) with half of the indices naming one row. The limit is 1.5 times
+// the time of a copy, since a sum reads two rows and writes one.
 void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t row_bytes, bool hot) {
   const int64_t count = (256 << 20) / row_bytes;
   const RowsCase c{.op = Op::scatter,
@@ -153,7 +152,7 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   bench.release_all();
 }
 
-// What rows_methods.cpp knows of when realigning pays.
+// The measurements behind the rule in rows_methods.cpp for when realigning pays.
 void sweep_misaligned(GpuBench& bench, const Options& options, const RowsCase& c) {
   const std::string name = case_name(c);
   if (!wanted(options, name)) return;

@@ -5,11 +5,11 @@
     TILEWRIGHT_LIBRARY=libtilewright.so bench_scaled.py --seed=HEX [--count=20] [--deepgemm=FOLDER]
         [--forms=block,tensor,fast] [--classes=decode,prefill] [--seconds=N] [--json=FILE] [--explain]
 
-Forms: block, 1x128 scales of A and 128x128 of B against DeepGEMM's fp8_gemm_nt; tensor, one scale each
-against torch._scaled_mm, which calls cuBLASLt; fast, the same with fast accumulation on both sides.
-Each side's launches are a CUDA graph of at least 400 us on rotating weights; the sides take turns, and
-the L2 is flushed by reading in front of each replay. FOLDER holds deep_gemm (of the wheel vllm==0.20.2,
-vllm/third_party), which compiles its kernels with nvcc at the first call.
+Forms: "block" has 1x128 scales of A and 128x128 scales of B, against DeepGEMM's fp8_gemm_nt; "tensor" has
+one scale each, against torch._scaled_mm, which calls cuBLASLt; "fast" is "tensor" with fast accumulation
+on both sides. Each side's launches are a CUDA graph of at least 400 us on rotating weights. The sides take
+turns, and the L2 is flushed by reading before each replay. FOLDER holds deep_gemm (of the wheel
+vllm==0.20.2, vllm/third_party), which compiles its kernels with nvcc at the first call.
 """
 import argparse
 import json
@@ -40,7 +40,7 @@ def blocks(extent):
 
 
 def quantized(x, rows):
-    """x in blocks of `rows` x 128 as e4m3, and what undoes it: both dimensions are whole blocks."""
+    """x as e4m3 in blocks of `rows` x 128, and the blocks' scales. Both dimensions must be whole blocks."""
     lines, k = x.shape
     tiles = x.float().view(lines // rows, rows, k // 128, 128)
     scale = tiles.abs().amax(dim=(1, 3)).clamp(min=1e-4) / 448
@@ -48,7 +48,7 @@ def quantized(x, rows):
 
 
 class Operands:
-    """A and rotating weights with their scales, and the product of what was quantised."""
+    """A and rotating weights with their scales, and the product of the values before quantization."""
 
     def __init__(self, shape, form):
         sets = 1 if shape.n * shape.k > 150e6 else math.ceil(200e6 / (shape.n * shape.k)) + 1
@@ -58,7 +58,7 @@ class Operands:
         self.wanted = a.float() @ b.float().t()
         if form == "block":
             self.a, scale = quantized(a, 1)
-            # M-major with lines that are multiples of 16 bytes, as DeepGEMM wants it.
+            # DeepGEMM requires M-major scales with lines of multiples of 16 bytes.
             room = (shape.m + 3) // 4 * 4
             self.a_storage = torch.zeros(blocks(shape.k), room, device=DEVICE)
             self.a_storage[:, :shape.m] = scale.t()
@@ -114,7 +114,7 @@ def torch_peer(o):
 
 
 def calc_diff(x, y):
-    """DeepGEMM's measure, 1 - 2 <x, y> / (<x, x> + <y, y>)."""
+    """DeepGEMM's measure of difference, 1 - 2 <x, y> / (<x, x> + <y, y>)."""
     x, y = x.double(), y.double()
     size = (x * x + y * y).sum()
     return float(1 - 2 * (x * y).sum() / size) if size else 0.0
@@ -123,7 +123,7 @@ def calc_diff(x, y):
 def measure(device, race, stream, deep_gemm, shape, form, explain):
     o = Operands(shape, form)
     runs = {"ours": ours(device, stream, o, explain)}
-    # The runs have a stream of their own, and may be given memory that is still being read here.
+    # The runs use another stream, and could get memory that pending work here still reads.
     torch.cuda.synchronize()
     if form != "block":
         runs["torch"] = torch_peer(o)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of 8-bit floats drawn by seed: the (n, k) of a model's layer, and m of its class."""
+"""Draws products of 8-bit floats by seed: (n, k) of a model's layer, and m of a class."""
 import math
 import random
 
@@ -17,7 +17,7 @@ class Shape:
 
     @property
     def bytes(self):
-        """Least bytes that move, D being of 16 bits."""
+        """The fewest bytes that a product with a 16-bit D moves."""
         return self.m * self.k + self.n * self.k + 2 * self.m * self.n
 
     @property
@@ -34,7 +34,7 @@ def log_uniform(rng, low, high):
 
 
 def draw(seed, count, kind):
-    """`count` shapes of a class: n and k are multiples of 128, as block scales want them."""
+    """`count` shapes of a class. n and k are multiples of 128, as block scales require."""
     rng = random.Random(f"{seed:x} {kind}")
     shapes = []
     while len(shapes) < count:

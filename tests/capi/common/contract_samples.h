@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
 #define TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
-/* Right arguments for every function, by type: what contract.py's test starts from. */
+/* Valid arguments for every function, by type, for the tests that contract.py generates. */
 
 #include <dlfcn.h>
 
@@ -10,9 +10,9 @@
 typedef struct {
   tw_device *device;
   tw_stream *stream;
-  tw_stream *idle, *capturing; /* not captured, and captured */
+  tw_stream *idle, *capturing; /* one is not captured, the other is */
   tw_event *event;
-  tw_graph *graph, *captured; /* instantiated, and not */
+  tw_graph *graph, *captured; /* one is instantiated, the other is not */
   tw_layout *layout, *boxes;
   tw_linear *linear;
   tw_tuple *tuple;
@@ -23,9 +23,9 @@ typedef struct {
       *grouped, *quantize;
   uint64_t memory;
   const char *text;
-  const char *kernel_name, *kernel_target; /* any text in a build that has no kernel */
+  const char *kernel_name, *kernel_target; /* any text if the build has no kernels */
   int has_kernels;
-  /* What the host device has none of; the image is PTX, and outlives the samples. */
+  /* The host device has none of these. The image is PTX and must outlive the samples. */
   tw_module *module;
   tw_kernel *kernel;
   struct CUctx_st *cuda_context;
@@ -138,7 +138,7 @@ static inline void refresh_descriptions(samples *s) {
   s->copies_desc.src_stride[0] = s->copies_desc.dst_stride[0] = 1;
   s->copies_desc.count = 2;
   OK(tw_copies_args_init(&s->copies_args, sizeof s->copies_args));
-  s->copies_args.src = s->memory + 3072; /* zeros, which nothing else here writes */
+  s->copies_args.src = s->memory + 3072; /* zeros that no other sample writes */
   s->copies_args.dst = s->memory + 3088;
   s->copies_args.invalid_count = s->memory + 3104;
   OK(tw_ragged_desc_init(&s->ragged_desc, sizeof s->ragged_desc));
@@ -180,8 +180,7 @@ static inline void refresh_descriptions(samples *s) {
   OK(tw_gemm_tune_desc_init(&s->gemm_tune_desc, sizeof s->gemm_tune_desc));
 }
 
-/* Frees what tw_tensor_to_dlpack() made, as its consumer does: by the member behind the DLTensor.
- */
+/* Calls the deleter of a managed tensor, which follows its DLTensor, as a consumer does. */
 static inline void release_managed(samples *s) {
   struct dl_managed {
     unsigned char tensor[48];
@@ -196,11 +195,11 @@ static inline void release_managed(samples *s) {
 static inline void refresh_streams(samples *s) {
   if (!s->idle) OK(tw_stream_create(s->device, &s->idle));
   if (!s->capturing) OK(tw_stream_create(s->device, &s->capturing));
-  /* Refused where the capture that an earlier call was meant to end goes on. */
+  /* Fails, harmlessly, if a failed call left the earlier capture active. */
   (void)tw_stream_begin_capture(s->capturing);
 }
 
-/* As if nothing had been called with them yet. */
+/* Resets the samples to the state before any call. */
 static inline void refresh(samples *s) {
   release_managed(s);
   refresh_streams(s);
@@ -209,10 +208,10 @@ static inline void refresh(samples *s) {
     s->int64_t_array[i] = s->int64_t_out[i] = 0;
     s->uint32_t_array[i] = 4;
   }
-  /* Sizes of a kernel's parameters. */
+  /* The sizes of a kernel's parameters. */
   s->uint32_t_array[0] = 8;
   s->uint32_t_array[1] = 128;
-  /* One for extents. Coordinates, strides and modes take the zeros behind it too. */
+  /* Extents are 1. Coordinates, strides and modes also use the zeros after them. */
   for (int i = 0; i < 4; ++i) s->int64_t_array[i] = 1;
   tw_error_info_init(&s->error_info, sizeof s->error_info);
   tw_device_info_init(&s->device_info, sizeof s->device_info);
@@ -236,7 +235,7 @@ static inline void find_kernel(samples *s) {
   s->kernel_target = s->has_kernels ? entry.target : s->text;
 }
 
-/* A graph of one fill. */
+/* A graph of a single fill. */
 static inline tw_graph *sample_graph(samples *s) {
   tw_graph *graph = NULL;
   OK(tw_stream_begin_capture(s->stream));
@@ -286,7 +285,7 @@ static inline void open_samples(samples *s) {
   if (harness.failures != failures) exit(1);
 }
 
-/* A handle of each kind that has been destroyed, twice. The host device has no modules: NULL. */
+/* Returns a handle of each kind that was destroyed twice. The host device has no modules: NULL. */
 #define DESTROYED_HANDLE(kind, make)                      \
   static inline tw_##kind *destroyed_##kind(samples *s) { \
     tw_##kind *handle = NULL;                             \
@@ -330,8 +329,8 @@ static inline tw_kernel *destroyed_kernel(samples *s) {
   return kernel;
 }
 
-/* The library keeps the last 1,024 destroyed handles of each kind. From here on each that is
- * destroyed makes it let go of another, so that a test can count what is allocated. */
+/* The library remembers the last 1,024 destroyed handles of each kind. Once these are full,
+ * destroying a handle frees another, so that a test can count allocations. */
 static inline void fill_destroyed_handles(samples *s) {
   for (int i = 0; i < 1024; ++i) {
     destroyed_device(s);
@@ -387,7 +386,7 @@ static inline void close_samples(samples *s) {
   destroy_samples(s);
 }
 
-/* On a GPU a context of the test's own is current, and is so after every call. */
+/* On a GPU the test makes its own context current; it must be current again after every call. */
 static struct {
   int (*create)(void **context, unsigned flags, int device);
   int (*destroy)(void *context);
@@ -420,7 +419,7 @@ static inline void neutral_end(void) {
   if (neutral.context) CHECK(neutral.destroy(neutral.context) == 0);
 }
 
-/* Whatever the answer is, it is a status of this library, and a failure has its message. */
+/* Any answer must be a status of this library, and a failure must have a message. */
 static inline int answered(tw_status status) {
   CHECK(strcmp(tw_status_name(status), "TW_ERROR_?") != 0);
   if (status != TW_OK) CHECK(tw_last_error()[0] != '\0');

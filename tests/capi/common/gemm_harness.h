@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_GEMM_HARNESS_H
 #define TILEWRIGHT_TESTS_GEMM_HARNESS_H
-/* One product with pitches of its own, its operands, and whether D is right. */
+/* A small product with padded pitches: its operands, and a check of D. */
 
 #include "tests/capi/common/plan_harness.h"
 
@@ -20,7 +20,7 @@ static inline float from_bf16(uint16_t value) {
   return out;
 }
 
-/* Small integers: exact in bf16, and every sum of them is exact in f32. */
+/* Small integers: exact in bf16, and their sums are exact in f32. */
 static inline float a_value(int i, int k) {
   return (float)((i * 3 + k * 5) % 7 - 3);
 }
@@ -65,7 +65,7 @@ static inline tw_gemm_args upload_all(const setup *s) {
   return args;
 }
 
-/* D after a run of `rows` rows; what lies outside D is left alone. */
+/* Checks D after a run of `rows` rows; memory outside D must be unchanged. */
 static inline void has_product(const setup *s, const tw_gemm_args *args, int rows) {
   int wrong = 0, touched = 0;
   download(s, d, args->d, sizeof d);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_HARNESS_H
 #define TILEWRIGHT_TESTS_HARNESS_H
-/* A test harness in the C that the library's users write. A test is a program of one file; its one
- * argument names the device, "host" or "cuda"; exit 77 says that there is no such device. */
+/* A test harness in C99, the language of the library's users. A test is a program of one file. Its
+ * argument names the device, "host" or "cuda"; exit status 77 means that there is no such
+ * device. */
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include <tilewright/tilewright.h>
 
-/* A test with threads counts in each of them. */
+/* A test with threads defines this as thread-local, so that each thread counts its own failures. */
 #ifndef HARNESS_STORAGE
 #define HARNESS_STORAGE static
 #endif
@@ -21,7 +22,7 @@ HARNESS_STORAGE struct {
   unsigned failures;
   const char *test;
   tw_device_kind kind;
-  char last_error[1024]; /* before the call that is being made */
+  char last_error[1024]; /* before the current call */
 } harness;
 
 static inline int check_(int good, const char *what, const char *file, int line) {
@@ -33,14 +34,14 @@ static inline int check_(int good, const char *what, const char *file, int line)
   return good;
 }
 
-/* The condition holds. */
+/* Checks a condition. */
 #define CHECK(condition) check_((condition) != 0, #condition, __FILE__, __LINE__)
 
 static inline void equal_(int64_t a, int64_t b, const char *what, const char *file, int line) {
   if (!check_(a == b, what, file, line)) printf("    %" PRId64 " and %" PRId64 "\n", a, b);
 }
 
-/* Two integers are equal; says both. */
+/* Checks that two integers are equal; prints both. */
 #define EQUAL(a, b) equal_((int64_t)(a), (int64_t)(b), #a " == " #b, __FILE__, __LINE__)
 
 static inline void text_(const char *a, const char *b, const char *what, const char *file,
@@ -49,7 +50,7 @@ static inline void text_(const char *a, const char *b, const char *what, const c
     printf("    \"%s\" and \"%s\"\n", a ? a : "(null)", b ? b : "(null)");
 }
 
-/* Two texts are equal. */
+/* Checks that two texts are equal. */
 #define TEXT(a, b) text_((a), (b), #a " is " #b, __FILE__, __LINE__)
 
 static inline int ok_(tw_status status, const char *what, const char *file, int line) {
@@ -58,20 +59,21 @@ static inline int ok_(tw_status status, const char *what, const char *file, int 
   return 0;
 }
 
-/* The call succeeds. */
+/* Checks that the call succeeds. */
 #define OK(call) ok_((call), #call, __FILE__, __LINE__)
-/* Likewise, and the test cannot go on without it. */
+/* Likewise; returns from the test if the call fails. */
 #define NEED(call)         \
   do {                     \
     if (!OK(call)) return; \
   } while (0)
 
-/* Puts a failure of our own in front, so that an older message cannot pass for the expected one. */
+/* Causes a known failure, so that an older message cannot pass for the expected one. */
 static inline void poison_(void) {
   (void)tw_log_set(NULL, NULL, 4711);
 }
 
-/* Whether it is still the last one: by words, as addresses in messages have any digits. */
+/* Whether that failure is still the last one. Compares words, because an address in a message may
+ * contain the same digits. */
 static inline int poisoned_(void) {
   return strstr(tw_last_error(), "level 4711 is no log level") != NULL;
 }
@@ -100,15 +102,14 @@ static inline int fails_(tw_status expected, const char *argument, tw_status sta
   return 1;
 }
 
-/* The call fails with this status, a message, and details; where `argument` is not NULL, message
- * and details name it. */
+/* Checks that the call fails with this status and a message that names `argument`, unless NULL. */
 #define FAILS(expected, argument, call) \
   fails_((expected), (argument), (poison_(), (call)), #call, __FILE__, __LINE__)
 
-/* NULL for the pointer argument `argument` is refused. */
+/* Checks that NULL for the pointer `argument` is refused. */
 #define NULL_FAILS(argument, call) FAILS(TW_ERROR_INVALID_ARGUMENT, (argument), (call))
 
-/* Bytes of the first version of the struct with this mark. */
+/* The size in bytes of the first version of the struct with this mark. */
 static inline uint32_t first_version_(uint32_t mark) {
 #define TW_STRUCT(type, number, last) \
   if (mark == 0x54570000u + (number)) \
@@ -118,7 +119,7 @@ static inline uint32_t first_version_(uint32_t mark) {
   return 0;
 }
 
-/* Every struct_size that belongs to no version is refused. `call` reads `object`. */
+/* Checks that every struct_size of no version is refused. `call` reads `object`. */
 #define STRUCT_SIZES_FAIL(object, argument, call)                                     \
   do {                                                                                \
     const uint32_t keep_ = (object).struct_size;                                      \
@@ -131,8 +132,8 @@ static inline uint32_t first_version_(uint32_t mark) {
     (object).struct_size = keep_;                                                     \
   } while (0)
 
-/* A struct of a later version: accepted while its unknown tail is zero. `call` reads through
- * `longer`; `cleanup` undoes what a success made. */
+/* Checks that a struct of a later version is accepted only while its unknown tail is zero. `call`
+ * reads through `longer`; `cleanup` undoes a success. */
 #define TAIL_RULES(type, object, argument, call, cleanup) \
   do {                                                    \
     struct {                                              \
@@ -153,7 +154,7 @@ static inline uint32_t first_version_(uint32_t mark) {
     FAILS(TW_ERROR_STRUCT, argument, call);               \
   } while (0)
 
-/* A later version's information struct: what the library does not know comes back as zero. */
+/* Checks that the tail of a later version's information struct is set to zero. */
 #define TAIL_CLEARED(type, call)                                                      \
   do {                                                                                \
     struct {                                                                          \
@@ -168,7 +169,7 @@ static inline uint32_t first_version_(uint32_t mark) {
     for (size_t i_ = 0; i_ < sizeof tailed_.tail; ++i_) CHECK(tailed_.tail[i_] == 0); \
   } while (0)
 
-/* The device under test, or exit 77. */
+/* Opens the device under test, or exits with 77. */
 static inline tw_device *open_device(void) {
   tw_device *device = NULL;
   const tw_status status = tw_device_create(harness.kind, 0, &device);
@@ -199,21 +200,21 @@ static inline void harness_start(int argc, char **argv) {
   }
 }
 
-/* Of what documented.h puts around each call, the first: what the thread's last failure was. */
+/* Runs before each call (documented.h): remembers the thread's last failure. */
 static inline void remember_(void) {
   snprintf(harness.last_error, sizeof harness.last_error, "%s", tw_last_error());
 }
 
-/* A call that does not fail leaves it as it was. */
+/* Runs after each call that does not fail: the last failure must be unchanged. */
 static inline void kept_(const char *function, const char *file, int line) {
   if (strcmp(tw_last_error(), harness.last_error) == 0) return;
   check_(0, "a call that does not fail keeps the last failure", file, line);
   printf("    %s leaves another one: %s\n", function, tw_last_error());
 }
 
-/* A call's answer is one that the header speaks of: `listed` has their names between blanks. Of a
- * pointer that is NULL and of a destroyed handle it speaks once, for all functions. documented.h
- * calls this. */
+/* Checks that the header lists the returned status for this function: `listed` has the names,
+ * separated by spaces. NULL pointers and destroyed handles are documented once for all functions.
+ * Used by documented.h. */
 static inline tw_status documented_(tw_status status, const char *function, const char *listed,
                                     const char *file, int line) {
   char word[64];
@@ -242,7 +243,7 @@ static inline int harness_end(void) {
   return harness.failures || harness.checks == 0;
 }
 
-/* From here on each call of the library is looked at. */
+/* Wraps each call of the library from here on. */
 #include "documented.h"
 
 #endif

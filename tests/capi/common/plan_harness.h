@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_PLAN_HARNESS_H
 #define TILEWRIGHT_TESTS_PLAN_HARNESS_H
-/* What the tests of every operation share: a device with a stream, and the calls that all plans
- * have. */
+/* Shared by the tests of all operations: a device with a stream, and checks of every plan. */
 
 #include "tests/capi/common/harness.h"
 
@@ -45,7 +44,7 @@ static inline void download(const setup *s, void *data, uint64_t address, uint64
   OK(tw_stream_synchronize(s->stream));
 }
 
-/* Numbers and words of a plan, and their argument rules. */
+/* Checks a plan's information and text, and the argument rules of both functions. */
 static inline void describes_itself(const tw_plan *plan, tw_op op) {
   tw_plan_info info;
   char text[4096] = "", part[5];
@@ -76,7 +75,7 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
   NULL_FAILS("buffer", tw_plan_explain(plan, NULL, 8, NULL));
 }
 
-/* What holds of every operation's description: `make` is its function. */
+/* Checks the rules for every operation's description; `make` plans it. */
 #define PLAN_RULES(type, desc, make, device)                                              \
   do {                                                                                    \
     tw_plan *made_ = NULL;                                                                \
@@ -91,7 +90,7 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
     TAIL_RULES(type, desc, "desc", make(device, longer, &made_), tw_plan_destroy(made_)); \
   } while (0)
 
-/* What holds of every operation's arguments: `run` is its function, and these succeed. */
+/* Checks the rules for every operation's arguments; `run` succeeds with these. */
 #define RUN_RULES(type, args, run, plan, on)                               \
   do {                                                                     \
     setup other_ = open_setup();                                           \
@@ -104,7 +103,7 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
     TAIL_RULES(type, args, "args", run(plan, on, longer), (void)0);        \
   } while (0)
 
-/* After the device's end a plan says so and can be destroyed. */
+/* Destroys the device: the plan must report it and can still be destroyed. */
 static inline void ends_with_its_device(tw_plan *plan) {
   tw_plan_info info;
   size_t length = 77;
@@ -114,7 +113,7 @@ static inline void ends_with_its_device(tw_plan *plan) {
   tw_plan_destroy(plan);
 }
 
-/* What holds of every operation's plan once its device is destroyed: `make` and `run` are its
+/* Checks a plan of any operation after its device was destroyed; `make` and `run` are its
  * functions. */
 #define AFTER_THE_DEVICE(op, description, make, run)                    \
   do {                                                                  \

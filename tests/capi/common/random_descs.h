@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_TESTS_RANDOM_DESCS_H
 #define TILEWRIGHT_TESTS_RANDOM_DESCS_H
-/* Random descriptions of every operation. Most fields of most descriptions have usual values, so
- * that a good part can be planned; then some fields get any number at all. The same seed gives the
- * same descriptions everywhere. */
+/* Random descriptions of every operation. Most fields have usual values, so that many descriptions
+ * can be planned; some fields get arbitrary numbers. A seed gives the same descriptions on every
+ * machine. */
 
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <tilewright/tilewright.h>
 
 typedef struct {
-  uint64_t state; /* not 0 */
+  uint64_t state; /* never 0 */
 } random_source;
 
 static inline uint64_t random_bits(random_source *r) {
@@ -25,14 +25,14 @@ static inline int64_t random_below(random_source *r, int64_t end) {
   return (int64_t)((random_bits(r) >> 33) % (uint64_t)end);
 }
 
-/* Percent. */
+/* True with this probability in percent. */
 static inline int random_chance(random_source *r, int percent) {
   return random_below(r, 100) < percent;
 }
 
 #define RANDOM_OF(r, array) ((array)[random_below((r), (int64_t)(sizeof(array) / sizeof *(array)))])
 
-/* Any number that a size or a stride may be by mistake, or at a limit. */
+/* A number that a size or stride may have by mistake or at a limit. */
 static inline int64_t random_wild(random_source *r) {
   static const int64_t numbers[] = {0,
                                     1,
@@ -85,13 +85,13 @@ static inline uint32_t random_sms(random_source *r) {
   return random_chance(r, 75) ? 0 : RANDOM_OF(r, numbers);
 }
 
-/* One of the words from 0 to `last`, or a number that is none. */
+/* A value from 0 to `last`; rarely an invalid one. */
 static inline int32_t random_word(random_source *r, int32_t last) {
   static const int32_t none[] = {-1, 9, 100, INT32_MIN, INT32_MAX};
   return random_chance(r, 1) ? RANDOM_OF(r, none) : (int32_t)random_below(r, last + 1);
 }
 
-/* `usual` mostly. */
+/* `usual`, except for `percent` of the draws. */
 static inline int32_t random_seldom(random_source *r, int percent, int32_t last, int32_t usual) {
   return random_chance(r, percent) ? random_word(r, last) : usual;
 }
@@ -102,7 +102,7 @@ static inline int32_t random_rank(random_source *r) {
   return random_chance(r, 1) ? RANDOM_OF(r, none) : RANDOM_OF(r, ranks);
 }
 
-/* How often any one of a description's sizes is any number at all. */
+/* Probability in percent that one of a description's sizes is arbitrary. */
 #define RANDOM_WILD_PERCENT 12
 
 static inline void random_shape(random_source *r, int32_t rank, int64_t *shape) {
@@ -112,7 +112,7 @@ static inline void random_shape(random_source *r, int32_t rank, int64_t *shape) 
   }
 }
 
-/* Packed in the order of the dimensions or in another one, with gaps, backwards, or anyhow. */
+/* Strides that are packed in any order, have gaps, are negative, or are arbitrary. */
 static inline void random_strides(random_source *r, int32_t rank, const int64_t *shape,
                                   int may_repeat, int64_t *stride) {
   int32_t order[8];
@@ -136,7 +136,7 @@ static inline void random_strides(random_source *r, int32_t rank, const int64_t 
   if (random_chance(r, 3)) stride[random_below(r, rank)] = random_extent(r);
 }
 
-/* Leaves most of the sizes, and sets one to anything at times. */
+/* Sometimes sets one of the sizes to an arbitrary number. */
 static inline void random_mistake(random_source *r, int64_t *sizes, int64_t count) {
   if (count >= 1 && count <= 8 && random_chance(r, RANDOM_WILD_PERCENT))
     sizes[random_below(r, count)] = random_wild(r);
@@ -233,7 +233,7 @@ static inline void random_rows(random_source *r, int scatter, tw_rows_desc *d) {
     d->flags = random_chance(r, 30) ? TW_ROWS_WEIGHTS : 0;
   }
   if (random_chance(r, 3)) d->flags = (uint32_t)random_below(r, 20);
-  random_mistake(r, &d->table_rows, 8); /* to group */
+  random_mistake(r, &d->table_rows, 8); /* up to group */
 }
 
 static inline void random_gather(random_source *r, tw_rows_desc *d) {
@@ -261,7 +261,7 @@ static inline void random_ragged(random_source *r, tw_ragged_desc *d) {
   if (random_chance(r, 30)) d->packed_pitch = d->columns + d->packed_columns;
   if (random_chance(r, 30)) d->padded_pitch = d->columns + random_below(r, 64);
   if (random_chance(r, 20)) d->padded_batch_pitch = d->rows * (d->columns + random_below(r, 99));
-  random_mistake(r, &d->batch, 8); /* to padded_batch_pitch */
+  random_mistake(r, &d->batch, 8); /* up to padded_batch_pitch */
 }
 
 static inline void random_route(random_source *r, tw_route_desc *d) {
@@ -286,7 +286,7 @@ static inline void random_route(random_source *r, tw_route_desc *d) {
     d->id_dtype = random_index_dtype(r);
     d->score = 0;
   }
-  random_mistake(r, &d->tokens, 7); /* to logits_pitch */
+  random_mistake(r, &d->tokens, 7); /* up to logits_pitch */
 }
 
 static inline void random_quantize(random_source *r, tw_quantize_desc *d) {
@@ -309,7 +309,7 @@ static inline void random_quantize(random_source *r, tw_quantize_desc *d) {
   if (random_chance(r, 30)) d->src_pitch = d->columns + random_below(r, 64);
   if (random_chance(r, 30)) d->dst_pitch = d->columns + random_below(r, 64);
   if (random_chance(r, 20)) d->scale_ld = d->rows + random_below(r, 64);
-  random_mistake(r, &d->rows, 5); /* to scale_ld */
+  random_mistake(r, &d->rows, 5); /* up to scale_ld */
 }
 
 /* Of 8-bit types, but for a few. */
@@ -359,8 +359,8 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
     d->combine = random_seldom(r, 60, 2, TW_GROUPED_STORE);
   }
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
-  random_mistake(r, &d->m, 8);        /* to ldd */
-  random_mistake(r, &d->b_stride, 8); /* to a_divisor */
+  random_mistake(r, &d->m, 8);        /* up to ldd */
+  random_mistake(r, &d->b_stride, 8); /* up to a_divisor */
   if (random_chance(r, 30)) random_grouped_scales(r, d);
 }
 
@@ -428,7 +428,7 @@ static inline void random_gemm_batch(random_source *r, tw_gemm_desc *d) {
   random_mistake(r, &d->batch_count, 5); /* and the strides */
 }
 
-/* 8-bit types and tf32, most of them with scales that go together. */
+/* 8-bit types and tf32, mostly with valid combinations of scales. */
 static inline void random_gemm_narrow(random_source *r, tw_gemm_desc *d) {
   static const tw_dtype types[] = {TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, TW_DTYPE_TF32};
   static const tw_dtype of_d[] = {TW_DTYPE_BF16,   TW_DTYPE_F16, TW_DTYPE_F32, TW_DTYPE_F8E4M3,

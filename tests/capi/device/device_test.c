@@ -15,7 +15,7 @@ static void count(void) {
     FAILS(TW_ERROR_INVALID_ARGUMENT, "kind", tw_device_count(kBadKinds[i], &number));
     EQUAL(number, 0);
   }
-  /* Whatever this machine has, the answer is consistent. */
+  /* The answer must be consistent, whatever this machine has. */
   number = 77;
   poison_();
   const tw_status status = tw_device_count(TW_DEVICE_CUDA, &number);
@@ -49,7 +49,7 @@ static void create(void) {
     FAILS(TW_ERROR_NO_DEVICE, "ordinal", tw_device_create(TW_DEVICE_HOST, 1, &device));
     CHECK(device == NULL);
   }
-  /* Opening a GPU where there is none is a clear error and never the host device. */
+  /* Without a GPU, opening one is a clear error and never opens the host device. */
   device = (tw_device *)&device;
   poison_();
   const tw_status status = tw_device_create(TW_DEVICE_CUDA, 0, &device);
@@ -73,7 +73,7 @@ static void create_from_context(void) {
     tw_device_destroy(device);
     return;
   }
-  /* Without a driver no address is a context, and none is looked into. */
+  /* Without a driver no address is a context, and the library does not dereference it. */
   const tw_status expected = tw_device_create(TW_DEVICE_CUDA, 0, &device);
   if (expected != TW_ERROR_NO_DRIVER && expected != TW_ERROR_NOT_BUILT) return;
   device = (tw_device *)&device;
@@ -113,7 +113,7 @@ static void get_info(void) {
   tw_device_destroy(device);
 }
 
-/* Two handles of one device are two devices: they do not share handles, nor each other's end. */
+/* Two handles of one physical device are two devices: they share neither handles nor lifetime. */
 static void two_handles(void) {
   tw_device *first = open_device();
   tw_device *second = open_device();
@@ -131,7 +131,7 @@ static void open_and_close_often(void) {
     uint64_t address = 0;
     tw_stream *stream = NULL;
     tw_device *device = open_device();
-    OK(tw_malloc(device, 1000, &address)); /* freed by the device's end */
+    OK(tw_malloc(device, 1000, &address)); /* freed when the device is destroyed */
     OK(tw_stream_create(device, &stream));
     OK(tw_memset(stream, address, i, 1000));
     tw_device_destroy(device); /* waits for the stream */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How programs end: with live handles, with work in flight, with handles that a handler of exit()
- * destroys, and after a kernel of their own has killed the context. Each is a process of its own,
- * forked before any device is open. */
+/* How programs end: with live handles, with work in flight, with handles that an atexit() handler
+ * destroys, and after their own kernel destroyed the context. Each case runs in a child, forked
+ * before any device is open. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/capi/common/harness.h"
 
-/* Static, so that what is alive at the end is no leak. */
+/* Static, so that leak checkers accept what is alive at exit. */
 static tw_device *device;
 static tw_stream *stream;
 static tw_plan *plan;
@@ -75,7 +75,7 @@ static void destroyed_with_work_in_flight(void) {
   tw_device_destroy(device);
 }
 
-/* A kernel of the caller's stops the GPU with a trap. */
+/* The caller's own kernel, which stops the GPU with a trap. */
 static const char ptx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry caller_traps()\n{\n  trap;\n  ret;\n}\n";
@@ -97,7 +97,7 @@ static void a_kernel_that_traps(void) {
   tw_error_info_init(&info, sizeof info);
   OK(tw_last_error_info(&info));
   CHECK(info.driver_result != 0);
-  /* From here on every call says so at once. */
+  /* From here on every call reports it at once. */
   FAILS(TW_ERROR_DEVICE_LOST, NULL, tw_malloc(device, 64, &address));
   EQUAL(address, 0);
   FAILS(TW_ERROR_DEVICE_LOST, NULL, tw_stream_synchronize(stream));
@@ -107,7 +107,7 @@ static void a_kernel_that_traps(void) {
   destroy_all();
 }
 
-/* Runs one in a process of its own, which leaves by exit(). */
+/* Runs a case in a child process, which leaves by exit(). */
 static void in_a_process(const char *name, void (*body)(void)) {
   int status = -1;
   pid_t child;
@@ -134,7 +134,7 @@ static void something_fails(void) {
   CHECK(0);
 }
 
-/* Whether a child's failure is seen. */
+/* A child's failure must be detected. */
 static void the_test_can_fail(void) {
   const unsigned before = harness.failures;
   in_a_process("something_fails", something_fails);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capture, and graphs: what is recorded, what an update takes, and what is refused. */
+/* Capture and graphs: what is recorded, what an update accepts, and what is refused. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kBytes = 256 };
 
-/* Fills `a` with `value` and copies it to `b`, or is captured doing so. */
+/* Fills `a` with `value` and copies it to `b`; the stream may be capturing. */
 static void fill_and_copy(tw_stream *stream, uint64_t a, uint64_t b, int value) {
   OK(tw_memset(stream, a, value, kBytes));
   OK(tw_memcpy_on_device(stream, b, a, kBytes));
@@ -34,14 +34,14 @@ static void captured_work_runs_when_it_is_launched(void) {
   NEED(tw_stream_create(s.device, &second));
   fill_and_copy(s.stream, a, b, 9);
   graph = captured(s.stream, a, b, 5);
-  EQUAL(first_byte(&s, b), 9); /* nothing has run */
+  EQUAL(first_byte(&s, b), 9); /* nothing has run yet */
   FAILS(TW_ERROR_INVALID_ARGUMENT, "graph", tw_graph_launch(graph, s.stream));
   OK(tw_graph_instantiate(graph));
   OK(tw_graph_instantiate(graph));
   EQUAL(first_byte(&s, b), 9);
   OK(tw_graph_launch(graph, s.stream));
   EQUAL(first_byte(&s, b), 5);
-  /* On another stream, behind the launch before it. */
+  /* On another stream, after the previous launch. */
   OK(tw_memset(s.stream, b, 1, kBytes));
   OK(tw_stream_synchronize(s.stream));
   OK(tw_graph_launch(graph, s.stream));
@@ -49,7 +49,7 @@ static void captured_work_runs_when_it_is_launched(void) {
   OK(tw_stream_synchronize(second));
   EQUAL(first_byte(&s, b), 5);
   OK(tw_graph_launch(graph, s.stream));
-  tw_graph_destroy(graph); /* with work under way */
+  tw_graph_destroy(graph); /* while its launch is running */
   tw_graph_destroy(NULL);
   OK(tw_stream_synchronize(s.stream));
   tw_stream_destroy(second);
@@ -65,8 +65,8 @@ static void an_update_takes_other_addresses(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "graph", tw_graph_update(graph, other));
   OK(tw_graph_instantiate(graph));
   OK(tw_graph_launch(graph, s.stream));
-  OK(tw_graph_update(graph, other)); /* with the launch under way, which is not affected */
-  tw_graph_destroy(other);           /* nor needed any longer */
+  OK(tw_graph_update(graph, other)); /* does not affect the running launch */
+  tw_graph_destroy(other);           /* no longer needed */
   EQUAL(first_byte(&s, b), 5);
   EQUAL(first_byte(&s, c), 1);
   OK(tw_memset(s.stream, b, 1, kBytes));
@@ -78,20 +78,20 @@ static void an_update_takes_other_addresses(void) {
   close_setup(&s);
 }
 
-/* Captures what `which` says, and lets it update the graph. */
+/* Captures the operations that `which` selects and updates the graph with them, which must fail. */
 static void refused_update(const setup *s, tw_graph *graph, int which, uint64_t a, uint64_t b) {
   static unsigned char host[kBytes];
   tw_graph *other = NULL;
   OK(tw_stream_begin_capture(s->stream));
   switch (which) {
-    case 0: /* fewer */
+    case 0: /* fewer operations */
       OK(tw_memset(s->stream, a, 7, kBytes));
       break;
-    case 1: /* more */
+    case 1: /* more operations */
       fill_and_copy(s->stream, a, b, 7);
       OK(tw_memset(s->stream, a, 7, kBytes));
       break;
-    case 2: /* in another order */
+    case 2: /* another order */
       OK(tw_memcpy_on_device(s->stream, b, a, kBytes));
       OK(tw_memset(s->stream, a, 7, kBytes));
       break;
@@ -99,7 +99,7 @@ static void refused_update(const setup *s, tw_graph *graph, int which, uint64_t 
       OK(tw_memset(s->stream, a, 7, kBytes));
       OK(tw_memcpy_to_host(s->stream, host, a, kBytes));
       break;
-    default: /* nothing at all */
+    default: /* no operation */
       break;
   }
   OK(tw_stream_end_capture(s->stream, &other));
@@ -115,7 +115,7 @@ static void an_update_with_other_operations_is_refused(void) {
   for (int which = 0; which < 5; ++which) {
     refused_update(&s, graph, which, a, b);
     OK(tw_memset(s.stream, b, 1, kBytes));
-    OK(tw_graph_launch(graph, s.stream)); /* as it was */
+    OK(tw_graph_launch(graph, s.stream)); /* the graph is unchanged */
     EQUAL(first_byte(&s, b), 5);
   }
   tw_graph_destroy(graph);
@@ -126,7 +126,7 @@ static void an_empty_capture_is_a_graph(void) {
   setup s = open_setup();
   tw_graph *graph = NULL;
   OK(tw_stream_begin_capture(s.stream));
-  OK(tw_memset(s.stream, 0, 0, 0)); /* of nothing */
+  OK(tw_memset(s.stream, 0, 0, 0)); /* an empty fill */
   OK(tw_stream_end_capture(s.stream, &graph));
   OK(tw_graph_instantiate(graph));
   OK(tw_graph_launch(graph, s.stream));
@@ -140,18 +140,18 @@ static void states_that_refuse(void) {
   const uint64_t a = allocated(&s, kBytes), b = allocated(&s, kBytes);
   tw_graph *graph = (tw_graph *)&graph, *whole = captured(s.stream, a, b, 3);
   OK(tw_graph_instantiate(whole));
-  /* Nothing has begun. */
+  /* No capture was begun. */
   FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_end_capture(s.stream, &graph));
   CHECK(graph == NULL);
   CHECK(strstr(tw_last_error(), "tw_stream_begin_capture()") != NULL);
   FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_end_capture(s.stream, NULL));
-  /* While it is captured: the stream is not waited for, and takes no graph. */
+  /* A capturing stream cannot be synchronized and launches no graph. */
   OK(tw_stream_begin_capture(s.stream));
   FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_begin_capture(s.stream));
   FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_synchronize(s.stream));
   FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_query(s.stream));
   FAILS(TW_ERROR_CAPTURE, "stream", tw_graph_launch(whole, s.stream));
-  /* A call that is refused records nothing, and the capture goes on. */
+  /* A refused call records nothing, and the capture continues. */
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(s.stream, a, a, 4));
   fill_and_copy(s.stream, a, b, 4);
   OK(tw_stream_end_capture(s.stream, &graph));
@@ -159,7 +159,7 @@ static void states_that_refuse(void) {
   OK(tw_graph_launch(whole, s.stream));
   EQUAL(first_byte(&s, b), 4);
   tw_graph_destroy(graph);
-  /* Nobody wants the graph. */
+  /* The graph may be discarded. */
   OK(tw_stream_begin_capture(s.stream));
   fill_and_copy(s.stream, a, b, 8);
   OK(tw_stream_end_capture(s.stream, NULL));
@@ -190,7 +190,7 @@ static void other_streams_join_by_events(void) {
     OK(tw_stream_wait_event(s.stream, join));
     OK(tw_memcpy_on_device(s.stream, c, b, kBytes));
     OK(tw_stream_end_capture(s.stream, round ? &same : &graph));
-    OK(tw_stream_synchronize(second)); /* has left the capture */
+    OK(tw_stream_synchronize(second)); /* it has left the capture */
   }
   OK(tw_graph_instantiate(graph));
   OK(tw_graph_launch(graph, s.stream));
@@ -198,7 +198,7 @@ static void other_streams_join_by_events(void) {
   OK(tw_graph_update(graph, same));
   OK(tw_graph_launch(graph, s.stream));
   EQUAL(first_byte(&s, c), 4);
-  /* The events were not recorded by that. */
+  /* The capture did not record the events. */
   FAILS(TW_ERROR_CAPTURE, NULL, tw_event_query(join));
   FAILS(TW_ERROR_CAPTURE, NULL, tw_event_elapsed(fork, join, &milliseconds));
   CHECK(milliseconds == 0);
@@ -212,7 +212,7 @@ static void other_streams_join_by_events(void) {
   close_setup(&s);
 }
 
-/* The same operations in a chain and side by side are two topologies. */
+/* The same operations in sequence and in parallel are different topologies. */
 static void an_update_keeps_who_follows_whom(void) {
   setup s = open_setup();
   tw_stream *second = NULL;
@@ -243,7 +243,7 @@ static void an_update_keeps_who_follows_whom(void) {
   close_setup(&s);
 }
 
-/* A capture that cannot become a graph says so, and its streams work again. */
+/* A capture that cannot become a graph is an error, after which its streams work again. */
 static void broken_captures(void) {
   setup s = open_setup();
   tw_stream *second = NULL;
@@ -255,7 +255,7 @@ static void broken_captures(void) {
   NEED(tw_event_create(s.device, &fork));
   OK(tw_event_record(before, second));
   for (int discarded = 0; discarded < 2; ++discarded) {
-    /* Work of before the capture. */
+    /* It depends on work from before the capture. */
     OK(tw_stream_begin_capture(s.stream));
     FAILS(TW_ERROR_CAPTURE, NULL, tw_stream_wait_event(s.stream, before));
     FAILS(TW_ERROR_CAPTURE, NULL, tw_memset(s.stream, a, 1, kBytes));
@@ -267,7 +267,7 @@ static void broken_captures(void) {
     CHECK(discarded || graph == NULL);
     fill_and_copy(s.stream, a, b, 10 + discarded);
     EQUAL(first_byte(&s, b), 10 + discarded);
-    /* Work of another stream that nobody waits for. */
+    /* It forks to a stream that never joins again. */
     OK(tw_stream_begin_capture(s.stream));
     OK(tw_event_record(fork, s.stream));
     OK(tw_stream_wait_event(second, fork));
@@ -288,7 +288,7 @@ static void broken_captures(void) {
   close_setup(&s);
 }
 
-/* Streams and devices that end in the middle of a capture. */
+/* Streams and devices destroyed during a capture. */
 static void ends_in_a_capture(void) {
   setup s = open_setup();
   tw_stream *stream = NULL;
@@ -302,9 +302,9 @@ static void ends_in_a_capture(void) {
   OK(tw_event_record(fork, stream));
   OK(tw_stream_wait_event(s.stream, fork));
   tw_stream_destroy(stream);
-  fill_and_copy(s.stream, a, b, 30); /* which had joined */
+  fill_and_copy(s.stream, a, b, 30); /* this stream had joined */
   EQUAL(first_byte(&s, b), 30);
-  /* The device goes. */
+  /* The device is destroyed. */
   graph = captured(s.stream, a, b, 31);
   OK(tw_graph_instantiate(graph));
   OK(tw_stream_begin_capture(s.stream));
@@ -334,7 +334,7 @@ static void graphs_of_two_devices(void) {
   close_setup(&s);
 }
 
-/* Lists that are checked in a run, on the host device, are not those of the graph's launches. */
+/* The host device checks lists in a run; a graph's launches must read the lists again. */
 static void lists_are_read_at_the_launch(void) {
   setup s = open_setup();
   tw_copies_desc desc;
@@ -361,7 +361,7 @@ static void lists_are_read_at_the_launch(void) {
   OK(tw_graph_instantiate(graph));
   OK(tw_memset(s.stream, a, 40, kBytes));
   OK(tw_memset(s.stream, b, 41, kBytes));
-  OK(tw_graph_launch(graph, s.stream)); /* of addresses that are 0: nothing */
+  OK(tw_graph_launch(graph, s.stream)); /* addresses of 0: nothing is copied */
   EQUAL(first_byte(&s, b), 41);
   OK(tw_memcpy_to_device(s.stream, lists, addresses, sizeof addresses));
   OK(tw_graph_launch(graph, s.stream));

@@ -3,7 +3,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* out[i] = value + i for every i below n; a parameter of 8 bytes and two of 4. */
+/* out[i] = value + i for every i below n. The parameters have 8, 4 and 4 bytes. */
 static const char kPtx[] =
     ".version 8.0\n"
     ".target sm_90\n"
@@ -84,7 +84,7 @@ static void arguments(void) {
   tw_device_destroy(device);
 }
 
-/* The host device refuses GPU code whatever it is. */
+/* The host device refuses all GPU code. */
 static void host_refuses(void) {
   tw_device *device = NULL;
   tw_module *module = (tw_module *)&module;
@@ -222,7 +222,7 @@ static void own_kernel(void) {
   tw_stream_destroy(host_stream);
   tw_device_destroy(host);
 
-  /* Nothing of the above hurt the context. */
+  /* None of the failures above harmed the context. */
   OK(tw_launch(stream, kernel, &desc, 3, sizes, params));
   OK(tw_stream_synchronize(stream));
   tw_device_destroy(device);

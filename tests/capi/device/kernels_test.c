@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The precompiled kernels: every one listed, with its resources and its image; on a GPU the driver
- * says the same of each. */
+/* The precompiled kernels: each is listed with its resources and image; on a GPU the driver must
+ * report the same resources. */
 #include "tests/capi/common/harness.h"
 
 static unsigned char *image_of(const tw_kernel_entry *entry, size_t *size) {
@@ -21,7 +21,7 @@ static int same_image(const tw_kernel_entry *a, const tw_kernel_entry *b) {
          strcmp(a->target, b->target) == 0;
 }
 
-/* What holds of every kernel for every target. */
+/* Invariants of every kernel for every target. */
 static void look_at(const tw_kernel_entry *entry, const unsigned char *bytes) {
   const int ptx = strncmp(entry->target, "compute_", 8) == 0;
   tw_kernel_info info;
@@ -29,7 +29,7 @@ static void look_at(const tw_kernel_entry *entry, const unsigned char *bytes) {
   tw_kernel_info_init(&info, sizeof info);
   CHECK(entry->op >= TW_OP_COPY && entry->threads >= 32 && entry->threads <= 1024);
   CHECK(entry->packed_bytes > 0 && entry->packed_bytes <= entry->image_bytes);
-  /* The build refuses nvcc before 12.9; machine code runs on every driver of its major version. */
+  /* The build requires nvcc 12.9. Machine code runs on every driver of its major version. */
   CHECK(entry->driver_version >= (ptx ? 12090 : 12000));
   CHECK(ptx || entry->driver_version % 1000 == 0);
   CHECK(entry->feature != 0 && (entry->feature & (entry->feature - 1)) == 0);
@@ -89,7 +89,7 @@ static void unknown_names(void) {
   TAIL_CLEARED(tw_kernel_entry, tw_kernels_list(0, longer, NULL));
 }
 
-/* The driver's numbers for each kernel of this device's machine code are what was read. */
+/* For kernels with machine code for this device, the driver must report the listed numbers. */
 static void the_driver_agrees(void) {
   tw_device *device = open_device();
   tw_module *module = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that a device knows: registration, and each operand of each operation, which the host
- * device takes where its memory is registered to the last byte and refuses by name one byte short.
- */
+/* Memory that the host device knows. For each operand of each operation: a run is accepted if the
+ * operand's memory is registered to its last byte, and refused by the operand's name if one byte is
+ * missing. */
 #include "tests/capi/common/plan_harness.h"
 
-/* The caller's own memory, which nobody knows. Operands lie 8 KiB apart, each within one part. */
+/* The caller's own memory, unknown to the device. Operands lie in separate parts of 8 KiB. */
 enum { PARTS = 16, PART = 8192 };
 static uint64_t arena_words[PARTS * PART / 8];
 static unsigned char arena_before[sizeof arena_words];
@@ -14,7 +14,7 @@ static uint64_t part(int number) {
   return base + (uint64_t)number * PART + 4096;
 }
 
-/* An operand: where its address goes, and which bytes it has from there. */
+/* An operand: the field for its address, and which bytes it has relative to it. */
 typedef struct {
   const char *name;
   uint64_t *address;
@@ -51,8 +51,7 @@ static void says_numbers(const char *format, const char *name, uint64_t bytes, u
   says(words);
 }
 
-/* Registers all operands to the byte, but `one`, of which that many bytes are missing at its end.
- */
+/* Registers exactly the operands' bytes, except for the last `missing` bytes of operand `one`. */
 static void register_all(const setup *s, const operand *operands, int count, int one,
                          uint64_t missing) {
   for (int i = 0; i < count; ++i)
@@ -65,8 +64,8 @@ static void unregister_all(const setup *s, const operand *operands, int count) {
     OK(tw_memory_unregister(s->device, *operands[i].address + (uint64_t)operands[i].low));
 }
 
-/* Every operand in memory of its own: the run succeeds with all of it registered, and fails by the
- * operand's name, with nothing written, where one operand's last byte is not, or no byte of it. */
+/* With all operands registered the run succeeds. With the last byte, or all, of one operand missing
+ * it fails with the operand's name and writes nothing. */
 static void each_operand(const setup *s, tw_plan *plan, runner run, const void *args,
                          const operand *operands, int count) {
   register_all(s, operands, count, -1, 0);
@@ -120,13 +119,13 @@ static void copies_of_tensors(void) {
   desc.dst_stride[0] = 16, desc.dst_stride[1] = 1;
   NEED(tw_copy_plan(s.device, &desc, &plan));
   EACH_OPERAND(copy, args, {"src", &args.src, -120, 136}, {"dst", &args.dst, 0, 112});
-  /* A window that begins one row into a tensor of three rows: it reads two of them. */
+  /* A window that begins one row into a tensor of three rows reads two of them. */
   desc.src_stride[0] = 20;
   desc.src_shape[0] = 3, desc.src_shape[1] = 8;
   desc.src_start[0] = 1;
   NEED(tw_copy_plan(s.device, &desc, &plan));
   EACH_OPERAND(copy, args, {"src", &args.src, 40, 56}, {"dst", &args.dst, 0, 112});
-  /* Padding that may be written is the operand's too, behind the last row up to 16 bytes. */
+  /* Padding that may be written belongs to the operand, up to 16 bytes after the last row. */
   OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 2;
@@ -155,7 +154,7 @@ static void prefetches(void) {
   desc.rank = 2;
   desc.shape[0] = 3, desc.shape[1] = 10;
   desc.stride[0] = -16, desc.stride[1] = 1;
-  desc.budget = 16; /* what is left out belongs to the operand */
+  desc.budget = 16; /* the operand includes what the budget leaves out */
   NEED(tw_prefetch_plan(s.device, &desc, &plan));
   EACH_OPERAND(prefetch, args, {"src", &args.src, -32, 42});
   close_setup(&s);
@@ -213,7 +212,7 @@ static void rows(void) {
   EACH_OPERAND(scatter, args, {"table", &args.table, 8, 148}, {"index", &args.index, 0, 16},
                {"packed", &args.packed, 0, 116},
                {"workspace", &args.workspace, 0, info.workspace_bytes});
-  /* Of a scatter what hangs over the table is not read: a column on the left of each row. */
+  /* A scatter does not read columns outside the table: here the leftmost one of each row. */
   OK(tw_rows_desc_init(&desc, sizeof desc));
   OK(tw_rows_args_init(&args, sizeof args));
   desc.dtype = TW_DTYPE_U8;
@@ -258,7 +257,7 @@ static void many_copies(void) {
                  {"dst", &places[3], 0, 80});
     says("pair 1: dst needs");
   }
-  /* A pair that is counted and left out names no memory. */
+  /* A pair that is counted as invalid and skipped has no memory. */
   NEED(tw_copies_plan(s.device, &desc, &plan));
   put(part(0), 0), put(part(1) + 8, 1);
   EACH_OPERAND(copies, args, {"src", &args.src, 0, 16}, {"dst", &args.dst, 0, 16},
@@ -391,7 +390,7 @@ static void gemm(void) {
                {"d_scale", &args.d_scale, 0, 20}, {"amax", &args.amax, 0, 4},
                {"device_m", &args.device_m, 0, 8}, {"device_alpha", &args.device_alpha, 0, 4},
                {"device_beta", &args.device_beta, 0, 4});
-  /* A staging copy's workspace. The operands' pitches are no multiples of 16 bytes. */
+  /* The workspace of staging copies. The operands' pitches are not multiples of 16 bytes. */
   OK(tw_gemm_desc_init(&desc, sizeof desc));
   OK(tw_gemm_args_init(&args, sizeof args));
   desc.m = desc.min_m = 5, desc.n = 6, desc.k = 7;
@@ -402,7 +401,7 @@ static void gemm(void) {
   args.workspace_bytes = info.workspace_bytes;
   EACH_OPERAND(gemm, args, {"a", &args.a, 0, 70}, {"b", &args.b, 0, 84}, {"d", &args.d, 0, 60},
                {"workspace", &args.workspace, 0, info.workspace_bytes});
-  /* A batch spans all of its matrices; with free padding D has all of its last line. */
+  /* A batch spans all its matrices. With free padding D includes its whole last line. */
   OK(tw_gemm_desc_init(&desc, sizeof desc));
   OK(tw_gemm_args_init(&args, sizeof args));
   desc.m = 5, desc.n = 6, desc.k = 8, desc.ldd = 8;
@@ -438,7 +437,7 @@ static void gemm_by_addresses(void) {
                {"a", &places[1], 0, 64}, {"b", &places[2], 0, 128}, {"b", &places[3], 0, 128},
                {"d", &places[4], 0, 64}, {"d", &places[5], 0, 64});
   says("matrix 1 of the batch: d needs");
-  /* A product that is counted and left out names no memory. */
+  /* A product that is counted as invalid and skipped has no memory. */
   put(part(0), 0), put(part(2) + 8, 0);
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   EACH_OPERAND(gemm, args, {"a", &args.a, 0, 16}, {"b", &args.b, 0, 16}, {"d", &args.d, 0, 16},
@@ -474,7 +473,7 @@ static void tuning(void) {
   close_setup(&s);
 }
 
-/* D has room for bf16 and is described as f32. */
+/* D has memory for bf16 but is described as f32. */
 static void described_as_another_type(void) {
   setup s = open_setup();
   tw_gemm_desc desc;

@@ -59,7 +59,7 @@ static void host_memory(void) {
   FAILS(TW_ERROR_OUT_OF_MEMORY, "bytes", tw_malloc_host(device, UINT64_MAX, &memory));
   CHECK(memory == NULL);
   NEED(tw_malloc_host(device, 1000, &memory));
-  NEED(tw_malloc_host(device, 1, &more)); /* which the device frees */
+  NEED(tw_malloc_host(device, 1, &more)); /* freed by the device */
   NEED(tw_malloc(device, 1000, &address));
   CHECK(memory != NULL && (uintptr_t)memory % 256 == 0);
   NEED(tw_stream_create(device, &stream));
@@ -69,7 +69,7 @@ static void host_memory(void) {
   OK(tw_memcpy_to_host(stream, memory, address, 1000));
   OK(tw_stream_synchronize(stream));
   CHECK(((unsigned char *)memory)[499] == 1 && ((unsigned char *)memory)[500] == 0x5a);
-  /* Each kind is freed by its own function, on its own device, once. */
+  /* Each kind of memory is freed by its own function, on its own device, once. */
   FAILS(TW_ERROR_NOT_FOUND, "address", tw_free(device, (uintptr_t)memory));
   FAILS(TW_ERROR_NOT_FOUND, "memory", tw_free_host(device, (void *)(uintptr_t)address));
   FAILS(TW_ERROR_NOT_FOUND, "memory", tw_free_host(other, memory));
@@ -82,7 +82,7 @@ static void host_memory(void) {
   tw_device_destroy(device);
 }
 
-/* What CUDA knows a handle by. */
+/* CUDA's own handles of the library's objects. */
 static void cuda_handles(void) {
   tw_device *device = open_device();
   tw_stream *stream = NULL, *wrapped = NULL;
@@ -106,7 +106,7 @@ static void cuda_handles(void) {
     OK(tw_stream_get_cuda(stream, &cuda_stream));
     OK(tw_event_get_cuda(event, &cuda_event));
     CHECK(context != NULL && cuda_stream != NULL && cuda_event != NULL);
-    /* What was exported can be wrapped, and is left alone by the wrapper's end. */
+    /* An exported handle can be wrapped again, and survives the wrapper. */
     NEED(tw_stream_create_from(device, cuda_stream, &wrapped));
     NEED(tw_event_create_from(device, cuda_event, &same));
     OK(tw_stream_get_cuda(wrapped, &again));
@@ -225,13 +225,13 @@ static void copies(void) {
   CHECK(memcmp(out + 3, in + 1, kBytes - 10) == 0);
   CHECK(out[0] == 0x5a && out[2] == 0x5a && out[kBytes - 7] == 0x5a && out[kBytes - 1] == 0x5a);
 
-  /* Ranges that touch do not overlap. */
+  /* Adjacent ranges do not overlap. */
   OK(tw_memcpy_on_device(stream, a, a + 500, 500));
   OK(tw_memcpy_on_device(stream, a + 500, a, 500));
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a, a + 499, 500));
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a + 499, a, 500));
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a, a, 1));
-  /* The host's memory may be the device's too. */
+  /* Host memory may be device memory, too. */
   FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_device(stream, a, (void *)(uintptr_t)(a + 499), 500));
   FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_device(stream, a + 499, (void *)(uintptr_t)a, 500));
   FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_host(stream, (void *)(uintptr_t)(a + 499), a, 500));
@@ -242,7 +242,7 @@ static void copies(void) {
     OK(tw_memcpy_to_host(stream, (void *)(uintptr_t)(a + 500), a, 500));
   }
 
-  /* Nothing of nothing needs no address. */
+  /* An empty copy needs no address. */
   OK(tw_memcpy_to_device(stream, 0, NULL, 0));
   OK(tw_memcpy_to_host(stream, NULL, 0, 0));
   OK(tw_memcpy_on_device(stream, 0, 0, 0));
@@ -263,7 +263,7 @@ static void copies(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "value", tw_memset(stream, a, 256, 4));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "value", tw_memset(stream, a, INT32_MIN, 4));
 
-  /* Lengths that pass the end of the address space are refused before anything is touched. */
+  /* Lengths beyond the end of the address space are refused before any access. */
   FAILS(TW_ERROR_OVERFLOW, NULL, tw_memcpy_to_device(stream, a, in, UINT64_MAX));
   FAILS(TW_ERROR_OVERFLOW, NULL, tw_memcpy_to_host(stream, out, a, UINT64_MAX));
   FAILS(TW_ERROR_OVERFLOW, NULL, tw_memcpy_on_device(stream, a, b, UINT64_MAX));
@@ -292,7 +292,7 @@ static void events(void) {
   NEED(tw_stream_create(device, &second));
   NEED(tw_malloc(device, 1 << 20, &address));
 
-  /* One that was never recorded is reached, waits for nothing, and cannot be timed. */
+  /* An event that was never recorded is complete, blocks nobody and cannot be timed. */
   OK(tw_event_query(never));
   OK(tw_event_synchronize(never));
   OK(tw_stream_wait_event(stream, never));
@@ -313,7 +313,7 @@ static void events(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, NULL, tw_event_elapsed(never, end, &milliseconds));
   CHECK(milliseconds == 0);
 
-  /* Recorded again: the last record counts. */
+  /* After a second record, the last one counts. */
   OK(tw_event_record(start, stream));
   OK(tw_event_synchronize(start));
 
@@ -357,7 +357,7 @@ static void handles_of_two_devices(void) {
   tw_device_destroy(device);
 }
 
-/* After the device: each call says so, each handle can still be destroyed, in any order. */
+/* After the device was destroyed each call reports it; its handles can still be destroyed. */
 static void after_the_device(void) {
   tw_device *device = open_device();
   tw_stream *stream = NULL;
@@ -389,7 +389,7 @@ static void after_the_device(void) {
   tw_event_destroy(second);
 }
 
-/* A handle that is destroyed with work in flight lets the work end. */
+/* Destroying a handle with work in flight does not cancel the work. */
 static void destroyed_in_flight(void) {
   static unsigned char out[1 << 20];
   tw_device *device = open_device();
@@ -409,7 +409,7 @@ static void destroyed_in_flight(void) {
   tw_device_destroy(device);
 }
 
-/* A forked child is told so, and may destroy what it inherited without hanging. */
+/* A forked child gets an error, and can destroy what it inherited without hanging. */
 static void forked(void) {
   tw_device *device = open_device();
   tw_stream *stream = NULL;

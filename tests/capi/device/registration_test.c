@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that a device knows: registration, and what copies and fills may touch. */
+/* Memory that a device knows: registration, and which memory copies and fills may access. */
 #include "tests/capi/common/plan_harness.h"
 
-/* Memory of the caller's, which no device gave. */
+/* The caller's own memory, not allocated by a device. */
 static uint64_t own(void) {
   static uint64_t words[64];
   return (uint64_t)(uintptr_t)words;
@@ -29,7 +29,7 @@ static void copies_and_fills(void) {
   OK(tw_memcpy_on_device(s.stream, block, block + 32, 32));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "src", tw_memcpy_on_device(s.stream, block, block + 40, 32));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "dst", tw_memcpy_on_device(s.stream, block + 40, block, 32));
-  /* Each side's memory is the one that its device knows, of both allocators. */
+  /* Each operand must be known to its own device, whichever allocator it came from. */
   setup other = open_setup();
   void *pinned = NULL;
   OK(tw_malloc_host(other.device, 32, &pinned));
@@ -83,7 +83,7 @@ static void registration(void) {
     OK(tw_memset(s.stream, at + 8, 1, 16));
     OK(tw_memory_unregister(s.device, at + 8));
   } else {
-    OK(tw_memory_unregister(s.device, at)); /* which nobody has registered */
+    OK(tw_memory_unregister(s.device, at)); /* nobody registered it */
   }
   close_setup(&other);
   close_setup(&s);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the C API's sources and headers and lets every public struct in the copy end with 64 bytes more, as a
-later version may: grow.py OUTPUT-FOLDER STRUCTS FILES..."""
+"""Copies the C API's sources and headers and appends 64 bytes to every public struct in the copy, as a later
+version may: grow.py OUTPUT-FOLDER STRUCTS FILES..."""
 import pathlib
 import re
 import sys
@@ -21,7 +21,7 @@ for file in files:
     text = file.read_text()
     if file.suffix == ".h":
         text = re.sub(r"^\} (tw_\w+);$", longer, text, flags=re.MULTILINE)
-    # The copies lie side by side.
+    # All copies lie in one folder.
     text = re.sub(r'#include "capi/(?:\w+/)*(\w+\.\w+)"', r'#include "\1"', text)
     (folder / file.name).write_text(text)
 if sorted(grown) != sorted(names):

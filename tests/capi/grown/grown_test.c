@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that was compiled before every struct grew by 64 bytes (grow.py), with a library that
- * was compiled afterwards. The structs lie between guards, which no call may touch. */
+/* A program compiled before every struct grew by 64 bytes (grow.py), linked with a library compiled
+ * afterwards. Guards surround the structs; no call may touch them. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { GUARDS = 16 };
@@ -40,7 +40,7 @@ static int all_intact(void) {
   return good;
 }
 
-/* The call succeeds and touches no guard. */
+/* Checks that the call succeeds and touches no guard. */
 #define CALL(call) (OK(call), check_(all_intact(), #call, __FILE__, __LINE__))
 
 static void guard(uint64_t *behind) {
@@ -64,8 +64,8 @@ static void every_init(void) {
   }
 }
 
-/* Otherwise the other tests would prove nothing: this library knows the bytes that a program of its
- * own time has behind the struct, and so does not ask for zeros there. */
+/* Without this the other tests would prove nothing: the library accepts nonzero bytes behind a
+ * struct of its own version, because they are fields that it knows. */
 static void library_has_grown(void) {
   struct {
     tw_copy_args value;
@@ -148,7 +148,7 @@ static void tensor_maps(void) {
   close_setup(&s);
 }
 
-/* Bytes 1, 2, ... in device memory, and room for as many. */
+/* Device memory with the bytes 1, 2, ... and a destination of the same size. */
 enum { BYTES = 4096 };
 static uint64_t source, target;
 

@@ -139,7 +139,7 @@ static void format(void) {
   OK(tw_layout_format(layout, buffer, needed, &length));
   EQUAL(length, needed);
   TEXT(buffer, text);
-  /* Too small: the beginning, terminated, and nothing behind it. */
+  /* A buffer that is too small gets the beginning, terminated, and nothing behind it. */
   for (size_t capacity = 1; capacity < needed; ++capacity) {
     memset(buffer, '#', sizeof buffer);
     length = 0;
@@ -226,7 +226,7 @@ static void mode(void) {
   NEED(tw_layout_mode(layout, 1, &out));
   has_text(out, "4:2");
   tw_layout_destroy(layout);
-  /* What came out does not need what it came from. */
+  /* The result does not depend on its source. */
   has_text(out, "4:2");
   tw_layout_destroy(out);
   layout = parsed("((2,3),4):((1,8),2)");
@@ -252,7 +252,7 @@ static void coordinates(void) {
   EQUAL(index, 23);
   OK(tw_layout_crd2idx(layout, leaves, 3, &index));
   EQUAL(index, 23);
-  /* Every coordinate there and back. */
+  /* Every coordinate to its index and back. */
   for (int64_t i = 0; i < 24; ++i) {
     const int64_t expected = i % 2 + i / 2 % 3 * 8 + i / 6 * 2;
     OK(tw_layout_crd2idx(layout, &i, 1, &index));
@@ -315,7 +315,7 @@ static void coordinates(void) {
     }
   }
   tw_layout_destroy(layout);
-  /* The smallest coordinate where several have the index. */
+  /* The smallest coordinate with this index. */
   layout = parsed("(4,3):(0,1)");
   OK(tw_layout_find(layout, 2, &back));
   EQUAL(back, 8);
@@ -398,7 +398,7 @@ static void local_tile(void) {
   CHECK(out == NULL);
   tw_layout_destroy(layout);
 
-  /* Of a coordinate tensor the place is in the tile's own origin. */
+  /* In a coordinate tensor the offset is the tile's own origin. */
   layout = parsed("(0,0) o (1024,512):(1@1,1@0)");
   {
     const int64_t block[] = {128, 64}, where[] = {2, 3};
@@ -410,8 +410,8 @@ static void local_tile(void) {
   tw_layout_destroy(layout);
 }
 
-/* What has no answer on the way to one is no failure of the call: the thread's last one stays,
- * which the harness looks at after each call. */
+/* Operations that find no answer on the way are not failures of the call: the thread's last failure
+ * must stay, as the harness checks after each call. */
 static void answers_without_failure(void) {
   tw_layout *a = NULL, *b = NULL, *common = NULL;
   tw_tuple *tile = NULL;
@@ -434,7 +434,7 @@ static void answers_without_failure(void) {
   tw_layout_destroy(b);
 }
 
-/* A tensor may begin before its own first element, and then a box does. */
+/* A tensor, and hence a box, may begin before its own first element. */
 static void pictures_of_boxes(void) {
   tw_layout *tensor = parsed("(-4,0) o (1024,512):(1@1,1@0)"), *smem = parsed("(128,64):(64,1)");
   tw_layout *boxes = NULL, *slots = NULL;

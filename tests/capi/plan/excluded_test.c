@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every field and address that the rest of a description can exclude: each must stay as the init
- * function left it, and is refused by its name otherwise. The workspace is exempt, and so is C of a
- * run whose beta is 0. A field that is excluded and no longer refused fails here. */
+/* Every field and address that the rest of a description can make unused: it must keep its initial
+ * value and is refused by name otherwise. Exempt are the workspace, and C in a run with beta 0. */
 
 #include "tests/capi/common/plan_harness.h"
 
@@ -73,7 +72,7 @@ static void fresh(void) {
   tile.shape[0] = 64, tile.stride[0] = 1, tile.tile[0] = 64;
 }
 
-/* `field` is refused by its name where `change` sets it; `call` plans or runs. */
+/* Checks that `field` is refused by name after `change` sets it; `call` plans or runs. */
 #define EXCLUDED(field, change, call)              \
   do {                                             \
     fresh();                                       \
@@ -188,7 +187,7 @@ static void by_what_is_described(void) {
   EXCLUDED("d_batch_stride", (POINTERS, gemm.d_batch_stride = 256), GEMM);
 }
 
-/* Addresses and scalars that a run gives for what its plan knows nothing of. */
+/* Addresses and scalars in a run whose plan does not use them. */
 static void of_runs(void) {
   tw_plan *gather = NULL, *sum = NULL, *product = NULL, *scaled = NULL, *multiplied = NULL;
   fresh();
@@ -225,7 +224,7 @@ static void of_runs(void) {
   EXCLUDED("invalid_count", gemm_args.invalid_count = memory, RUN_GEMM);
   EXCLUDED("a_scale", gemm_args.a_scale = memory, RUN_GEMM);
   EXCLUDED("b_scale", gemm_args.b_scale = memory, RUN_GEMM);
-  /* What is exempt: a workspace that is not needed, and C where beta is 0. */
+  /* Exempt: a workspace that is not needed, and C with beta 0. */
   fresh();
   gemm_args.c = gemm_args.d, gemm_args.workspace = memory + 16384;
   gemm_args.workspace_bytes = 256;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions that are filled from tensors: views, orders, shared matrices, and what does not fit.
- */
+/* Filling descriptions from tensors: views, orders, shared matrices, mismatches. */
 
 #include "tests/capi/common/plan_harness.h"
 
@@ -40,12 +39,12 @@ static void products(void) {
   EQUAL(desc.b_order, TW_COLUMN_MAJOR);
   EQUAL(desc.d_dtype, TW_DTYPE_F32);
   EQUAL(desc.batch_count, 1);
-  EQUAL(desc.max_sms, 7); /* what tensors do not say stays */
+  EQUAL(desc.max_sms, 7); /* other fields are kept */
   OK(tw_gemm_desc_from_tensors(&a, &turned, NULL, &batch, &desc));
   EQUAL(desc.batch_count, 3);
-  EQUAL(desc.a_batch_stride, 0); /* one A for all */
+  EQUAL(desc.a_batch_stride, 0); /* one A for the whole batch */
   EQUAL(desc.d_batch_stride, 64);
-  /* f32 is multiplied as tf32 where the description says so before. */
+  /* f32 tensors give tf32 if the description was set to tf32 before. */
   {
     const tw_tensor a32 = TENSOR(TW_DTYPE_F32, 2, DIMS(5, 16), DIMS(24, 1));
     const tw_tensor b32 = TENSOR(TW_DTYPE_F32, 2, DIMS(16, 8), DIMS(1, 32));
@@ -64,7 +63,7 @@ static void products(void) {
     EQUAL(narrow.a_dtype, TW_DTYPE_F8E4M3);
     EQUAL(narrow.b_dtype, TW_DTYPE_F8E5M2);
   }
-  /* What does not fit is refused by name, and the description stays. */
+  /* Tensors that do not match are refused by name, and the description is unchanged. */
   before = desc;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "b", tw_gemm_desc_from_tensors(&a, &a, NULL, &d, &desc));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "d", tw_gemm_desc_from_tensors(&a, &turned, NULL, &a, &desc));
@@ -94,7 +93,7 @@ static void copies_and_sums(void) {
   OK(tw_elementwise_desc_init(&sum, sizeof sum));
   OK(tw_elementwise_desc_from_tensors(&turned, &line, &rows, &sum));
   EQUAL(sum.b_dtype, TW_DTYPE_BF16);
-  EQUAL(sum.b_stride[0], 0); /* repeated for each row */
+  EQUAL(sum.b_stride[0], 0); /* broadcast to each row */
   EQUAL(sum.b_stride[1], 1);
   EQUAL(sum.a_stride[1], 4);
   OK(tw_elementwise_desc_from_tensors(&turned, NULL, &rows, &sum));

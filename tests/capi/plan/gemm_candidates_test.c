@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates of tw_gemm_: listed, forced, by m, and what each writes. */
+/* tw_gemm_ candidates: listing, forcing, ranges of m, and what each kernel writes. */
 #include "tests/capi/common/gemm_harness.h"
 
 enum { kMany = 512, kWorkspaceBytes = 64 << 20 };
@@ -10,7 +10,7 @@ static void sized(tw_gemm_candidate *candidates, int32_t count) {
   for (int32_t i = 0; i < count; ++i) tw_gemm_candidate_init(&candidates[i], sizeof candidates[i]);
 }
 
-/* Of an array with a bad element nothing is written, and the failure says which it is. */
+/* If an element of the array is invalid, nothing is written, and the error names its index. */
 static void bad_element(const setup *s, const tw_gemm_desc *desc, const tw_plan *plan) {
   static const uint32_t kBad[] = {0, 8, sizeof *list + 8, 4096, UINT32_MAX};
   tw_error_info info;
@@ -22,21 +22,22 @@ static void bad_element(const setup *s, const tw_gemm_desc *desc, const tw_plan 
     sized(list, 2);
     list[at].struct_size = kBad[i / 2];
     memcpy(before, list, sizeof before);
-    if (at == 0 && kBad[i / 2] > sizeof *list) continue; /* a later version's, or refused alike */
+    /* a later version's size, or no valid one */
+    if (at == 0 && kBad[i / 2] > sizeof *list) continue;
     FAILS(TW_ERROR_STRUCT, "candidates", tw_gemm_candidates(s->device, desc, list, 2, &count));
     EQUAL(count, 0);
     CHECK(memcmp(before, list, sizeof before) == 0);
     OK(tw_last_error_info(&info));
     EQUAL(info.index, at);
     OK(tw_gemm_ranges(plan, NULL, 0, &count));
-    if (count <= at) continue; /* written to no further than there are ranges */
+    if (count <= at) continue; /* the array is written only up to the number of ranges */
     FAILS(TW_ERROR_STRUCT, "candidates", tw_gemm_ranges(plan, list, 2, &count));
     EQUAL(count, 0);
     CHECK(memcmp(before, list, sizeof before) == 0);
   }
 }
 
-/* Each candidate is listed once, can be forced, and multiplies. */
+/* Each candidate is listed once, can be forced, and computes the product. */
 static void candidates(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -47,7 +48,7 @@ static void candidates(void) {
   uint64_t workspace = 0;
   OK(tw_malloc(s.device, kWorkspaceBytes, &workspace));
   OK(tw_gemm_candidates(s.device, &desc, NULL, 0, &count));
-  CHECK(count >= 2 && count <= kMany); /* through maps, and plain */
+  CHECK(count >= 2 && count <= kMany); /* with tensor maps and without */
   sized(list, kMany);
   OK(tw_gemm_candidates(s.device, &desc, list, kMany, &again));
   EQUAL(again, count);
@@ -66,7 +67,7 @@ static void candidates(void) {
     tw_plan_info_init(&info, sizeof info);
     OK(tw_plan_get_info(plan, &info));
     TEXT(info.kernel, c->kernel);
-    /* Forced kernels that share k have nothing else to take. */
+    /* A forced split-K or stream-K kernel has no fallback: it needs its workspace. */
     args.workspace = workspace;
     args.workspace_bytes = info.workspace_bytes;
     if (!CHECK(info.workspace_bytes <= kWorkspaceBytes)) continue;
@@ -77,7 +78,7 @@ static void candidates(void) {
     }
     tw_plan_destroy(plan);
   }
-  /* The first is the plan's. */
+  /* The plan uses the first candidate. */
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
@@ -120,7 +121,7 @@ static void forcing(void) {
   FAILS(TW_ERROR_UNSUPPORTED, "candidate", tw_gemm_plan_candidate(s.device, &desc, foreign, &plan));
   CHECK(strstr(tw_last_error(), "does not run on") != NULL);
   CHECK(plan == NULL);
-  /* The first candidate goes through maps: addresses that maps cannot have are refused. */
+  /* The first candidate uses tensor maps, and refuses addresses that maps cannot have. */
   sized(list, 1);
   NEED(tw_gemm_candidates(s.device, &desc, list, 1, &count));
   NEED(tw_gemm_plan_candidate(s.device, &desc, list[0].text, &plan));
@@ -130,15 +131,15 @@ static void forcing(void) {
   args.b += 8;
   FAILS(TW_ERROR_MISALIGNED, "b", tw_gemm_run(plan, s.stream, &args));
   tw_plan_destroy(plan);
-  desc.lda = kLda + 1; /* no map has this pitch */
+  desc.lda = kLda + 1; /* no map can have this pitch */
   FAILS(TW_ERROR_UNSUPPORTED, "candidate",
         tw_gemm_plan_candidate(s.device, &desc, list[0].text, &plan));
   CHECK(strstr(tw_last_error(), "lda is 209") != NULL);
   close_setup(&s);
 }
 
-/* D with kOdd of its kLdd columns, poisoned before the run: what is wrong in it, what was written
- * from column kOdd to the end of its 16 bytes, and what beyond. */
+/* Checks a D that uses kOdd of its kLdd columns, poisoned before the run. Counts wrong elements,
+ * elements written from column kOdd to the end of its 16 bytes, and elements written beyond. */
 enum { kOdd = 85 };
 typedef struct {
   int wrong, behind, beyond;
@@ -163,8 +164,7 @@ static written look(const setup *s, uint64_t address) {
   return out;
 }
 
-/* Bytes behind N are touched where they are free, and then only to the end of 16 bytes, by every
- * candidate. */
+/* A candidate may write the padding behind N only if it is free, up to the end of 16 bytes. */
 static void padding(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -184,7 +184,7 @@ static void padding(void) {
     if (!CHECK(seen.wrong == 0 && seen.beyond == 0 && (desc.flags || seen.behind == 0)))
       printf("    %s: %d wrong, %d behind, %d beyond\n", list[i / 2].text, seen.wrong, seen.behind,
              seen.beyond);
-    if (desc.flags) { /* the last line's padding is D's too: nothing else may lie there */
+    if (desc.flags) { /* the last line's padding belongs to D, too */
       const uint64_t kept = args.b;
       args.b = args.d + ((uint64_t)(kM - 1) * kLdd + kOdd) * 4 + 12;
       if (i == 1) FAILS(TW_ERROR_OVERLAP, "d", tw_gemm_run(plan, s.stream, &args));
@@ -195,7 +195,7 @@ static void padding(void) {
   close_setup(&s);
 }
 
-/* A plan's ranges of m cover what it serves. */
+/* A plan's ranges cover every m that it serves. */
 static void ranges(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gemm_tune and tw_gemm_tuning_. */
+/* tw_gemm_tune() and the tw_gemm_tuning_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
-/* Of 128 x 128 x 64 little is padding, so that tiles beat loops under a sanitizer too: 2 to 1. */
+/* Tiles of 128 x 128 x 64 fit with little padding, so that they are twice as fast as loops even
+ * under a sanitizer. */
 enum { kM = 120, kN = 120, kK = 192, kMany = 512 };
 
 static uint16_t a[kM * kK], b[kK * kN];
@@ -56,7 +57,7 @@ static const char *format(const tw_gemm_tuning *tuning) {
   return text;
 }
 
-/* Candidates for kM rows, the first by the model first. */
+/* Lists the candidates for kM rows, best by the cost model first. */
 static int32_t listed(const setup *s, const tw_gemm_desc *desc) {
   int32_t count = 0;
   memset(list, 0, sizeof list);
@@ -66,7 +67,7 @@ static int32_t listed(const setup *s, const tw_gemm_desc *desc) {
   return count;
 }
 
-/* The text of a set whose one entry says that `candidate` was the fastest. */
+/* The text of a tuning set with one entry, which says that `candidate` was the fastest. */
 static const char *planted(const setup *s, const char *candidate) {
   static char lines[512];
   tw_device_info info;
@@ -129,7 +130,7 @@ static void texts(void) {
   close_setup(&s);
 }
 
-/* A plan takes the measured choice, and multiplies. */
+/* A plan uses the tuning entry and computes the product. */
 static void plans(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -144,7 +145,7 @@ static void plans(void) {
   CHECK(plan == NULL);
   OK(tw_gemm_tuning_load(tuning, planted(&s, last->text)));
   NEED(tw_gemm_plan_tuned(s.device, &desc, tuning, &plan));
-  tw_gemm_tuning_destroy(tuning); /* the plan has what it needs */
+  tw_gemm_tuning_destroy(tuning); /* the plan no longer needs it */
   tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   TEXT(info.kernel, last->kernel);
@@ -155,7 +156,7 @@ static void plans(void) {
   CHECK(product_of(kM));
   tw_plan_destroy(plan);
 
-  /* A choice of another chip does not count. */
+  /* An entry of another chip is ignored. */
   NEED(tw_gemm_tuning_create(&tuning));
   snprintf(text, sizeof text, "%sdevice another\n%s", kEmpty,
            strstr(planted(&s, last->text), "bf16"));
@@ -170,8 +171,8 @@ static void plans(void) {
   close_setup(&s);
 }
 
-/* The tuner overrules a planted slow choice, leaves D alone where it has a scratch, and the text
- * that it leaves makes plans of the same choice. */
+/* Tuning replaces a slow choice, does not write D if scratch memory is given, and leaves a text
+ * from which plans make the same choice. */
 static void tunes(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -185,7 +186,7 @@ static void tunes(void) {
   const char *slow;
   OK(tw_gemm_tune_desc_init(&how, sizeof how));
   how.candidates = 0;
-  how.rounds = 31; /* a median that other programs on the machine do not turn */
+  how.rounds = 31; /* enough rounds that other load does not move the median */
   how.scratch_d = allocated(&s, sizeof d);
   tw_gemm_candidate_init(&best, sizeof best);
   tw_gemm_candidate_init(&again, sizeof again);
@@ -205,8 +206,8 @@ static void tunes(void) {
   OK(tw_gemm_tuning_load(tuning, planted(&s, slow)));
   how.flush = args.b;
   how.flush_bytes = sizeof b;
-  /* Whoever believed what is planted would say it every time; what other programs do to the clock
-   * is another thing each time. */
+  /* A tuner that trusted the existing entry would repeat it every time; load on the machine
+   * varies. */
   for (int i = 0; i < 4 && (i == 0 || strcmp(again.text, slow) == 0); ++i)
     NEED(tw_gemm_tune(tuning, s.stream, &desc, &args, &how, &again));
   CHECK(strcmp(again.text, slow) != 0);
@@ -220,7 +221,7 @@ static void tunes(void) {
   TEXT(list[count - 1].text, again.text);
   tw_plan_destroy(plan);
 
-  /* Without a scratch D itself is written. */
+  /* Without scratch memory the tuner writes D. */
   how.scratch_d = how.flush = how.flush_bytes = 0;
   args.m = 40;
   OK(tw_gemm_tune(copy, s.stream, &desc, &args, &how, NULL));

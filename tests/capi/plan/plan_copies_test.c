@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_copies_. */
+/* The tw_copies_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kCount = 6, kRows = 5, kColumns = 12, kSrcPitch = 16, kDstPitch = 20 };
@@ -64,7 +64,7 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* Every other pair of floats is copied, the others have an address that is 0 or no float's. */
+/* Every second pair of matrices is copied; the others have an address of 0 or a misaligned one. */
 static void moves(setup *s, int faulty, int64_t count) {
   static float from[kCount][kRows][kSrcPitch], to[kCount][kRows][kDstPitch];
   static float expected[kCount][kRows][kDstPitch];

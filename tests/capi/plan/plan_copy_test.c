@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_copy_ and tw_prefetch_. */
+/* The tw_copy_ and tw_prefetch_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
-/* 48 x 80 floats out of a 60 x 100 matrix into a 50 x 96 one. */
+/* 48 x 80 floats from a 60 x 100 matrix into a 50 x 96 matrix. */
 static tw_copy_desc copy_desc(void) {
   tw_copy_desc desc;
   memset(&desc, 0xa5, sizeof desc);
@@ -154,7 +154,7 @@ static void copy_runs(void) {
   desc.src_cache = TW_CACHE_EVICT_FIRST;
   desc.dst_cache = TW_CACHE_EVICT_LAST;
   NEED(tw_copy_plan(s.device, &desc, &plan));
-  desc.shape[0] = 1; /* a plan does not look at the description again */
+  desc.shape[0] = 1; /* a plan does not refer to the description */
   describes_itself(plan, TW_OP_COPY);
   OK(tw_copy_args_init(&args, sizeof args));
   args.src = src + 4 * (5 * 100 + 8);
@@ -183,7 +183,7 @@ static void copy_runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "src", bad.src = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "dst", bad.dst = 0);
   BAD(TW_ERROR_MISALIGNED, "src", bad.src += 4); /* promised 16 */
-  BAD(TW_ERROR_MISALIGNED, "dst", bad.dst += 2); /* not even an element's */
+  BAD(TW_ERROR_MISALIGNED, "dst", bad.dst += 2); /* not aligned to an element */
   BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src);
   BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src + 4 * 100 * 40);
 #undef BAD
@@ -224,7 +224,7 @@ static void copy_shapes(void) {
        {2, 2, 2, 2, 2, 2, 2, 3},
        {384, 192, 96, 48, 24, 12, 6, 2},
        {1, 2, 4, 8, 16, 32, 64, 128}},
-      {2, {8, 16}, {0, 1}, {16, 1}}, /* one source row, many times */
+      {2, {8, 16}, {0, 1}, {16, 1}}, /* one source row, repeated */
   };
   setup s = open_setup();
   for (int i = 0; i < kElements; ++i) in[i] = (uint16_t)(i * 31 + 7);
@@ -327,7 +327,7 @@ static void prefetches(void) {
   keep = desc;
   BAD(TW_ERROR_INVALID_ARGUMENT, "shape", (desc.rank = 1, desc.shape[0] = -1, desc.stride[0] = 1));
 #undef BAD
-  /* A sub-box of a tensor, then no more of it than the budget. */
+  /* A sub-box of a tensor, without and with a budget. */
   for (int bounded = 0; bounded < 2; ++bounded) {
     tw_plan_info info;
     desc = keep;
@@ -353,7 +353,7 @@ static void after_the_device(void) {
   AFTER_THE_DEVICE(copy, copy_desc(), tw_copy_plan, tw_copy_run);
 }
 
-/* A plan that is destroyed with a run in flight lets the run end. */
+/* Destroying a plan does not cancel a run in flight. */
 static void destroyed_in_flight(void) {
   enum { kElements = 1 << 20 };
   uint32_t *data = malloc(4 * kElements), *out = malloc(4 * kElements);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_elementwise_. */
+/* The tw_elementwise_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
-/* 12 x 20 of a and b into a pitched destination. */
+/* 12 x 20 elements of a and b into a destination with a pitch. */
 static tw_elementwise_desc sum_desc(void) {
   tw_elementwise_desc desc;
   memset(&desc, 0xa5, sizeof desc);
@@ -124,7 +124,7 @@ static void runs(void) {
   const uint64_t a = uploaded(&s, in_a, sizeof in_a), b = uploaded(&s, in_b, sizeof in_b);
   const uint64_t dst = allocated(&s, sizeof out);
   NEED(tw_elementwise_plan(s.device, &desc, &plan));
-  desc.shape[0] = 1; /* a plan does not look at the description again */
+  desc.shape[0] = 1; /* a plan does not refer to the description */
   describes_itself(plan, TW_OP_ELEMENTWISE);
   OK(tw_elementwise_args_init(&args, sizeof args));
   args.a = a;
@@ -141,7 +141,7 @@ static void runs(void) {
       CHECK(j < 20 ? out[i * 24 + j] == want : out[i * 24 + j] != out[i * 24 + j]);
     }
   RUN_RULES(tw_elementwise_args, args, tw_elementwise_run, plan, s.stream);
-  /* A sum into b itself, which the strides of b allow alone. */
+  /* A sum into b itself, which is allowed because only b has dst's strides. */
   args.dst = b;
   FAILS(TW_ERROR_OVERLAP, "dst", tw_elementwise_run(plan, s.stream, &args));
 #define BAD(status, argument, change)                                      \
@@ -175,7 +175,7 @@ static void runs(void) {
   close_setup(&s);
 }
 
-/* Integers wrap, and take whole factors alone; a reduction reads what is there. */
+/* Integers wrap and require integer factors; a reduction reads the destination. */
 static void integers(void) {
   static uint8_t in[100], out[100];
   setup s = open_setup();
@@ -203,7 +203,7 @@ static void integers(void) {
   for (size_t i = 0; i < sizeof in; ++i) EQUAL(out[i], (uint8_t)(7 - 15 * i));
   tw_plan_destroy(plan);
 
-  /* A plan of another operation, and nothing to do. */
+  /* The plan of another operation, and an empty shape. */
   desc.shape[0] = 0;
   NEED(tw_elementwise_plan(s.device, &desc, &plan));
   args.a = args.dst = 0;
@@ -217,7 +217,7 @@ static void integers(void) {
   ends_with_its_device(plan);
 }
 
-/* A cache scaled and narrowed in one call: the factor is what device memory has when the run
+/* Scales and narrows a cache in one call. The factor is read from device memory when the run
  * executes. */
 static void scaled_cache(void) {
   static uint16_t in[64];
@@ -308,7 +308,7 @@ static void products(void) {
 
   desc.combine = TW_COMBINE_ADD;
   NEED(tw_elementwise_plan(s.device, &desc, &plan));
-  args.device_beta = dst + 24 * 4; /* of the second row */
+  args.device_beta = dst + 24 * 4; /* within the second row */
   FAILS(TW_ERROR_OVERLAP, "dst", tw_elementwise_run(plan, s.stream, &args));
   args.device_beta = dst + 20 * 4; /* between the rows */
   OK(tw_elementwise_run(plan, s.stream, &args));

@@ -3,7 +3,7 @@
 #include "tests/capi/common/gemm_harness.h"
 
 typedef struct {
-  uint64_t a, b, d; /* of both products; B is one */
+  uint64_t a, b, d; /* of both products, which share B */
   tw_gemm_desc desc;
   tw_gemm_args args;
 } pair;
@@ -22,7 +22,7 @@ static pair make_pair(const setup *s) {
   return p;
 }
 
-/* Whether both D have so many rows, and nothing beside them. */
+/* Checks that both D have `rows` rows, and that nothing else was written. */
 static void both_have(const setup *s, const pair *p, int rows) {
   for (int i = 0; i < 2; ++i) {
     tw_gemm_args one = p->args;
@@ -64,12 +64,12 @@ static void by_strides(void) {
   NEED(tw_gemm_plan(s.device, &p.desc, &plan));
   describes_itself(plan, TW_OP_GEMM);
   OK(tw_gemm_args_init(&p.args, sizeof p.args));
-  OK(tw_gemm_run(plan, s.stream, &p.args)); /* no product, no address */
+  OK(tw_gemm_run(plan, s.stream, &p.args)); /* an empty batch needs no address */
   tw_plan_destroy(plan);
   close_setup(&s);
 }
 
-/* Operations on nothing are planned and run, however large the rest of them is. */
+/* Empty operations can be planned and run, however large their other sizes. */
 static void nothing(void) {
   setup s = open_setup();
   static const struct {
@@ -99,20 +99,20 @@ static void nothing(void) {
       EQUAL(info.flops, 0);
       EQUAL(info.bytes_written, 0);
       OK(tw_gemm_args_init(&args, sizeof args));
-      OK(tw_gemm_run(plan, s.stream, &args)); /* no address is looked at */
+      OK(tw_gemm_run(plan, s.stream, &args)); /* no address is checked */
       tw_plan_destroy(plan);
     }
   OK(tw_stream_synchronize(s.stream));
   close_setup(&s);
 }
 
-/* The arrays of a third product too, which has no A. */
+/* Fills the address arrays, including those of a third product that has no A. */
 static void give_addresses(const setup *s, pair *p) {
   uint64_t addresses[4][3], zero = 0;
   for (int i = 0; i < 3; ++i) {
     addresses[0][i] = i == 2 ? 0 : p->a + (uint64_t)i * sizeof a;
     addresses[1][i] = p->b;
-    addresses[2][i] = 0; /* with beta 0 nobody looks */
+    addresses[2][i] = 0; /* not read, because beta is 0 */
     addresses[3][i] = p->d + (uint64_t)(i % 2) * sizeof d;
   }
   p->args.a = uploaded(s, addresses, sizeof addresses);
@@ -141,7 +141,8 @@ static void refusals(const setup *open, const pair *given, tw_plan *plan) {
   BAD(TW_ERROR_OVERLAP, "invalid_count", bad.device_m = bad.invalid_count);
   BAD(TW_ERROR_OVERLAP, "d", bad.d = bad.a);
   BAD(TW_ERROR_OVERLAP, NULL, bad.b = bad.workspace);
-  if (harness.kind == TW_DEVICE_HOST) { /* nobody counts the product without an A */
+  /* without invalid_count the host device refuses the product without an A */
+  if (harness.kind == TW_DEVICE_HOST) {
     tw_error_info fault;
     OK(tw_memset(s.stream, p.d, 0, 2 * sizeof d));
     BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.invalid_count = 0);
@@ -150,7 +151,7 @@ static void refusals(const setup *open, const pair *given, tw_plan *plan) {
     EQUAL(fault.index, 2);
     both_have(&s, &p, 0);
   }
-  /* What an epilogue reads is asked for here too. */
+  /* A batch by pointers requires the epilogue's operands, too. */
   tw_gemm_desc more = p.desc;
   more.bias = TW_PER_COLUMN;
   NEED(tw_gemm_plan(s.device, &more, &plan));
@@ -182,7 +183,7 @@ static void by_addresses(void) {
   download(&s, &word, p.args.invalid_count, sizeof word);
   EQUAL(word, 1);
   refusals(&s, &p, plan);
-  /* No rows, says the device: nothing is written. */
+  /* device_m is 0: nothing is written. */
   word = 0;
   p.args.device_m = uploaded(&s, &word, sizeof word);
   OK(tw_memset(s.stream, p.d, 0, 2 * sizeof d));

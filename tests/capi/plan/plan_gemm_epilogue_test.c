@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues of tw_gemm_: values, what is refused, and one of each against numbers that are exact.
- */
+/* Epilogues of tw_gemm_: valid values, refusals, and one of each kind with exact results. */
 #include "tests/capi/common/gemm_harness.h"
 
 static float bias[kN], scale[kM];
@@ -40,7 +39,7 @@ static void descriptions(void) {
   } while (0)
   BAD("bias", desc.bias = 4);
   BAD("bias", desc.bias = -1);
-  BAD("bias_dtype", desc.bias_dtype = TW_DTYPE_F32); /* of no bias */
+  BAD("bias_dtype", desc.bias_dtype = TW_DTYPE_F32); /* without a bias */
   BAD("bias_dtype", (desc.bias = TW_PER_ROW, desc.bias_dtype = -5));
   BAD("activation", desc.activation = 5);
   BAD("activation", desc.activation = INT32_MIN);
@@ -53,8 +52,8 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* relu(A B + bias by column) * scale by row, and the largest of it; then the same gated by its
-   other half. Small integers and powers of two: every step is exact. */
+/* relu(A B + bias by column) * scale by row, and its amax; then gated by the other half. Small
+   integers and powers of two: every step is exact. */
 static void exact_results(void) {
   setup s = open_setup();
   tw_gemm_args args = upload_all(&s);
@@ -110,7 +109,7 @@ static void runs(void) {
   desc.flags |= TW_GEMM_AMAX;
   args.bias = uploaded(&s, bias, sizeof bias);
   args.amax = allocated(&s, 4);
-  args.d_scale_value = 0.25f; /* and no address */
+  args.d_scale_value = 0.25f; /* without an address */
   OK(tw_gemm_plan(s.device, &desc, &plan));
   OK(tw_gemm_run(plan, s.stream, &args));
 #define BAD(status, argument, change)                               \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gemm_. */
+/* The tw_gemm_ functions. */
 #include "tests/capi/common/gemm_harness.h"
 
 static void inits(void) {
@@ -178,9 +178,9 @@ static void runs(void) {
   BAD(TW_ERROR_OVERLAP, NULL, bad.d = bad.a);
   BAD(TW_ERROR_OVERLAP, NULL, bad.d = bad.b + 256);
   BAD(TW_ERROR_OVERLAP, NULL, (bad.c = bad.d + 4, bad.beta = 1));
-  BAD(TW_ERROR_OVERLAP, "c", (bad.c = bad.d, bad.beta = 1)); /* with another pitch */
+  BAD(TW_ERROR_OVERLAP, "c", (bad.c = bad.d, bad.beta = 1)); /* with different pitches */
 #undef BAD
-  /* Without beta C is not looked at. */
+  /* With beta 0 C is ignored. */
   args.c = 0;
   OK(tw_gemm_run(plan, s.stream, &args));
   has_product(&s, &args, kM);
@@ -193,7 +193,7 @@ static void runs(void) {
   close_setup(&s);
 }
 
-/* C may be D where their pitches agree. */
+/* C may be D if their pitches agree. */
 static void in_place(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -206,16 +206,16 @@ static void in_place(void) {
   args.c = args.d;
   OK(tw_gemm_run(plan, s.stream, &args));
   OK(tw_gemm_run(plan, s.stream, &args));
-  args.alpha = 2; /* twice one, on zeros, is two */
+  args.alpha = 2; /* two runs with beta 1 added A B twice to zeros */
   args.beta = 0;
   has_product(&s, &args, kM);
   tw_plan_destroy(plan);
   close_setup(&s);
 }
 
-/* C and D, or A and D, are the columns of one buffer side by side: they share no byte. */
+/* C and D, or A and D, lie side by side in the lines of one buffer and share no byte. */
 static void halves(void) {
-  enum { kPitch = 800, kBeside = 416 }; /* bytes of a line, and where D's begin */
+  enum { kPitch = 800, kBeside = 416 }; /* bytes of a line; offset of D's columns */
   static unsigned char both[kM * kPitch];
   setup s = open_setup();
   tw_gemm_args args = upload_all(&s);
@@ -257,7 +257,7 @@ static void halves(void) {
   close_setup(&s);
 }
 
-/* Addresses and pitches that no map can have are served where nothing else was promised. */
+/* Addresses and pitches that no map can have are served unless alignment was promised. */
 static void odd_addresses(void) {
   setup s = open_setup();
   static const int moves[][2] = {{2, 0}, {0, 2}, {8, 6}, {0, 0}};
@@ -279,13 +279,13 @@ static void odd_addresses(void) {
   close_setup(&s);
 }
 
-/* Matrices of any pitch and address go through tensor maps after a copy into the workspace. */
+/* With staging copies, operands of any pitch and address go through tensor maps. */
 static void realigned(void) {
   setup s = open_setup();
   tw_gemm_args args = upload_all(&s), bad;
   const uint64_t a_bytes = sizeof a + 64, b_bytes = sizeof b + 64;
   const uint64_t a_room = allocated(&s, 2 * a_bytes), b_room = allocated(&s, 2 * b_bytes);
-  /* pitches of A and B more than kK and kN, and where they begin */
+  /* Extra pitch of A and B beyond kK and kN, and the offsets of their addresses. */
   static const int cases[][4] = {
       {1, 0, 0, 0}, {0, 1, 2, 0}, {1, 3, 6, 2}, {8, 8, 2, 4}, {8, 8, 0, 0}};
   uint64_t workspace = 0;
@@ -324,7 +324,7 @@ static void realigned(void) {
     args.workspace = workspace;
     args.workspace_bytes = info.workspace_bytes;
     OK(tw_memset(s.stream, args.d, 0, sizeof d));
-    OK(tw_memset(s.stream, workspace, 0xff, info.workspace_bytes)); /* NaN, should it be read */
+    OK(tw_memset(s.stream, workspace, 0xff, info.workspace_bytes)); /* NaN, in case it is read */
     OK(tw_gemm_run(plan, s.stream, &args));
     has_product(&s, &args, kM);
 #define BAD(status, argument, change)                               \
@@ -341,11 +341,11 @@ static void realigned(void) {
     BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.b / 256 * 256);
 #undef BAD
     tw_plan_destroy(plan);
-    desc.min_m = 0; /* fewer rows of A could be read than are there */
+    desc.min_m = 0; /* the copy could read beyond a shorter A */
     FAILS(TW_ERROR_UNSUPPORTED, "flags", tw_gemm_plan(s.device, &desc, &plan));
     desc.lda = kLda;
     desc.a_alignment = 16;
-    OK(tw_gemm_plan(s.device, &desc, &plan)); /* A needs no copy: any m */
+    OK(tw_gemm_plan(s.device, &desc, &plan)); /* A needs no staging copy: any m */
     tw_plan_destroy(plan);
     desc.ldb = kLdb;
     desc.b_alignment = 16;
@@ -357,7 +357,7 @@ static void realigned(void) {
   close_setup(&s);
 }
 
-/* f16 of an integer of at most 11 bits. */
+/* The f16 pattern of an integer of at most 11 bits. */
 static uint16_t f16_of(int value) {
   uint32_t bits;
   const float number = (float)value;
@@ -367,7 +367,7 @@ static uint16_t f16_of(int value) {
                                  ((((bits >> 23 & 0xff) - 112) << 10) | (bits >> 13 & 0x3ff)));
 }
 
-/* Sums in f16, which hold these integers, where the description asks for them. */
+/* f16 accumulators, on request; these integers are exact. */
 static void half_sums(void) {
   enum { kRows = 40, kColumns = 48, kDepth = 96 };
   static uint16_t ha[kRows * kDepth], hb[kDepth * kColumns], hd[kRows * kColumns];

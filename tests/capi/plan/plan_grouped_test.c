@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_grouped_. */
+/* The tw_grouped_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
-/* Two groups of rows of two tokens each, numbers that bf16 and f32 hold. */
+/* Two groups of rows, two tokens each, with numbers that are exact in bf16 and f32. */
 enum { kRows = 4, kN = 2, kK = 2, kGroups = 2, kTokens = 2 };
 
 #define ONE 0x3f80
@@ -126,7 +126,7 @@ static void give_workspace(const setup *s, const tw_plan *plan, tw_grouped_args 
   if (info.workspace_bytes != 0) args->workspace = allocated(s, info.workspace_bytes);
 }
 
-/* Runs a plan and compares D, whose numbers were all 8. */
+/* Runs a plan and compares D, which was filled with 8. */
 static void gives(const setup *s, const tw_grouped_desc *desc, tw_grouped_args *args,
                   const float *wanted, size_t count) {
   static const float eights[8] = {8, 8, 8, 8, 8, 8, 8, 8};
@@ -143,7 +143,7 @@ static void gives(const setup *s, const tw_grouped_desc *desc, tw_grouped_args *
 }
 
 static void products(void) {
-  /* Rows 0 and 1 of A, which here has two rows for each of two groups of one. */
+  /* Fixed groups of one row each; the results are rows 0 and 1. */
   static const float stored[] = {1, 2, 6, 5}, skipped[] = {1, 2, 8, 8}, cleared[] = {1, 2, 0, 0};
   static const int32_t ends[kGroups] = {1, 2}, map[kGroups] = {0, -1};
   setup s = open_setup();
@@ -181,7 +181,7 @@ static void ranges(void) {
 }
 
 static void layers(void) {
-  /* Token 0 gives 1 2 and 2 5, token 1 gives 3 1 and 6 5; weights of pairs are 1, 2, 1, 3. */
+  /* Token 0 gives 1 2 and 2 5, token 1 gives 3 1 and 6 5. The pairs' weights are 1, 2, 1, 3. */
   static const float sums[] = {5, 12, 21, 16}, added[] = {13, 20, 29, 24};
   static const float weights[kRows] = {1, 2, 1, 3};
   static const int32_t inverse[kRows] = {0, 2, 1, 3};
@@ -203,7 +203,7 @@ static void layers(void) {
   close_setup(&s);
 }
 
-/* Numbers that cannot be are counted and lead nowhere. */
+/* Invalid numbers are counted and ignored. */
 static void mistakes(void) {
   static const int32_t ends[kGroups] = {5, 4}, rows[kRows] = {0, 9, -1, 3}, map[kGroups] = {7, 0};
   static const float zeroes[4] = {0, 0, 0, 0};
@@ -223,7 +223,7 @@ static void mistakes(void) {
   args.group_map = uploaded(&s, map, sizeof map);
   desc.combine = TW_GROUPED_STORE;
   {
-    /* The second group alone, by the first matrix: rows of zeros and 3 1, for the pairs 1 and 3. */
+    /* Only the second group, with the first matrix: rows of zeros and 3 1, for pairs 1 and 3. */
     static const float wanted[] = {0, 0, 3, 1};
     gives(&s, &desc, &args, wanted, 4);
   }
@@ -298,13 +298,13 @@ static void from_tensors(void) {
   CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.groups == 3 && desc.weights == 3);
   CHECK(desc.lda == 6 && desc.ldb == 8 && desc.ldd == 8 && desc.b_stride == 48);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
-  /* As n rows of k elements. */
+  /* B as n rows of k elements. */
   other = b;
   other.stride[1] = 1, other.stride[2] = 6;
   OK(tw_grouped_desc_from_tensors(&a, &other, &d, &desc));
   EQUAL(desc.b_order, TW_COLUMN_MAJOR);
   EQUAL(desc.ldb, 6);
-  /* Rows by index have no number that must agree. */
+  /* Rows chosen by index need not agree with the number of tokens. */
   OK(tw_grouped_desc_init(&desc, sizeof desc));
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER;
   desc.gate = TW_GATE_HALVES;

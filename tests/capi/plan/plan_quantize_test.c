@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_quantize_. */
+/* The tw_quantize_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 2, kColumns = 130 };
@@ -83,8 +83,8 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* 1 to 129 and 0.5, of which each row has a factor: scales of 128 and 129 / 448, column by column.
- */
+/* Quantizes and dequantizes rows of 1 to 129 and 0.5, times a factor per row. The scales, in
+ * column-major order, are multiples of 128/448 and 129/448. */
 static void there_and_back(void) {
   static float values[kRows][kColumns], again[kRows][kColumns], scales[2][4];
   static unsigned char bytes[kRows][kColumns];
@@ -134,10 +134,10 @@ static void there_and_back(void) {
   close_setup(&s);
 }
 
-/* NaN and infinities do not count, and become what the header says. */
+/* NaN and infinities do not affect the scale, and convert as the header says. */
 static void special_numbers(void) {
   const uint32_t bits[6] = {0x7fc00000, 0x7f800000, 0xff800000, 0x42fe0000, 0xc0200000, 0x3f000000};
-  const signed char wanted[6] = {0, 127, -128, 127, -2, 0}; /* ties go to even numbers */
+  const signed char wanted[6] = {0, 127, -128, 127, -2, 0}; /* ties to even */
   signed char bytes[6];
   float scale = 0;
   setup s = open_setup();
@@ -161,7 +161,7 @@ static void special_numbers(void) {
   close_setup(&s);
 }
 
-/* The scale of the whole matrix: two kernels and a workspace; or given, with the largest number. */
+/* A scale for the whole matrix: computed by two kernels with a workspace, or given. With amax. */
 static void one_scale(void) {
   static float values[kRows][kColumns];
   static unsigned char bytes[kRows][kColumns];
@@ -193,7 +193,7 @@ static void one_scale(void) {
   download(&s, &scale, args.scale, sizeof scale);
   download(&s, &amax, args.amax, sizeof amax);
   download(&s, bytes, args.dst, sizeof bytes);
-  CHECK(scale == 1.0f / 64); /* 5 / 448 rounded up */
+  CHECK(scale == 1.0f / 64); /* 5 / 448 rounded up to a power of two */
   CHECK(amax == 5);
   EQUAL(bytes[0][0], 0x68);   /* 64 */
   EQUAL(bytes[1][0], 0xf0);   /* -128 */
@@ -260,7 +260,7 @@ static void runs(void) {
   desc.rows = 0;
   NEED(tw_quantize_plan(s.device, &desc, &plan));
   OK(tw_quantize_args_init(&args, sizeof args));
-  OK(tw_quantize_run(plan, s.stream, &args)); /* nothing is needed of an empty matrix */
+  OK(tw_quantize_run(plan, s.stream, &args)); /* an empty matrix needs no operands */
   tw_plan_destroy(plan);
   close_setup(&s);
 }

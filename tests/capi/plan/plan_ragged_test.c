@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_ragged_. */
+/* The tw_ragged_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kBatch = 5, kRows = 7, kColumns = 24, kPackedColumns = 32, kTokens = 19 };
@@ -80,7 +80,7 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* One run of each direction against plain loops. */
+/* Runs one direction and compares with plain loops. */
 static void moves(setup *s, int unpad, int64_t row, int64_t column, int64_t batch) {
   static float packed[kTokens][kPackedColumns], padded[kBatch][kRows][kColumns];
   static float expected_packed[kTokens][kPackedColumns], expected_padded[kBatch][kRows][kColumns];
@@ -178,8 +178,8 @@ static void runs(void) {
   close_setup(&s);
 }
 
-/* Offsets that cannot be: counted where the caller asks for it, refused by the host device before
- * anything is written where not. */
+/* Invalid offsets are counted if the caller asks for it. Otherwise the host device refuses the run
+ * before anything is written. */
 static void faults(void) {
   static const int32_t wrong[kBatch + 1] = {0, 4, 3, 5, 20, 19};
   setup s = open_setup();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_route_. */
+/* The tw_route_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kTokens = 3, kExperts = 4, kTopK = 2, kPairs = kTokens * kTopK };
@@ -136,7 +136,7 @@ static void routings(void) {
   close_setup(&s);
 }
 
-/* Given ids, of which one is no expert's, on a rank that has the experts 2 and 3. */
+/* Given ids, one of them invalid, on a rank that owns experts 2 and 3. */
 static void given_ids(void) {
   static const int32_t ids[kPairs] = {1, 2, 4, 3, 2, 3}, map[kExperts] = {-1, -1, 0, 1};
   static const float weights[kPairs] = {1, 2, 3, 4, 5, 6};
@@ -207,7 +207,7 @@ static void runs(void) {
   close_setup(&s);
 }
 
-/* More tokens than one kernel takes need a workspace. */
+/* More tokens than one kernel handles require a workspace. */
 static void workspaces(void) {
   enum { kMany = 300 };
   static float logits[kMany][kExperts];

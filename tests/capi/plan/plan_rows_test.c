@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_gather_ and tw_scatter_. */
+/* The tw_gather_ and tw_scatter_ functions. */
 #include "tests/capi/common/plan_harness.h"
 
 enum { kTableRows = 50, kPitch = 72, kColumn = 8, kColumns = 40, kCount = 33, kPacked = 48 };
@@ -28,7 +28,7 @@ static tw_rows_desc rows_desc(void) {
   return desc;
 }
 
-/* In range but for three, each row at most once. */
+/* In range except for three; each row at most once. */
 static void make_indices(int32_t *index) {
   for (int32_t i = 0; i < kCount; ++i) index[i] = (i * 7 + 3) % kTableRows;
   index[4] = -1;
@@ -93,7 +93,7 @@ static void descriptions(void) {
   close_setup(&s);
 }
 
-/* One run of each against plain loops; `count` -1 for the plan's. */
+/* Runs each operation and compares with plain loops; `count` -1: the plan's count. */
 static void moves_rows(setup *s, size_t o, tw_plan *plan, int64_t count) {
   static float table[kTableRows * kPitch], packed[kCount * kPacked],
       expected_table[kTableRows * kPitch], expected_packed[kCount * kPacked];
@@ -183,7 +183,7 @@ static void runs(void) {
   close_setup(&s);
 }
 
-/* What each operation may be asked for beside moving rows, and what it refuses. */
+/* The options of each operation, and what it refuses. */
 static void options(void) {
   setup s = open_setup();
   tw_plan *plan = NULL;
@@ -217,8 +217,8 @@ static void options(void) {
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_columns", desc.table_columns = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "packed_dtype", desc.packed_dtype = 12345);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_columns = kPitch + 1);
-    TAKES(desc.table_columns = kColumn + kColumns - 3); /* hangs over */
-    TAKES(desc.table_columns = kColumn - 3);            /* lies beside the table */
+    TAKES(desc.table_columns = kColumn + kColumns - 3); /* reaches past the table */
+    TAKES(desc.table_columns = kColumn - 3);            /* lies outside the table */
     if (gather) {
       TAKES((desc.column = -5, desc.table_columns = kPitch));
       TAKES(desc.flags = TW_ROWS_WEIGHTS);
@@ -264,7 +264,7 @@ static void options(void) {
   close_setup(&s);
 }
 
-/* Operands that a plan has because of its options. */
+/* Operands that a plan requires because of its options. */
 static void option_operands(void) {
   setup s = open_setup();
   tw_rows_desc desc = rows_desc();
@@ -305,7 +305,7 @@ static void option_operands(void) {
   BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes -= 1);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes = 0);
-  /* What a run writes lies apart from all else: the table, the word of `outside`, the workspace. */
+  /* What a run writes must not overlap the table, the word of `outside` or the workspace. */
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.packed);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.table);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.index);
@@ -319,7 +319,7 @@ static void option_operands(void) {
   BAD(TW_ERROR_OVERLAP, "invalid_count", bad.device_count = bad.invalid_count + 4);
   BAD(TW_ERROR_OVERLAP, "device_count", bad.device_count = bad.table + 4 * kColumn);
 #undef BAD
-  /* What is only read may share its bytes. */
+  /* Operands that are only read may share bytes. */
   OK(tw_memset(s.stream, room, 0, 1 << 17));
   bad = args;
   bad.device_count = bad.packed;
@@ -336,7 +336,7 @@ static void option_operands(void) {
   close_setup(&s);
 }
 
-/* From some columns of one matrix to others of its own. */
+/* Moves columns within one matrix. */
 static void within_one_matrix(void) {
   setup s = open_setup();
   float matrix[4 * 16], moved[4 * 16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw_x_supported() answers as tw_x_plan() does, of random descriptions of every operation, and
- * faster than a plan can be made. */
+/* tw_x_supported() must answer like tw_x_plan() for random descriptions of every operation, and
+ * must be faster than planning. */
 
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
@@ -27,11 +27,11 @@ typedef union {
 typedef struct {
   const char *name;
   size_t size;
-  int has_unsupported; /* what is valid is not always served */
+  int has_unsupported; /* valid descriptions may be unsupported */
   void (*draw)(random_source *r, any_desc *desc);
   tw_status (*plan)(tw_device *device, const any_desc *desc, tw_plan **plan);
   tw_status (*supported)(tw_device *device, const any_desc *desc);
-  /* The library's own, without the harness around it. */
+  /* The library's function without the harness's checks. */
   tw_status (*bare)(tw_device *device, const any_desc *desc);
 } operation;
 
@@ -84,7 +84,7 @@ static void draw(const operation *op) {
   for (int i = 0; i < DESCRIPTIONS; ++i) op->draw(&r, &descs[i]);
 }
 
-/* Both say the same, whatever that is. Returns the status. */
+/* Checks that both answers are equal, and returns the status. */
 static tw_status same_answer(const operation *op, tw_device *device, const any_desc *desc) {
   char message[1024];
   tw_error_info first, second;
@@ -109,7 +109,8 @@ static tw_status same_answer(const operation *op, tw_device *device, const any_d
   if (planned == TW_OK || asked != planned) return planned;
   if (!CHECK(strcmp(message, tw_last_error()) == 0))
     printf("    asked:   %s\n    planned: %s\n", message, tw_last_error());
-  CHECK(memcmp(&first, &second, sizeof first) == 0); /* names are one literal */
+  /* including the pointers to names, which are literals */
+  CHECK(memcmp(&first, &second, sizeof first) == 0);
   return planned;
 }
 
@@ -140,7 +141,7 @@ static void answers_as_planning_does(void) {
   tw_device_destroy(device);
 }
 
-/* Products around the most tiles that a launch counts, for each kind of row. */
+/* Products near the largest number of tiles of a launch, for each kind of kernel. */
 static void answers_at_the_limits_of_tiles(void) {
   static const int64_t extents[] = {1 << 17, 1 << 20, 1 << 23, (INT64_C(1) << 31) - 1024};
   static const int64_t batches[] = {1, 1 << 10, 1 << 20};
@@ -156,7 +157,7 @@ static void answers_at_the_limits_of_tiles(void) {
           desc.gemm.m = (options & 8) != 0 ? 1 : extents[m];
           desc.gemm.n = extents[n];
           desc.gemm.k = 64;
-          desc.gemm.min_m = desc.gemm.m; /* one range, or planning takes long */
+          desc.gemm.min_m = desc.gemm.m; /* a single range; planning many would take long */
           desc.gemm.batch_count = batches[b];
           desc.gemm.a_batch_stride = desc.gemm.b_batch_stride = 0;
           desc.gemm.a_alignment = desc.gemm.b_alignment = (options & 1) != 0 ? 16 : 0;
@@ -174,7 +175,7 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The best of many rounds: other work on the machine only makes rounds longer. */
+/* The best of many rounds, because other load only makes rounds slower. */
 static double seconds_of_a_call(const operation *op, tw_device *device) {
   double best = 1;
   for (int round = 0; round < REPETITIONS; ++round) {

@@ -3,7 +3,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* A (1024, 512) bf16 matrix in 128 x 64 boxes: right for every chip. */
+/* A (1024, 512) bf16 matrix in 128 x 64 boxes: valid on every chip. */
 static tw_tensor_map_desc matrix(void) {
   tw_tensor_map_desc desc;
   memset(&desc, 0xa5, sizeof desc);
@@ -42,7 +42,7 @@ static void desc_init(void) {
 static const tw_arch kArchs[] = {TW_ARCH_SM_90, TW_ARCH_SM_100, TW_ARCH_SM_103, TW_ARCH_SM_110,
                                  TW_ARCH_SM_120};
 
-/* Breaks one thing of a right description. */
+/* Breaks one rule of a valid description. */
 typedef void (*breaker)(tw_tensor_map_desc *desc);
 #define BREAKER(name, statement)               \
   static void name(tw_tensor_map_desc *desc) { \
@@ -150,14 +150,14 @@ static void check_many(void) {
   desc.element_strides[1] = 99;
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, NULL, 0, &all));
   CHECK(all >= 4);
-  /* More broken rules than room: all are counted, and nothing is written behind the array. */
+  /* More broken rules than fit the array: all are counted, and nothing is written behind it. */
   memset(&out, 0x5a, sizeof out);
   for (int j = 0; j < 2; ++j) tw_rule_violation_init(&out.found[j], sizeof out.found[j]);
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, out.found, 2, &count));
   EQUAL(count, all);
   for (size_t i = 0; i < sizeof out.guard; ++i) EQUAL(out.guard[i], 0x5a);
   CHECK(strcmp(out.found[0].message, out.found[1].message) != 0);
-  /* Of an array with a bad element nothing is written, and the failure says which it is. */
+  /* If an element of the array is invalid, nothing is written, and the error names its index. */
   for (int32_t i = 0; i < 2; ++i) {
     tw_error_info info;
     tw_error_info_init(&info, sizeof info);
@@ -200,7 +200,7 @@ static void check_arguments(void) {
                     tw_tensor_map_check(&desc, TW_ARCH_SM_90, found, 2, &count));
 }
 
-/* An address that a map of `device` may have. */
+/* A description with an address in device memory. */
 static tw_tensor_map_desc on_device(tw_device *device, uint64_t *address) {
   tw_tensor_map_desc desc = matrix();
   *address = 0;
@@ -254,7 +254,7 @@ static void create(void) {
   NULL_FAILS("desc", tw_tensor_map_get_desc(map, NULL));
   NULL_FAILS("map", tw_tensor_map_get_desc(NULL, &back));
 
-  /* 128 bytes, to any address, the same each time, and none more. */
+  /* Writes 128 bytes to any address, the same each time, and no more. */
   memset(bytes, 0, sizeof bytes);
   bytes[130] = 0x5a;
   OK(tw_tensor_map_bytes(map, bytes + 1));
@@ -330,13 +330,13 @@ static void without_a_device(void) {
   EQUAL(other.box_dim[0], 64);
   EQUAL(other.box_dim[1], 128);
   OK(tw_tensor_map_check(&other, TW_ARCH_SM_90, NULL, 0, NULL));
-  OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &desc)); /* into itself */
+  OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &desc)); /* in place */
   EQUAL(desc.box_dim[0], 64);
   desc.swizzle = TW_SWIZZLE_NONE;
   desc.interleave = TW_INTERLEAVE_16B;
   desc.box_dim[0] = 64;
   desc.box_dim[1] = 128;
-  desc.rank = 0; /* the rank may change, and no extents beyond the second are set */
+  desc.rank = 0; /* the proposal may change the rank; only two extents are set */
   OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &other));
   CHECK(other.interleave == TW_INTERLEAVE_NONE);
 }

@@ -72,7 +72,7 @@ static void beside_the_tensor(void) {
   tw_tensor_map *map = NULL;
   tw_layout *layout = NULL;
   tw_tile_desc desc = matrix(device, &address);
-  /* A fold as wide as the tensor is one too, and coordinate 0 is a multiple of 16 bytes. */
+  /* A fold as wide as the tensor is a fold, too: coordinate 0 must be a multiple of 16 bytes. */
   desc.shape[1] = 64;
   NEED(tw_tensor_map_create_tile(device, &desc, NULL, &map));
   FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(map, 0, 128));
@@ -84,7 +84,7 @@ static void beside_the_tensor(void) {
   NEED(tw_tensor_map_create_tile(device, &desc, NULL, &map));
   start[1] = 4;
   FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(map, start, 0, coord, &offset));
-  /* Extents that are right one by one make no layout together. */
+  /* Extents that are valid one by one may overflow together. */
   OK(tw_tensor_map_resize(map, 0, (uint64_t)1 << 32));
   OK(tw_tensor_map_resize(map, 1, (uint64_t)1 << 32));
   FAILS(TW_ERROR_OVERFLOW, "map", tw_tensor_map_coordinates(map, &layout));

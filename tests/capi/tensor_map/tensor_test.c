@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors from DLPack and back, with DLPack's structs written out as its specification has them. */
+/* Imports and exports of DLPack tensors, with structs defined as in DLPack's specification. */
 #include "tests/capi/common/harness.h"
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct dl_versioned {
 static int64_t shape[] = {3, 4, 5}, strides[] = {100, 1, 8};
 static float memory[400];
 
-/* A row-major (3,4,5) of f32 on the CPU. */
+/* A row-major (3,4,5) f32 tensor on the CPU. */
 static dl_tensor example(void) {
   dl_tensor t;
   memset(&t, 0, sizeof t);
@@ -114,7 +114,7 @@ static void refuses_what_it_cannot_describe(void) {
   from.device_type = 2; /* CUDA */
   from.device_id = -1;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "dlpack", tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
-  from.device_type = 13; /* CUDA, managed */
+  from.device_type = 13; /* CUDA managed */
   FAILS(TW_ERROR_INVALID_ARGUMENT, "dlpack", tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
   CHECK(strstr(tw_last_error(), "CUDA device -1") != NULL);
   from = example();
@@ -147,7 +147,7 @@ static void reads_the_versioned_form(void) {
   NEED(tw_tensor_from_dlpack(&from, TW_DLPACK_VERSIONED, &to));
   EQUAL(to.flags, TW_TENSOR_READ_ONLY);
   EQUAL(to.address, (uintptr_t)memory);
-  /* Of another major version, not even the tensor's place is known. */
+  /* In another major version even the tensor's offset is unknown. */
   from.major = 2;
   FAILS(TW_ERROR_UNSUPPORTED, "dlpack", tw_tensor_from_dlpack(&from, TW_DLPACK_VERSIONED, &to));
 }
@@ -192,7 +192,7 @@ static void goes_out_and_comes_back(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "rank",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
   from.rank = 2;
-  from.ordinal = 5; /* the host is 0 alone */
+  from.ordinal = 5; /* the host's only ordinal is 0 */
   FAILS(TW_ERROR_INVALID_ARGUMENT, "ordinal",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
   CHECK(strstr(tw_last_error(), "ordinal is 5") != NULL);
@@ -206,7 +206,7 @@ static void goes_out_and_comes_back(void) {
   from.shape[1] = -2;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "shape",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
-  /* What could not come back does not go out. */
+  /* What could not be imported is not exported. */
   from.shape[0] = from.shape[1] = INT64_MAX;
   FAILS(TW_ERROR_OVERFLOW, "shape",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
@@ -216,7 +216,7 @@ static void goes_out_and_comes_back(void) {
   OK(tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
   OK(tw_tensor_from_dlpack(managed, TW_DLPACK_TENSOR, &to));
   ((dl_managed *)managed)->deleter((dl_managed *)managed);
-  /* The older form has no place for it, and its consumer would write. */
+  /* The older form has no read-only flag, and its consumer might write. */
   from.flags = TW_TENSOR_READ_ONLY;
   FAILS(TW_ERROR_UNSUPPORTED, "form",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));

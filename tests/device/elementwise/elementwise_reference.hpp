@@ -83,7 +83,7 @@ inline uint64_t pattern_of(DType type, double value, bool saturates) {
 }
 
 template <class Number>
-Number lesser_or_greater(Number x, Number y, bool greater) {
+Number min_or_max(Number x, Number y, bool greater) {
   if (std::isnan(x)) return y;
   if (std::isnan(y)) return x;
   if (x == y) return (std::signbit(x) != greater) ? x : y;  // of two zeros -0 is the lesser
@@ -101,7 +101,7 @@ inline uint64_t finished(const ElementwiseCase& c, double value, uint64_t before
   // double, where that does no harm.
   const double result = c.desc.reduction == kCombineAdd
                             ? static_cast<double>(old) + static_cast<double>(now)
-                            : lesser_or_greater(old, now, c.desc.reduction == kCombineMax);
+                            : min_or_max(old, now, c.desc.reduction == kCombineMax);
   return pattern_of(type, result, c.desc.saturates);
 }
 
@@ -180,7 +180,7 @@ inline uint64_t expected_double(const ElementwiseCase& c, uint64_t a, uint64_t b
     value = std::fma(static_cast<double>(c.alpha), x, product);
   if (c.desc.reduction == kCombineAdd) value = old + value;
   if (c.desc.reduction == kCombineMin || c.desc.reduction == kCombineMax)
-    value = lesser_or_greater(old, value, c.desc.reduction == kCombineMax);
+    value = min_or_max(old, value, c.desc.reduction == kCombineMax);
   if (std::isnan(value)) return 0x7fffffffffffffff;
   uint64_t bits;
   std::memcpy(&bits, &value, 8);

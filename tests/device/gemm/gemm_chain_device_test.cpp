@@ -160,12 +160,12 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
   std::vector<GemmChoice> choices;
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     for (const uint32_t split : {1u, 2u, 3u, 8u}) {
       const GemmChoice choice{&row, split};
       if ((split > 1) != choice.has(kGemmSplit) || choice.cluster() > kMaxCluster) continue;
-      const GemmProblem seen = gemm_seen_by(choice, problem);
-      if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_has_room(choice, seen))
+      const GemmProblem seen = gemm_kernel_view(choice, problem);
+      if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_fits_launch(choice, seen))
         choices.push_back(choice);
     }
   return choices;
@@ -278,9 +278,9 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
   if (!host && step == 1)
     for (const uint32_t schedule :
          {kSchedule_coop, kSchedule_ping, kSchedule_split, kSchedule_swap, kSchedule_swapsplit,
-          u32{kGemmPlain}, kGemmPlain | kGemmShort, kSchedule_plainsplit, kSchedule_full,
+          u32{kGemmNoMaps}, kGemmNoMaps | kGemmShort, kSchedule_plainsplit, kSchedule_full,
           kSchedule_fullping, kSchedule_fullsplit, kSchedule_fullswapsplit, kSchedule_fullstream,
-          kSchedule_batch, kSchedule_batchping, kGemmPlain | kGemmFull}) {
+          kSchedule_batch, kSchedule_batchping, kGemmNoMaps | kGemmEpilogue}) {
       INFO("schedule " << schedule);
       CHECK(((device->info().kernel_features & feature::wgmma) == 0 ||
              schedules.count(schedule) == 1));

@@ -29,7 +29,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     if (text && !std::strstr(choice.row->symbol, text)) return;
     if (number++ % step == 0) choices.push_back(choice);
   };
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if (!(row.feature & device.info().kernel_features)) continue;
     if (row.variant & (kGemmPrologue | kGemmScaled)) continue;
     GemmChoice choice{&row, 1};
@@ -38,7 +38,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     else if (!choice.has(kGemmSplit))
       take(choice);
     if (!choice.has(kGemmSplit)) continue;
-    for (choice.split = choice.least_split(); choice.split <= kMaxCluster; ++choice.split)
+    for (choice.split = choice.min_split(); choice.split <= kMaxCluster; ++choice.split)
       if (choice.cluster() <= kMaxCluster) take(choice);
   }
   return choices;
@@ -46,7 +46,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
 
 /// Whether it does alpha * A B alone, of a D that could go through a tensor map.
 inline bool does_product_alone(const GemmChoice& choice) {
-  return choice.has(kGemmAlone) || (choice.has(kGemmStreamK) && !choice.has(kGemmFull));
+  return choice.has(kGemmBatched) || (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue));
 }
 
 /// One choice for each way that kernels work: schedule, cluster, split, width of D, transposed.
@@ -54,9 +54,9 @@ inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
   std::vector<GemmChoice> kinds;
   std::set<std::vector<int64_t>> seen;
   for (const GemmChoice& choice : all_choices(device)) {
-    const KernelRow& row = *choice.row;
+    const KernelEntry& row = *choice.row;
     const uint32_t orders = row.variant & (kGemmColumnA | kGemmColumnB);
-    const bool plain = choice.has(kGemmPlain);
+    const bool plain = choice.has(kGemmNoMaps);
     if (!plain && orders != kGemmColumnB && orders != kGemmColumnA) continue;
     if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
     const std::vector<int64_t> kind = {row.variant, choice.split, row.cluster[0], row.cluster[1],
@@ -79,16 +79,16 @@ inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
 
 /// Types and orders that a choice serves for a D of this order; extents are the caller's to fill.
 inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   GemmDesc desc;
   desc.a_dtype = row.dtypes[0];
   desc.d_dtype = row.dtypes[1];
   desc.d_order = d_order;
-  if (choice.has(kGemmHalfSum)) desc.accumulator = DType::F16;
+  if (choice.has(kGemmF16Accumulators)) desc.accumulator = DType::F16;
   Order a = choice.has(kGemmColumnA) ? Order::column : Order::row;
   Order b = choice.has(kGemmColumnB) ? Order::column : Order::row;
   // Turned once (a column-major D, or a transposed row), operands change places and orders.
-  if (choice.has(kGemmTransposed) != (d_order == Order::column)) {
+  if (choice.has(kGemmSwapAB) != (d_order == Order::column)) {
     std::swap(a, b);
     a = a == Order::row ? Order::column : Order::row;
     b = b == Order::row ? Order::column : Order::row;
@@ -102,8 +102,9 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
 /// of D and C any. A choice that is for short k alone gets as much of it as it takes.
 inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
   if (choice.has(kGemmShort)) desc->k = std::min<int64_t>(desc->k, choice.row->tile[2]);
-  const int64_t step = choice.through_maps() ? 8 : 1;
-  const int64_t any = choice.has(kGemmPlain) && choice.has(kGemmSplit) ? kGemmPlainSplitPitch : 1;
+  const int64_t step = choice.uses_maps() ? 8 : 1;
+  const int64_t any =
+      choice.has(kGemmNoMaps) && choice.has(kGemmSplit) ? kGemmNoMapsSplitMinPitch : 1;
   const auto pitch = [any](int64_t least, int64_t multiple, int64_t more) {
     return (std::max<int64_t>(least, any) + multiple - 1) / multiple * multiple + more * multiple;
   };

@@ -333,9 +333,9 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   std::mt19937_64 random(14);
   Distances distances;
   int number = 0, served = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!(row.variant & kGemmFull) || !(row.feature & device->info().kernel_features)) continue;
-    if (row.variant & (kGemmAlone | kGemmScaled)) continue;  // no epilogue, or other types
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if (!(row.variant & kGemmEpilogue) || !(row.feature & device->info().kernel_features)) continue;
+    if (row.variant & (kGemmBatched | kGemmScaled)) continue;  // no epilogue, or other types
     for (uint32_t split = 1; split <= ((row.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
       const GemmChoice choice{&row, split};
@@ -346,7 +346,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         const auto& types = kGemmTypes[number % 4];
         c.desc.a_dtype = host ? types.first : row.dtypes[0];
         c.desc.d_dtype = host ? types.second : row.dtypes[1];
-        const bool turned = (row.variant & kGemmTransposed) != 0;
+        const bool turned = (row.variant & kGemmSwapAB) != 0;
         bool a_column = (row.variant & kGemmColumnA) != 0;
         bool b_column = (row.variant & kGemmColumnB) != 0;
         if (turned) {
@@ -354,7 +354,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
           a_column = !a_column;
           b_column = !b_column;
         }
-        orders(host || (row.variant & kGemmPlain) ? number : a_column + 2 * b_column, &c);
+        orders(host || (row.variant & kGemmNoMaps) ? number : a_column + 2 * b_column, &c);
         // Around a tile, or a cluster's tiles side by side.
         const int64_t rows = int64_t{row.tile[0]} * row.cluster[0];
         const int64_t columns = int64_t{row.tile[1]} * row.cluster[1];
@@ -365,7 +365,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         const bool whole = number % 2 == 1;
         if (whole) c.desc.n = (c.desc.n + 15) / 16 * 16;
         options(number * 11 + i, &c);
-        pitches(row.variant & kGemmPlain ? 1 : 8, number % 3, &c);
+        pitches(row.variant & kGemmNoMaps ? 1 : 8, number % 3, &c);
         if (number % 3 == 0) (whole ? c.desc.ldc : c.desc.ldd) += 1;
         c.vector_offset = number % 2;
         GemmProblem problem;
@@ -430,8 +430,8 @@ TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full
   std::mt19937_64 random(16);
   const double said[] = {-INFINITY, INFINITY, NAN};
   int served = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & (kGemmFull | kGemmAlone | kGemmScaled)) != kGemmFull) continue;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if ((row.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
     if (!(row.feature & device->info().kernel_features)) continue;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {

@@ -53,7 +53,7 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
   desc.k = 840;
   if (choice.has(kGemmSplit)) desc.m = 264, desc.n = 272;
   if (small) {
-    const bool turned = choice.has(kGemmTransposed), split = choice.has(kGemmSplit);
+    const bool turned = choice.has(kGemmSwapAB), split = choice.has(kGemmSplit);
     const int64_t rows = choice.row->tile[turned ? 1 : 0] * choice.row->cluster[turned ? 1 : 0];
     const int64_t columns = choice.row->tile[turned ? 0 : 1] * choice.row->cluster[turned ? 0 : 1];
     // A split's blocks have one tile: no more than that.
@@ -198,7 +198,7 @@ inline std::unique_ptr<Plan> full_plan(const std::shared_ptr<Device>& device,
   if (!check_gemm_choice(*device, problem, choice).ok()) {
     INFO(gemm_choice_text(choice) << ": " << last_error().message);
     const bool more = desc.epilogue.any() || desc.has(kGemmPointers);
-    CHECK((desc.epilogue.gate != Gate::none || (choice.has(kGemmAlone) && more)));
+    CHECK((desc.epilogue.gate != Gate::none || (choice.has(kGemmBatched) && more)));
     return nullptr;
   }
   std::unique_ptr<Plan> plan;

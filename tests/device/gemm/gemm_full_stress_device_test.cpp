@@ -23,7 +23,7 @@ int each(GemmLab& lab, FullLab& full, bool small, Use use) {
   int pairs = 0;
   const std::vector<FullWay> ways = full_ways();
   for (const GemmChoice& choice : share_of(one_of_each_kind(*lab.device()))) {
-    if (!choice.has(kGemmFull)) continue;
+    if (!choice.has(kGemmEpilogue)) continue;
     for (const FullWay& way : ways) {
       const GemmDesc desc = full_desc(choice, way, small);
       INFO(gemm_choice_text(choice) << ": " << way.name);
@@ -101,7 +101,7 @@ TEST_CASE("gemm full: an infinite alpha times empty sums is NaN, whatever the ro
   int rows = 0;
   for (const GemmChoice& choice : one_of_each_kind(*lab->device())) {
     // Without k there is nothing to split.
-    if (!choice.has(kGemmFull) || choice.has(kGemmSplit) || choice.split > 1) continue;
+    if (!choice.has(kGemmEpilogue) || choice.has(kGemmSplit) || choice.split > 1) continue;
     GemmDesc desc = full_desc(choice, way, true);
     desc.k = 0;
     INFO(gemm_choice_text(choice));

@@ -63,7 +63,7 @@ const std::vector<Bounds>& bounds_of(Activation which, DType in, float times, DT
 }
 
 // The description that a row serves, of those of each order.
-bool describe(const Device& device, const KernelRow& row, Activation which, GemmDesc* desc) {
+bool describe(const Device& device, const KernelEntry& row, Activation which, GemmDesc* desc) {
   const bool host = row.feature == feature::host;
   for (const Order a_order : {Order::row, Order::column})
     for (const Order b_order : {Order::column, Order::row}) {
@@ -137,8 +137,8 @@ TEST_CASE("gemm epilogue: each function of every 16-bit number, by each full row
   if (!device) return;
   const auto stream = new_stream(device);
   int rows = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & (kGemmFull | kGemmAlone | kGemmScaled)) != kGemmFull) continue;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if ((row.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
     if (!(row.feature & device->info().kernel_features)) continue;
     ++rows;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,

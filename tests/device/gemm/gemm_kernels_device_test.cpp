@@ -17,16 +17,16 @@ int64_t up(int64_t value, int64_t to) {
 /// A few elements less than a tile, and more k than a stage has. `round`: a block has two tiles
 /// where it may, and more k than all stages, so that it takes each stage twice.
 GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   GemmDesc desc = desc_for(choice, Order::row);
-  const bool turned = choice.has(kGemmTransposed);
+  const bool turned = choice.has(kGemmSwapAB);
   desc.m = int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 5;
   desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * row.tile[2] : 0);
   if (round) {
     desc.k += (choice.split * (row.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;
-    if (!choice.has(kGemmSplit) && !choice.has(kGemmPlain)) {
+    if (!choice.has(kGemmSplit) && !choice.has(kGemmNoMaps)) {
       desc.m += int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0];
       desc.max_sms = choice.cluster();
     }

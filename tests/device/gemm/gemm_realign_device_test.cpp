@@ -138,9 +138,8 @@ TEST_CASE("gemm: one operand is copied while the other is loaded early") {
       Beside beside(device, *stream, random, desc, copies_a);
       // The best of each schedule.
       std::set<uint32_t> schedules;
-      for (const GemmCandidate& one : GemmRanking(*device, gemm_served(problem)).at(desc.m)) {
-        if (!one.choice.through_maps() || !schedules.insert(one.choice.row->variant).second)
-          continue;
+      for (const GemmCandidate& one : GemmRanking(*device, gemm_with_staging(problem)).at(desc.m)) {
+        if (!one.choice.uses_maps() || !schedules.insert(one.choice.row->variant).second) continue;
         check_beside(device, *stream, beside, one.choice);
         ++tried;
       }

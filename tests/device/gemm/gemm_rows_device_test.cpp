@@ -50,9 +50,9 @@ GemmCase suited(const GemmChoice& choice, GemmCase c) {
 // the choice's number.
 GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   GemmCase c;
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   c.desc = desc_for(choice, i % 4 == 3 ? Order::column : Order::row);
-  const bool turned = choice.has(kGemmTransposed) != (c.desc.d_order == Order::column);
+  const bool turned = choice.has(kGemmSwapAB) != (c.desc.d_order == Order::column);
   const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
   const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
   c.desc.m = extent(turned ? tile_n : tile_m, i);
@@ -77,9 +77,9 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
 // More tiles than blocks: a persistent grid goes round several times.
 GemmCase many_tiles(const GemmChoice& choice, int number) {
   GemmCase c;
-  const KernelRow& row = *choice.row;
+  const KernelEntry& row = *choice.row;
   c.desc = desc_for(choice, Order::row);
-  const bool turned = choice.has(kGemmTransposed);
+  const bool turned = choice.has(kGemmSwapAB);
   c.desc.m = 3 * int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] + 9;
   c.desc.n = 5 * int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.shares_k() ? choice.split * 64 : 0);
@@ -119,7 +119,7 @@ TEST_CASE("gemm: every row of the table, forced, against float64") {
     CHECK(sums.distance() < distance_limit(cases[0].desc));
     // Neither A nor B is read: neither has an address.
     ++number;
-    if (choice.has(kGemmStreamK) && !choice.has(kGemmFull)) continue;  // multiplies
+    if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue)) continue;  // multiplies
     GemmCase c = around_tile(choice, 1, number - 1);
     c.alpha = 0.0f;
     c.beta = 2.0f;
@@ -158,7 +158,7 @@ TEST_CASE("gemm: long sums, and large results") {
 }
 
 // Of many elements, so that the farthest are seen: a chain's drift goes with the square root of k.
-// D of f16 is rounded by more than that up to some 10^4, see tests/README.md.
+// Up to a k of some 10^4 the rounding of an f16 D is larger than that drift.
 TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
   const auto lab = GemmLab::open();
   if (!lab) return;
@@ -200,12 +200,12 @@ TEST_CASE("gemm: k in several chains, each row forced") {
   int number = 0;
   for (const GemmChoice& choice : all_choices(*lab->device())) {
     if (!choice.makes_chains()) continue;
-    const KernelRow& row = *choice.row;
+    const KernelEntry& row = *choice.row;
     INFO(gemm_choice_text(choice));
     for (int i = 0; i < 7; ++i) {
       GemmCase c;
       c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
-      const bool turned = choice.has(kGemmTransposed) != (i == 4);
+      const bool turned = choice.has(kGemmSwapAB) != (i == 4);
       const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
       const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
       const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;

@@ -40,7 +40,7 @@ GemmCase case_for(const GemmChoice& choice, uint64_t seed, bool stored = true) {
 
 // As many tiles as asked for, one after the other along a dimension.
 void tiles_in_a_row(const GemmChoice& choice, int64_t tiles, GemmDesc* desc) {
-  const bool turned = choice.has(kGemmTransposed);
+  const bool turned = choice.has(kGemmSwapAB);
   desc->m = choice.row->tile[turned ? 1 : 0] * (turned ? 1 : tiles) - 3;
   desc->n = choice.row->tile[turned ? 0 : 1] * (turned ? tiles : 1) - 5;
   set_pitches(choice, 0, desc);
@@ -86,8 +86,8 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
   uint64_t seed = 6000;
   for (const GemmChoice& choice : share_of(one_of_each_kind(*lab->device()))) {
     GemmCase c = case_for(choice, ++seed);
-    const KernelRow& row = *choice.row;
-    const bool turned = choice.has(kGemmTransposed);
+    const KernelEntry& row = *choice.row;
+    const bool turned = choice.has(kGemmSwapAB);
     // A split's blocks have one tile: no more than that.
     const auto around = [&](int i) {
       const int64_t tiles = row.tile[i] * row.cluster[i];
@@ -160,7 +160,7 @@ TEST_CASE("gemm: right on 1, 16 and 131 SMs") {
       std::unique_ptr<Plan> plan;
       const GemmPlan& gemm = forced(*lab, c, choice, &plan);
       const PlanInfo info = plan->info();
-      const uint32_t blocks_an_sm = choice.has(kGemmPlain) ? 4 : 1;
+      const uint32_t blocks_an_sm = choice.has(kGemmNoMaps) ? 4 : 1;
       CHECK(info.grid[0] <= sms * blocks_an_sm);
       CHECK(lab->run(gemm, c).text == "");
     }
@@ -201,8 +201,7 @@ TEST_CASE("gemm: beside a kernel that holds 120 SMs") {
     // Larger clusters may find no room until the holder goes; that is waiting, not a deadlock. Nor
     // do pairs of blocks of rows without maps, two of which could share an SM: on an H200 they wait
     // for the holder too, for a reason that is not known.
-    const bool finds_room =
-        choice.cluster() == 1 || (choice.cluster() == 2 && choice.through_maps());
+    const bool finds_room = choice.cluster() == 1 || (choice.cluster() == 2 && choice.uses_maps());
     const auto until =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(finds_room ? 2000 : 20);
     bool finished = false;

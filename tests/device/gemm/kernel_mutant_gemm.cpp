@@ -25,7 +25,7 @@ void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {
 }
 
 bool splits_plain(const GemmChoice& choice) {
-  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+  return choice.has(kGemmNoMaps) && choice.has(kGemmSplit);
 }
 
 using Extents = int64_t[3];  // m, n, k
@@ -66,7 +66,7 @@ GemmCase case_for(const GemmChoice& choice, int which) {
 // The first wrong result's description; empty if there is none.
 std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
   for (int which = 0; which < 4; ++which) {
-    if (which == 3 && !choice.has(kGemmPlain)) continue;  // long sums, of plain rows
+    if (which == 3 && !choice.has(kGemmNoMaps)) continue;  // long sums, of plain rows
     const GemmCase c = case_for(choice, which);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
@@ -204,7 +204,7 @@ void try_image(GemmLab& lab, bool full, Attempt attempt) {
   TW_REQUIRE_OK(lab.device()->load_module(image.data(), image.size(), &module));
   int tried = 0;
   for (const GemmChoice& choice : all_choices(*lab.device())) {
-    if (choice.has(kGemmFull) != full) continue;
+    if (choice.has(kGemmEpilogue) != full) continue;
     if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
     if (wanted.find("," + std::string(choice.row->symbol) + ",") == std::string::npos) continue;
     ++tried;

@@ -164,10 +164,10 @@ TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.m = 40, d.n = 64, d.k = 64, d.groups = 2;
-  std::vector<const KernelRow*> rows;
+  std::vector<const KernelEntry*> rows;
   TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &rows));
   REQUIRE(rows.size() == 2);
-  for (const KernelRow* row : rows) {
+  for (const KernelEntry* row : rows) {
     CAPTURE(row->symbol);
     d.candidate = row->symbol;
     draw_operands(lab.random, &c, false);

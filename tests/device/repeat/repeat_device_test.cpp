@@ -125,7 +125,7 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
     repeat(kCopyPermute, turned(331, b, bytes));
     repeat(kCopyPermute, turned(331, b, bytes, 3));
   }
-  for (const KernelRow& row : kernel_rows(Family::copy)) {
+  for (const KernelEntry& row : kernel_entries(Family::copy)) {
     if ((row.variant & 0xff) != kCopyInterleave ||
         !(row.feature & lab.device->info().kernel_features))
       continue;
@@ -142,6 +142,6 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
   repeat_copy(lab, &taken, kCopyStrided, turned(1031, 1504, 2), kCopyPermute);
   repeat_copy(lab, &taken, kCopyStrided, matrix(4097, 4101, 4115), kCopyShift);
   taken.check_all(*lab.device, Family::copy,
-                  [](const KernelRow& row) { return (row.variant & 0xff) != kCopyFill; });
+                  [](const KernelEntry& row) { return (row.variant & 0xff) != kCopyFill; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

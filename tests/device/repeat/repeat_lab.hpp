@@ -108,7 +108,7 @@ class TakenRows {
   /// Those that the device has and `counts` holds for.
   template <class Counts>
   void check_all(const Device& device, Family family, Counts counts) const {
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       if (!(row.feature & device.info().kernel_features) || !counts(row)) continue;
       INFO(std::string(row.symbol));
       CHECK(taken_.count(row.symbol) == 1);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kSecondList = 1 << 16;  // behind the first
 
-bool moves(const KernelRow& row) {
+bool moves(const KernelEntry& row) {
   return row.variant != kCopiesSkipped && row.variant != kRaggedFaults;
 }
 
@@ -301,7 +301,7 @@ TEST_CASE("quantize: a thousand runs with every kernel") {
         }
   // The kernel in front of the one that a plan names is in its runs.
   taken.check_all(*lab.device, Family::quantize,
-                  [](const KernelRow& row) { return (row.variant & 0xff) != kQuantizeAmax; });
+                  [](const KernelEntry& row) { return (row.variant & 0xff) != kQuantizeAmax; });
   MESSAGE(lab.cases << " cases");
 }
 
@@ -318,7 +318,7 @@ TEST_CASE("route: a thousand runs with every kernel") {
       desc.flags = kRouteDescRenormalize;
       repeat_route(lab, &taken, desc);
     }
-  taken.check_all(*lab.device, Family::route, [](const KernelRow& row) {
+  taken.check_all(*lab.device, Family::route, [](const KernelEntry& row) {
     return row.variant != kRouteScan && row.variant != kRoutePlace;
   });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
@@ -347,7 +347,7 @@ TEST_CASE("elementwise: a thousand runs with every kernel") {
                      kElementwiseVectors, Activation::silu);
   repeat_elementwise(lab, &taken, DType::F32, DType::F32, DType::F32, kCombineNone,
                      kElementwiseStrided);
-  taken.check_all(*lab.device, Family::elementwise, [](const KernelRow&) { return true; });
+  taken.check_all(*lab.device, Family::elementwise, [](const KernelEntry&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
@@ -389,7 +389,7 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
           return copy(to);
         });
       }
-  taken.check_all(*lab.device, Family::prefetch, [](const KernelRow&) { return true; });
+  taken.check_all(*lab.device, Family::prefetch, [](const KernelEntry&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("gather: a thousand runs by each method") {
     repeat_rows(lab, &taken, four);
   }
   taken.check_all(*lab.device, Family::gather,
-                  [](const KernelRow& row) { return row.variant < kRowsOutside; });
+                  [](const KernelEntry& row) { return row.variant < kRowsOutside; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
@@ -230,6 +230,6 @@ TEST_CASE("scatter: a thousand runs by each method") {
     repeat_rows(lab, &taken, four);
   }
   taken.check_all(*lab.device, Family::scatter,
-                  [](const KernelRow& row) { return row.variant < kRowsOutside; });
+                  [](const KernelEntry& row) { return row.variant < kRowsOutside; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between floating formats against arithmetic in double that knows a format by its
-// parameters alone: every pattern of the small formats, and f32 around every boundary of each.
+// Conversions between floating-point formats against a reference in double: every pattern of the
+// small formats, and f32 values around every boundary of each.
 #include "kernels/common/convert.h"
 
 #include <bit>
@@ -18,7 +18,7 @@ using namespace tw::test;
 
 namespace {
 
-// The formats' numbers in convert.h.
+// The constant of convert.h for each format.
 u32 number_of(const FloatFormat& f) {
   return f.type == DType::F16      ? +kFormatF16
          : f.type == DType::BF16   ? +kFormatBF16
@@ -26,7 +26,7 @@ u32 number_of(const FloatFormat& f) {
                                    : +kFormatE5M2;
 }
 
-// f32 numbers a few units in the last place around each of some.
+// f32 values within a few units in the last place of each center.
 std::vector<float> around(const std::vector<double>& centres) {
   std::vector<float> all;
   for (const double centre : centres) {
@@ -138,6 +138,6 @@ TEST_CASE("convert: f16 and bf16 as the host's other functions have them") {
   }
 }
 
-// They are constants to a compiler too.
+// The conversions are constant expressions.
 static_assert(encode(kFormatE4M3, 464.0f) == 0x7e && encode(kFormatE4M3, -0.0f) == 0x80);
 static_assert(decode(kFormatE5M2, 0x7b) == 57344.0f);

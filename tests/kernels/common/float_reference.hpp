@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floating formats by their definition, in double: what conversions are held to, and sharing
-// nothing with them.
+// Floating-point formats by their definition, computed in double: the reference for conversions,
+// which shares no code with them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace tw::test {
 
 struct FloatFormat {
   DType type;
-  int mantissa, bias, top;  // top: the largest exponent field that holds numbers
+  int mantissa, bias, top;  // top: the largest exponent field of a finite number
   bool infinity;
-  uint32_t sign;  // its bit
+  uint32_t sign;  // the sign bit
 
   uint32_t patterns() const { return 2 * sign; }
   uint32_t nan() const { return sign - 1; }
@@ -32,7 +32,7 @@ inline const FloatFormat* small_format(DType type) {
   return nullptr;
 }
 
-/// What a pattern means.
+/// The value of a pattern.
 inline double meaning(const FloatFormat& f, uint32_t bits) {
   const uint32_t magnitude = bits & (f.sign - 1);
   const int field = static_cast<int>(magnitude >> f.mantissa);
@@ -45,8 +45,7 @@ inline double meaning(const FloatFormat& f, uint32_t bits) {
   return bits & f.sign ? -value : value;
 }
 
-/// The finite numbers of a format that are not negative, in their order, which is that of their
-/// patterns from 0.
+/// The non-negative finite values of a format, indexed by their patterns and therefore ascending.
 inline std::vector<double> ladder(const FloatFormat& f) {
   std::vector<double> steps;
   for (uint32_t bits = 0; bits < f.sign; ++bits) {
@@ -56,7 +55,7 @@ inline std::vector<double> ladder(const FloatFormat& f) {
   return steps;
 }
 
-/// Each format's ladder, made once.
+/// ladder() of each format, computed once.
 inline const std::vector<double>& ladder_of(const FloatFormat& f) {
   static const std::vector<double> ladders[] = {ladder(kSmallFormats[0]), ladder(kSmallFormats[1]),
                                                 ladder(kSmallFormats[2]), ladder(kSmallFormats[3])};
@@ -65,9 +64,9 @@ inline const std::vector<double>& ladder_of(const FloatFormat& f) {
   return ladders[0];
 }
 
-/// The pattern nearest to a number, of two as near the even one: by the ladder, where the middle of
-/// two steps is exact in double. One step more than the largest is overflow, which saturates or
-/// becomes infinity, or NaN where there is none.
+/// The pattern nearest to a value, ties to even, found in the ladder: the midpoint of two neighbors
+/// is exact in double. A value that rounds past the largest saturates, or becomes infinity, or NaN
+/// in a format without infinity.
 inline uint32_t nearest(const FloatFormat& f, double value, bool saturates = false) {
   if (std::isnan(value)) return f.nan();
   const std::vector<double>& steps = ladder_of(f);
@@ -79,7 +78,8 @@ inline uint32_t nearest(const FloatFormat& f, double value, bool saturates = fal
   auto index = static_cast<uint32_t>(above - steps.begin() - 1);
   const double low = steps[index];
   const double high =
-      above != steps.end() ? *above : 2 * low - steps[last - 1];  // as if it went on
+      // the step that would follow the largest
+      above != steps.end() ? *above : 2 * low - steps[last - 1];
   const double middle = low + (high - low) / 2;
   if (magnitude > middle || (magnitude == middle && index % 2 == 1)) ++index;
   if (index > last && !f.infinity) return f.nan();

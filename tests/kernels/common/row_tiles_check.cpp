@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cutting of rows into tiles and pieces, and the clamping of sequences, that kernels and their
-// host bodies share, against what they promise: every byte once and none beside them. Without a
-// test framework, so that row_tiles_mutants.py can build it again for each fault that it plants.
+// Checks the code that kernels and their host bodies share to cut rows into tiles and pieces and to
+// clamp sequences: every byte is moved once and no other byte. It uses no test framework, so that
+// row_tiles_mutants.py can rebuild it for each fault that it plants.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -21,7 +21,7 @@ void check(bool good, const char* what) {
   if (failures++ < 5) std::printf("failed: %s\n", what);
 }
 
-// Tiles of `operands` times `rows` rows, as a plan cuts them.
+// Tiles of `operands` operands with `rows` rows each, cut as a plan cuts them.
 TileCut cut_of(u64 operands, u64 rows, u64 row_bytes, u32 tile_rows, u32 part_bytes, bool large) {
   TileCut cut{};
   cut.rows = rows;
@@ -30,7 +30,7 @@ TileCut cut_of(u64 operands, u64 rows, u64 row_bytes, u32 tile_rows, u32 part_by
   cut.parts = static_cast<u32>((row_bytes + part_bytes - 1) / part_bytes);
   cut.last_bytes = static_cast<u32>(row_bytes - u64{cut.parts - 1} * part_bytes);
   cut.of_each = (rows + tile_rows - 1) / tile_rows * cut.parts;
-  // More items than the short division takes; those behind the last are not asked for.
+  // `large` selects the 64-bit division; the check visits only the items that exist.
   cut.items = large ? kDividerLimit + 1 : operands * cut.of_each;
   cut.each_divider = make_divider(static_cast<u32>(cut.of_each));
   cut.part_divider = make_divider(cut.parts);
@@ -196,7 +196,7 @@ void copies_tiles() {
       }
 }
 
-// Bytes that the pieces of a tile's moved rows write, and from where.
+// Which bytes the pieces of a tile's rows write, and from which source bytes.
 void pieces() {
   for (const u32 bytes : {1u, 7u, 16u, 33u, 64u})
     for (const u32 rows : {1u, 4u, 9u})
@@ -237,7 +237,7 @@ void pieces() {
               check(got == wanted, "pieces are the rows' bytes");
               std::map<u64, u64> others;
               for (const RowTile& part :
-                   {other_rows(tile, 0, 1), other_rows(tile, rows + 1, rows + 2)})
+                   {unmoved_rows(tile, 0, 1), unmoved_rows(tile, rows + 1, rows + 2)})
                 for (u32 number = 0; number < tile_pieces(part); ++number) {
                   const Piece16 piece = tile_piece(part, number);
                   for (u32 b = piece.first; b < piece.end; ++b) ++others[piece.address + b];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants faults in the headers that kernels over tiles of rows and their host bodies share, one
-after the other, and asserts that the host test of them fails for each, and passes without.
+"""Plants faults, one at a time, in the headers that kernels over row tiles share with their host
+bodies. Asserts that the host check fails for each fault and passes without one.
 
 usage: row_tiles_mutants.py COMPILER SOURCE_ROOT
 """
@@ -13,7 +13,7 @@ import tempfile
 TILES = pathlib.Path("kernels/common/row_tiles.h")
 RAGGED = pathlib.Path("kernels/ragged/ragged.h")
 COPIES = pathlib.Path("kernels/copies/copies.h")
-# What each fault would do to a kernel, where, the text, and what stands there instead.
+# For each fault: its effect on a kernel, the header, the text, and its replacement.
 FAULTS = [
     ("the last group is whole", TILES, "left < cut.tile_rows ? static_cast<u32>(left) : cut.tile_rows",
      "cut.tile_rows"),
@@ -71,7 +71,7 @@ FAULTS = [
 
 
 def passes(compiler, root, first):
-    """Whether the test passes with headers of folder `first` before the tree's own."""
+    """Whether the check passes with the headers of folder `first` in place of the tree's own."""
     program = first / "check"
     built = subprocess.run([compiler, "-std=c++20", "-O1", "-I", str(first), "-I", str(root / "include"), "-I", str(root / "src"),
                             str(root / "tests/kernels/common/row_tiles_check.cpp"), "-o", str(program)],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What read_cubin_info() makes of a cubin made byte by byte, and of one that is damaged.
+// read_cubin_info() on a cubin built byte by byte, and on damaged ones.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ void put(Bytes* bytes, size_t offset, T value) {
   std::memcpy(bytes->data() + offset, &value, sizeof value);
 }
 
-constexpr size_t kSections = 64;  // where their headers begin, behind the file's
+constexpr size_t kSections = 64;  // offset of the section headers, behind the file header
 constexpr uint32_t kStringTable = 3, kSymbolTable = 2, kNoBits = 8, kInfo = 0x70000000;
 
-/// Adds a section's bytes at the end of the file and puts its header at `index`.
+/// Appends a section's bytes to the file and writes its header at `index`.
 void add_section(Bytes* cubin, size_t index, uint32_t name, uint32_t type, const Bytes& bytes) {
   const size_t header = kSections + index * 64;
   put<uint32_t>(cubin, header, name);
@@ -42,10 +42,10 @@ Bytes attribute(uint8_t number, uint32_t first, uint32_t second) {
   return out;
 }
 
-// Sections by number; the zeroth is of the names.
+// The section numbers; section 0 holds the names.
 enum { kNames, kSymbols, kOfAll, kOfKernel, kCount };
 
-/// Of kernel `k`, symbol 1, with 40 registers.
+/// A cubin of kernel `k` (symbol 1), which uses 40 registers.
 Bytes make_cubin() {
   const std::string names("\0.symtab\0.nv.info\0.nv.info.k\0k\0", 31);
   Bytes cubin(kSections + kCount * 64);

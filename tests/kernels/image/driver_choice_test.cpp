@@ -22,10 +22,10 @@ Image empty_fatbin() {
   return fatbin;
 }
 
-/// The name of what is taken.
-std::string taken(const Image& fatbin, int major, int minor, bool ptx_alone = false) {
+/// The name of the target that a driver chooses.
+std::string taken(const Image& fatbin, int major, int minor, bool ptx_only = false) {
   const Target* target =
-      driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_alone}).target;
+      driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_only}).target;
   return target ? target->name : "";
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("driver_choice: what is not there is not taken") {
 
 TEST_CASE("driver_choice: machine code needs a driver of its major version, PTX of its own") {
   struct {
-    uint16_t major, minor;  // of PTX
+    uint16_t major, minor;  // PTX version
     int32_t toolkit;
   } const versions[] = {{8, 0, 12000}, {8, 4, 12040}, {8, 5, 12050}, {8, 6, 12070},
                         {8, 7, 12080}, {8, 8, 12090}, {9, 0, 13000}, {9, 1, 13010}};
@@ -85,7 +85,7 @@ TEST_CASE("driver_choice: machine code needs a driver of its major version, PTX 
     CHECK(oldest_driver(fatbin.data(), fatbin.size(), *code.target) == v.toolkit / 1000 * 1000);
     CHECK(oldest_driver(fatbin.data(), fatbin.size(), *ptx.target) == v.toolkit);
   }
-  // Without PTX nothing tells, and the driver has the last word.
+  // Without PTX the required driver version is unknown: the driver decides.
   Image fatbin = empty_fatbin();
   add_fatbin_entry(&fatbin, kElf, 90, Image(8));
   CHECK(driver_choice(fatbin.data(), fatbin.size(), {9, 0, false}).oldest_driver() == 0);
@@ -107,15 +107,15 @@ TEST_CASE("driver_choice: the target that would bring a feature to a chip") {
 TEST_CASE("driver_choice: this build's kernels use no more than their targets have") {
   for (int major = 9; major < 14; ++major)
     for (const int minor : {0, 1, 3, 5})
-      for (const bool ptx_alone : {false, true}) {
-        const FeatureMask has = embedded_features({major, minor, ptx_alone});
+      for (const bool ptx_only : {false, true}) {
+        const FeatureMask has = embedded_features({major, minor, ptx_only});
         const bool embeds = kernel_image("copy_0").size != 0;
-        // PTX of 9.0 is in every build that has kernels, but where -Dkernels chose others.
-        if (embeds || !kernel_left_out(*kernel_rows(Family::copy).begin()))
+        // Every build with kernels has PTX for 9.0, unless -Dkernels left these kernels out.
+        if (embeds || !kernel_left_out(*kernel_entries(Family::copy).begin()))
           CHECK((has & (feature::tma | feature::mma)) ==
                 (embeds ? feature::tma | feature::mma : FeatureMask{0}));
-        if (major != 9 || minor != 0 || ptx_alone) CHECK((has & feature::wgmma) == 0);
-        if (major != 10 || ptx_alone) CHECK((has & feature::gather4) == 0);
+        if (major != 9 || minor != 0 || ptx_only) CHECK((has & feature::wgmma) == 0);
+        if (major != 10 || ptx_only) CHECK((has & feature::gather4) == 0);
         CHECK((has & feature::host) == 0);
       }
 }

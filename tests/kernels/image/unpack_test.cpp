@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fatbinary packs is unpacked: against zstd's and lz4's own output, cut short everywhere, and
-// with bytes changed.
+// Unpacking what fatbinary packs: output of zstd and lz4 themselves, truncated at every length, and
+// with changed bytes.
 #include "kernels/image/unpack.hpp"
 
 #include <filesystem>
@@ -17,8 +17,8 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-/// The texts that packed/ was made of: nothing, one byte, one byte often, numbers, noise, letters
-/// with long repeats, words.
+/// The texts from which packed/ was made: nothing, one byte, one byte repeated, numbers, noise,
+/// letters with long repeats, words.
 Bytes sample(int kind) {
   static constexpr size_t kSizes[] = {0, 1, 300000, 200000, 2000, 140000, 5000};
   const size_t size = kSizes[kind];
@@ -52,7 +52,7 @@ Bytes sample(int kind) {
 
 using Unpack = bool (*)(const uint8_t*, size_t, uint8_t*, size_t);
 
-/// Calls body(unpack function, packed bytes, what they should become, file) for each file.
+/// Calls body(unpack function, packed bytes, expected bytes, file) for each file.
 template <class Body>
 void each_file(Body&& body) {
   int files = 0;
@@ -75,7 +75,7 @@ TEST_CASE("unpack: what zstd and lz4 packed comes back") {
     Bytes out(wanted.size());
     CHECK(unpack(packed.data(), packed.size(), out.data(), out.size()));
     CHECK(out == wanted);
-    // The size is part of the answer.
+    // Any other size of the output is an error.
     Bytes more(wanted.size() + 1);
     CHECK_FALSE(unpack(packed.data(), packed.size(), more.data(), more.size()));
     if (!wanted.empty())
@@ -88,7 +88,7 @@ TEST_CASE("unpack: a truncated input is refused") {
     Bytes out(wanted.size());
     const size_t step = packed.size() / 60 + 1;
     for (size_t size = 0; size < packed.size(); size += step) {
-      // In memory of its own, so that a sanitizer sees a read past its end.
+      // A copy of exactly this size, so that sanitizers detect a read past its end.
       const Bytes part(packed.begin(), packed.begin() + static_cast<ptrdiff_t>(size));
       CHECK_FALSE(unpack(part.data(), part.size(), out.data(), out.size()));
     }

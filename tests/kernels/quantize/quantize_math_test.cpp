@@ -21,7 +21,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 TEST_CASE("quantize: scales are quotients, never less than the smallest normal number") {
   for (const u32 format : {u32{kFormatE4M3}, u32{kFormatE5M2}, kFormatI8}) {
     const float max = quantize_max(format);
-    // Every 8191st number that is finite and not negative.
+    // Every 8191st positive finite number.
     for (uint32_t bits = 1; bits < 0x7f800000u; bits += 8191) {
       const auto amax = std::bit_cast<float>(bits);
       const float scale = quantize_scale(amax, max, false);
@@ -33,7 +33,7 @@ TEST_CASE("quantize: scales are quotients, never less than the smallest normal n
       CHECK(std::isfinite(quantize_inverse(scale)));
       CHECK(quantize_inverse(scale) >= 0x1p-126f);
       CHECK(quantize_inverse(power) * power == 1);
-      // The largest element becomes the largest number: rounding never leads further.
+      // The largest element maps to the format's largest number; rounding never exceeds it.
       CHECK(std::fabs(quantize_product(amax, quantize_inverse(scale))) <= max * 1.0000003f);
     }
     CHECK(quantize_scale(0, max, false) == 1);

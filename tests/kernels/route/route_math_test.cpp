@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic that route kernels and host bodies share: its errors against float64, its order of
-// numbers, and what becomes of infinities and NaNs.
+// The arithmetic that route kernels and host bodies share: its errors against float64, the order of
+// its keys, and infinities and NaNs.
 #include "kernels/route/route_math.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ uint32_t bits_of(float value) {
 
 TEST_CASE("route_exp: relative error below 2^-21, ends included") {
   double worst = 0;
-  // Every 61st float between the ends, both signs.
+  // Every 61st float of the range, with both signs.
   for (uint32_t bits = 0; bits < 0x42b00000u; bits += 61)
     for (const uint32_t sign : {0u, 0x80000000u}) {
       const float x = float_of(bits | sign);
@@ -55,7 +55,7 @@ TEST_CASE("route_exp: relative error below 2^-21, ends included") {
 }
 
 TEST_CASE("route_exp: the recorded bits") {
-  // What no compiler may change: GPUs have the same.
+  // A recorded hash of the result bits: no compiler may change them, and GPUs compute the same.
   const float points[] = {-87.0f, -20.5f, -1.0f, -0.1f, 0x1p-30f, 0.7f, 3.0f, 87.9f};
   uint32_t all = 0;
   for (const float x : points) all = all * 0x9e3779b1u + bits_of(route_exp(x));
@@ -137,6 +137,6 @@ TEST_CASE("route_tree: adds lanes 16 apart first") {
   float lanes[32] = {};
   lanes[0] = 1.0f, lanes[16] = -1.0f, lanes[8] = 0x1p-30f;
   CHECK(route_tree(lanes) == 0x1p-30f);
-  lanes[16] = 0.0f, lanes[1] = -1.0f;  // one apart come last
+  lanes[16] = 0.0f, lanes[1] = -1.0f;  // neighboring lanes are added last
   CHECK(route_tree(lanes) == 0.0f);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several integers of a word at once against one at a time.
+// Operations on several integers packed in a word, against one integer at a time.
 #include <random>
 
 #include "doctest_main.hpp"
@@ -21,7 +21,7 @@ u32 one_at_a_time(const ElementwiseArgs& args, u32 a, u32 b, u32 before) {
   return word;
 }
 
-// Words of the values that carry, of others, and factors that wrap.
+// Words with values at which lanes carry, random words, and factors that wrap.
 u32 word_of(std::mt19937& random) {
   constexpr u32 kEdges[] = {0,           ~0u,         0x80808080u, 0x7f7f7f7fu,
                             0xff00ff00u, 0x00ff00ffu, 0x80000001u};
@@ -72,7 +72,7 @@ TEST_CASE("lanes: words of bytes and of halves have the elements' results") {
 TEST_CASE("lanes: every pair of bytes, with every factor") {
   for (u32 alpha = 0; alpha < 256; ++alpha)
     for (u32 a = 0; a < 256; ++a) {
-      // Neighbours are at their largest, so that what carries is seen.
+      // The neighboring lanes are at their maximum, so that a carry between lanes shows.
       const u32 word = combine_lanes<1>(alpha, 255, 0xff00ffffu | a << 16, 0xffffffffu);
       const u32 largest = (alpha * 255 + 255 * 255) & 255;
       REQUIRE(word == (largest * 0x01000101u | ((alpha * a + 255 * 255) & 255) << 16));

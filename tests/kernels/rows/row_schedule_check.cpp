@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule and the index preparation that row kernels and their host bodies share, against
-// what they promise: every byte of every row once, indices in range or harmless. Without a test
-// framework, so that row_schedule_mutants.py can build it again for each fault that it plants.
+// Checks the schedule and the index preparation that row kernels and their host bodies share: every
+// byte of every row is moved once, and an index is in range or harmless. It uses no test framework,
+// so that row_schedule_mutants.py can rebuild it for each fault that it plants.
 #include <cstdint>
 #include <cstdio>
 #include <set>
@@ -21,7 +21,7 @@ void check(bool good, const char* what) {
   if (failures++ < 5) std::printf("failed: %s\n", what);
 }
 
-// Bytes of row r are marked once each.
+// Counts how often each byte of each row is moved.
 struct Bytes {
   std::vector<std::vector<int>> times;
   Bytes(i64 rows, u64 bytes) : times(static_cast<size_t>(rows), std::vector<int>(bytes)) {}
@@ -84,7 +84,7 @@ void pieces() {
             seen.mark(p.row, p.offset, p.bytes);
             check(p.index / group == p.row, "a piece's index is one of its row's");
             check(once.insert({p.index, p.offset}).second, "no index has a part twice");
-            // Members of a group follow one another, as the sums expect them.
+            // Members of a group are adjacent, as the reduction expects.
             check(p.index % group == number % group, "members are the fastest");
           }
           check(seen.all(static_cast<int>(group)), "every byte of every row is moved");
@@ -114,7 +114,7 @@ void four_rows() {
                   "groups of four cover the rows");
             for (u32 group = 0; group < four_groups(s); ++group)
               for (const bool scatter : {false, true}) {
-                // Every third index names no row; the others are their own numbers.
+                // Every third index names no row; every other index equals its position.
                 const FourIndices four = four_indices(args, s, group, scatter, [](u64 i) {
                   return i % 3 == 0 ? i64{-1} : static_cast<i64>(i);
                 });
@@ -135,8 +135,8 @@ void four_rows() {
         }
 }
 
-// A scatter's groups keep their indices behind a stage, where as much room is as rows_note_bytes()
-// says: also in the smallest stages, whose groups are far fewer than a warp's lanes.
+// A scatter's groups keep their indices behind each stage, in rows_note_bytes() bytes. The smallest
+// stages have far fewer groups than a warp has lanes.
 void four_notes() {
   for (u32 stage = kFourRows; stage <= kRowsMaxStagePieces; stage += kFourRows)
     for (u32 rows = 1; rows <= stage; ++rows) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants faults in the header that row kernels and host bodies share, one after the other, and
-asserts that the host test of it fails for each, and passes without.
+"""Plants faults, one at a time, in the header that row kernels share with their host bodies.
+Asserts that the host check fails for each fault and passes without one.
 
 usage: row_schedule_mutants.py COMPILER SOURCE_ROOT
 """
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 HEADER = pathlib.Path("kernels/rows/row_schedule.h")
-# What each fault would do to a kernel, the text, and what stands there instead.
+# For each fault: its effect on a kernel, the text, and its replacement.
 FAULTS = [
     ("negative indices name rows", "index >= 0 && index < rows", "index < rows"),
     ("the row behind the table is one", "index >= 0 && index < rows", "index >= 0 && index <= rows"),
@@ -41,7 +41,7 @@ FAULTS = [
 
 
 def passes(compiler, root, first):
-    """Whether the test passes with headers of folder `first` before the tree's own."""
+    """Whether the check passes with the headers of folder `first` in place of the tree's own."""
     program = first / "check"
     built = subprocess.run([compiler, "-std=c++20", "-O1", "-I", str(first), "-I", str(root / "include"), "-I", str(root / "src"),
                             str(root / "tests/kernels/rows/row_schedule_check.cpp"), "-o", str(program)],

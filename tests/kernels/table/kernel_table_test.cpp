@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every row of every family's table.
+// Invariants of every kernel entry of every family's table.
 #include "kernels/table/kernel_table.hpp"
 
 #include <set>
@@ -18,7 +18,7 @@ constexpr Family kFamilies[] = {
 #undef TW_FAMILY
 };
 
-/// The part before this one in its translation unit: gemm_basic_1 of gemm_basic_2.
+/// The part before this one in its translation unit: gemm_basic_1 for gemm_basic_2.
 std::string part_before(const std::string& part) {
   const size_t number = part.rfind('_') + 1;
   return part.substr(0, number) + std::to_string(std::stoi(part.substr(number)) - 1);
@@ -32,7 +32,7 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
     const std::string name = family_name(family);
     int host_rows = 0;
     std::set<std::string> parts;
-    for (const KernelRow& row : kernel_rows(family)) {
+    for (const KernelEntry& row : kernel_entries(family)) {
       INFO(std::string(row.symbol));
       CHECK(row.family == family);
       CHECK(symbols.insert(row.symbol).second);
@@ -67,7 +67,7 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
 TEST_CASE("kernel_table: an image for every part that this build has, and for no other") {
   std::set<std::string> wanted, embedded;
   for (const Family family : kFamilies)
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (row.image && !kernel_left_out(row)) wanted.insert(row.image);
   for (int32_t i = 0; const char* name = kernel_image_name(i); ++i) {
     INFO(std::string(name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million random compositions: every answer is right, and every refusal is of a function that is
-// no layout's.
+// A million random compositions. Every accepted one equals A(B(x)) at each point, and every refused
+// one is a function that no layout represents.
 #include "layout/algebra/algebra.hpp"
 #include "tests/layout/brute_force.hpp"
 #include "tests/layout/layout_test.hpp"
@@ -13,10 +13,10 @@ namespace {
 struct Counts {
   int64_t accepted = 0;
   int64_t refused = 0;
-  int64_t beyond = 0;  // B reaches beyond A's end: a refusal is not decided about
+  int64_t beyond = 0;  // refused because B reaches beyond A's end; not judged
 };
 
-// R's modes, leaf by leaf of B, multiply to B's.
+// Each leaf of B is split into modes of R whose sizes multiply to it.
 bool refines(const Layout& r, const Layout& b) {
   return compatible(b.shape, r.shape);
 }
@@ -27,7 +27,7 @@ void check_one(const Layout& a, const Layout& b, Counts* counts) {
   bool inside = true;
   for (int64_t x : fb.table()) {
     inside = inside && x >= 0 && x < fa.size();
-    if (x < 0) return;  // CuTe leaves negative numbers open
+    if (x < 0) return;  // CuTe does not define negative coordinates
     wanted.push_back(fa.at(x));
   }
   Layout r;
@@ -72,7 +72,7 @@ TEST_CASE("a million compositions are right or rightly refused") {
 }
 
 TEST_CASE("small operands, where carries cancel most, all of one kind") {
-  // (a0,a1,a2):(1,d1,d2) o s:d for every small number.
+  // Every (a0,a1,a2):(1,d1,d2) o s:d with small numbers.
   Counts counts;
   for (int64_t a0 = 2; a0 <= 4; ++a0)
     for (int64_t a1 = 2; a1 <= 3; ++a1)

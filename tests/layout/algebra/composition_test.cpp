@@ -29,7 +29,7 @@ TEST_CASE("composition where CuTe answers wrongly") {
 
 TEST_CASE("carries that cancel still make a layout") {
   CHECK(o("(4,2,2):(1,2,6)", "4:3") == "(2,2):(3,4)");
-  CHECK(o("(2,2):(-4,-2)", "4:3") == "ERROR_NOT_A_LAYOUT");  // beyond the end
+  CHECK(o("(2,2):(-4,-2)", "4:3") == "ERROR_NOT_A_LAYOUT");  // reaches beyond A's end
 }
 
 TEST_CASE("negative strides count in both directions") {

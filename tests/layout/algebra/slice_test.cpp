@@ -23,7 +23,7 @@ std::string tile(const char* layout, std::vector<int64_t> extents, std::vector<i
 TEST_CASE("tiles of plain layouts come with an offset") {
   CHECK(tile("(6,8):(1,6)", {2, 4}, {1, 1}) == "26 + (2,4):(1,6)");
   CHECK(tile("(4,4,2):(1,4,16)", {4, 2}, {0, 1}) == "8 + (4,2,2):(1,4,16)");
-  CHECK(tile("(10):(3)", {4}, {2}) == "24 + (4):(3)");  // the last one reaches past the end
+  CHECK(tile("(10):(3)", {4}, {2}) == "24 + (4):(3)");  // the last tile reaches past the end
   CHECK(tile("((4,3),5):((1,20),4)", {2, 5}, {3, 0}) == "22 + (2,5):(1,4)");
   CHECK(tile("((4,3),5):((1,20),4)", {6, 5}, {0, 0}) == "ERROR_NOT_A_LAYOUT");
   CHECK(tile("((4,3),5):((1,20),4)", {8, 1}, {1, 2}) == "48 + ((4,2),1):((1,20),0)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other verbs on random layouts, each against its defining equation, point by point.
+// The other operations on random layouts, each checked point by point against its definition.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ bool distinct(std::vector<int64_t> values) {
   return std::adjacent_find(values.begin(), values.end()) == values.end();
 }
 
-// Of a zipped pair: the tile's and the rest's modes as functions of their own.
+// The tile and the rest of a zipped layout, as separate functions.
 struct Pair {
   Flat tile;
   Flat rest;
@@ -91,7 +91,7 @@ TEST_CASE("surjective and contiguous with a swizzle, which fills gaps and leaves
                              std::to_string(shift) + "> o " + std::to_string(offset) + " o " +
                              str(a);
     CAPTURE(text);
-    // Bits of the index from M + max(0,S) on are mixed into those S lower.
+    // Sw<B,M,S>: the B bits from M + max(0,S) on are XORed onto the bits S places lower.
     const auto swizzled = [&](int64_t x) {
       const int64_t picked =
           x & (((int64_t{1} << bits) - 1) << (base + std::max<int64_t>(shift, 0)));
@@ -119,7 +119,8 @@ TEST_CASE("surjective and contiguous with a swizzle, which fills gaps and leaves
 
 TEST_CASE("what a swizzle does to the gaps of a layout too large to list") {
   bool yes = true;
-  // Gaps with whole blocks in them stay, whole blocks stay whole; of others nothing is said.
+  // Too large to list: the answer is known only if the gaps contain whole swizzle blocks or if
+  // whole blocks are filled. Every other layout is refused as unsupported.
   CHECK(is_surjective(L("Sw<3,4,3> o 0 o (4096,4096):(8192,1)"), &yes).ok());
   CHECK(!yes);
   CHECK(is_contiguous(L("Sw<3,4,3> o 0 o (4096,4096):(4096,1)"), &yes).ok());
@@ -167,7 +168,7 @@ TEST_CASE("complement: disjoint, ordered, and large enough") {
     for (int64_t x : flat(seen).table())
       for (int64_t y : rest) sums.push_back(x + y);
     REQUIRE(distinct(sums));
-    // One more copy of the rest's last mode would begin at or beyond the wanted cosize.
+    // A further repetition of the rest's last mode would begin at or beyond the requested cosize.
     int64_t end = 1;
     for (const Flat& f : {flat(seen), flat(r)})
       for (size_t k = 0; k < f.extent.size(); ++k) end = std::max(end, f.extent[k] * f.stride[k]);
@@ -211,7 +212,7 @@ TEST_CASE("divides cover the layout tile by tile") {
     ++accepted;
     REQUIRE(logical_divide(a, tiler, &logical).ok());
     REQUIRE(equal(logical, zipped));
-    // tile(i) + rest(j) = A(B(i) + complement(j)).
+    // The definition of a division: tile(i) + rest(j) = A(B(i) + complement(j)).
     REQUIRE(complement(b, size(a), &rest).ok());
     const Flat fa = flat(a), fb = flat(b), fc = flat(rest);
     const Pair pair = pair_of(zipped);
@@ -246,9 +247,9 @@ TEST_CASE("divides leave no index out, or say which and why") {
   Tiler by_mode;
   REQUIRE(parse("<(2,4):(5,1),4>", &by_mode).ok());
   refused(logical_divide(L("(11,8):(1,11)"), by_mode, &out));
-  // All of a layout of four lies in the first tile, whose gap is behind it.
+  // The first tile holds the whole layout of four elements: its gap lies behind them.
   CHECK(logical_divide(L("4:64"), gaps, &out).ok());
-  // An answer of the published references that has 128 of 384 indices less.
+  // CuTe accepts this one and answers with 128 of the 384 indices missing.
   CHECK_FALSE(logical_divide(L("(12,32):(32,1)"), tiler_of(L("(4,2):(1,6)")), &out).ok());
   Random random(14);
   int accepted = 0, left_out = 0;
@@ -317,7 +318,7 @@ TEST_CASE("products repeat the layout without overlap") {
     const Pair pair = pair_of(zipped);
     REQUIRE(pair.tile.table() == flat(a).table());
     REQUIRE(pair.rest.size() == size(b));
-    // Copies are where complement(A) is at B's numbers: apart where A and B are injective.
+    // The copies lie at complement(A) o B. They are disjoint if A and B are injective.
     std::vector<int64_t> all;
     for (int64_t j = 0; j < pair.rest.size(); ++j)
       for (int64_t k = 0; k < pair.tile.size(); ++k)
@@ -341,7 +342,7 @@ TEST_CASE("slices, tiles and recasts") {
     const Layout a = random.layout(512);
     CAPTURE(str(a));
     if (a.depth() > 0) {
-      // Fix one mode, keep the others.
+      // Fix one mode and keep the others free.
       IntTuple coord;
       const int fixed = static_cast<int>(random.below(a.rank()));
       for (int m = 0; m < a.rank(); ++m)

@@ -20,7 +20,7 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// Tags close, nothing is left unescaped, no number is broken.
+// Tags are closed, special characters are escaped, and numbers are well formed.
 void check_svg(const std::string& svg) {
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
@@ -110,11 +110,11 @@ TEST_CASE("boxes that begin before the tensor are clipped at its first element")
   check_svg(svg);
   CHECK(count(svg, ">0</text>") > 2);  // cells of box 0, beside the two labels
   const int64_t box[] = {2, 1};
-  // Box 0 covers rows -3 and -2, box 1 rows -1 and 0: the picture has one row of box 1.
+  // The picture has one row, -1: it belongs to box 1. Box 0 covers rows -3 and -2.
   REQUIRE(draw_boxes(L("(4,1):(1@0,1@1)"), box, L("(-3,0) o 2:2@0"), &svg).ok());
   check_svg(svg);
-  CHECK(count(svg, "fill=\"" + pick_colour(1, 2) + "\"") == 1);
-  CHECK(count(svg, "fill=\"" + pick_colour(0, 2) + "\"") == 0);
+  CHECK(count(svg, "fill=\"" + pick_color(1, 2) + "\"") == 1);
+  CHECK(count(svg, "fill=\"" + pick_color(0, 2) + "\"") == 0);
 }
 
 TEST_CASE("extents and coordinates of boxes may be as large as 64 bits hold") {
@@ -141,7 +141,7 @@ TEST_CASE("of many boxes the first are drawn, and the picture says so") {
   REQUIRE(draw_boxes(L("(128,128):(1@0,1@1)"), box, L("(128,128):(1@0,1@1)"), &svg).ok());
   check_svg(svg);
   CHECK(count(svg, "the first 4096 of 16384 boxes") == 1);
-  // All boxes over the whole picture: the last one is seen.
+  // Each box covers the whole picture: only the last one is visible.
   const int64_t whole[] = {128, 128};
   REQUIRE(draw_boxes(L("(128,128):(1@0,1@1)"), whole, L("(0,0) o 4096:0"), &svg).ok());
 }
@@ -155,14 +155,13 @@ TEST_CASE("a thread-value picture is right or is refused, and soon") {
   CHECK(std::string(last_error().fault.argument) == "tv");
   CHECK(said("412316860416"));
   CHECK(said("1048576"));
-  // Larger tiles cost no more.
+  // The time does not grow with the tile.
   CHECK(draw_tv(L("(((3,2),4,(4)),4294967296):(((55,-4052555153018976267),19,(39)),39)"),
                 T("(128,128)"), &svg)
             .code() == Code::ERROR_UNSUPPORTED);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  CHECK(took.count() < 10);  // sanitizers and busy cores included; hours before
-  // Few pairs are all looked at, however their modes overlap: elements 6 and 7 of 8 are held by
-  // no pair.
+  CHECK(took.count() < 10);  // seconds; leaves room for sanitizers and a busy machine
+  // A few pairs are all examined, however their modes overlap. No pair holds elements 6 and 7 of 8.
   REQUIRE(draw_tv(L("(2,3):(3,1)"), T("8"), &svg).ok());
   CHECK(count(svg, "#eeeeee") == 2);
   CHECK(count(svg, ">T0</text>") == 3);

@@ -49,7 +49,7 @@ TEST_CASE("blocked layouts") {
   CHECK(str(blocked(16, 32, {1, 4}, {8, 4}, {2, 2}, {1, 0})) ==
         "register=[[0,1],[0,2]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[0,16],[8,0]] "
         "block=[] -> (16,32)");
-  // Smaller than the shape: registers repeat it. Larger: bits beyond move nothing.
+  // A tile smaller than the shape is repeated in registers; in a larger one extra bits map to 0.
   CHECK(str(blocked(32, 32, {1, 4}, {8, 4}, {2, 1}, {1, 0})) ==
         "register=[[0,1],[0,2],[0,16],[16,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[8,0]] "
         "block=[] -> (32,32)");
@@ -109,7 +109,7 @@ TEST_CASE("composition and inverse") {
   for (uint64_t i = 0; i < 512; ++i) CHECK(both.apply(i) == i);
   CHECK(linear_inverse(linear("register=[[1],[1]] -> (4)"), &inverse).code() ==
         Code::ERROR_NOT_A_LAYOUT);
-  // Broadcast lanes: the way back goes through lane 0.
+  // Lanes that broadcast: the inverse maps to lane 0.
   REQUIRE(linear_inverse(linear("register=[[1]] lane=[[0],[2]] -> (4)"), &inverse).ok());
   CHECK(str(inverse) == "register=[[1,0,0,0],[0,2,0,0]] lane=[] warp=[] block=[] -> (2,4,1,1)");
 }
@@ -124,7 +124,7 @@ TEST_CASE("from layouts and back") {
   Layout back;
   REQUIRE(linear_to_layout(out, &back).ok());
   CHECK(str(back) == "Sw<3,3,3> o 0 o (64,64):(64,1)");
-  // Nothing but the rows reaches the bits that are swizzled here: no swizzle is needed.
+  // Only the row index reaches the swizzled bits, so that strides express this without a swizzle.
   REQUIRE(linear_from_layout(L("Sw<3,3,3> o 0 o (64,8):(64,1)"), 0, nullptr, &out).ok());
   REQUIRE(linear_to_layout(out, &back).ok());
   CHECK(str(back) == "((8,8),8):((72,512),1)");
@@ -137,7 +137,7 @@ TEST_CASE("random layouts of powers of two survive the way there and back") {
   Random random(11);
   int count = 0;
   for (int i = 0; i < 3000; ++i) {
-    // Bits of an index in any order, over threads and values, behind a swizzle or not.
+    // Index bits in random order, divided between threads and values, with or without a swizzle.
     int order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     for (int k = 7; k > 0; --k) std::swap(order[k], order[random.below(k + 1)]);
     Layout a;

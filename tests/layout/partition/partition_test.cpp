@@ -30,8 +30,8 @@ BoxPlan boxes(const char* tensor, const char* smem, const char* tile, const char
   return plan;
 }
 
-// Every element of the tile arrives where the shared-memory layout (unswizzled) has it, once, and
-// from the tensor's coordinate; the CTAs of a cluster together bring the whole tile.
+// Every element of the tile arrives exactly once, at its (unswizzled) place in shared memory and
+// from its coordinate of the tensor. The CTAs of a cluster together load the whole tile.
 void check_boxes(const char* tensor, const char* smem, const char* tile, const char* coord,
                  int64_t ctas) {
   Layout inner = L(smem);
@@ -39,7 +39,7 @@ void check_boxes(const char* tensor, const char* smem, const char* tile, const c
   const IntTuple t = T(tile), at = T(coord);
   int64_t points = 0;
   REQUIRE(product(t, &points).ok());
-  std::map<int64_t, std::vector<int64_t>> arrived;  // element of shared memory: tensor coordinate
+  std::map<int64_t, std::vector<int64_t>> arrived;  // shared-memory element -> tensor coordinate
   for (int64_t cta = 0; cta < ctas; ++cta) {
     const BoxPlan plan = boxes(tensor, smem, tile, coord, ctas, cta);
     for (int64_t b = 0; b < size(plan.coords); ++b) {
@@ -63,7 +63,7 @@ void check_boxes(const char* tensor, const char* smem, const char* tile, const c
     }
   }
   REQUIRE(static_cast<int64_t>(arrived.size()) == points);
-  // Hold it against the layout, coordinate by coordinate.
+  // Compare with the layout, coordinate by coordinate.
   for (int64_t i = 0; i < points; ++i) {
     IntTuple c;
     REQUIRE(idx2crd(t, i, &c).ok());
@@ -81,7 +81,7 @@ void check_boxes(const char* tensor, const char* smem, const char* tile, const c
 }  // namespace
 
 TEST_CASE("a thread's values in every tile") {
-  // 4x32 threads of 4x4 values in tiles of 16x128.
+  // 4x32 threads with 4x4 values each, in tiles of 16x128.
   int64_t offset = 0;
   Layout out;
   REQUIRE(partition_tv(L("(64,256):(256,1)"), T("(16,128)"), L("((32,4),(4,4)):((64,4),(16,1))"),
@@ -89,7 +89,7 @@ TEST_CASE("a thread's values in every tile") {
               .ok());
   CHECK(str(out) == "((4,4),4,2):((1,256),4096,128)");
   CHECK(offset == 4 * 256 + 4);
-  // Of an identity tensor: the coordinates, for predicates.
+  // An identity tensor yields coordinates, which kernels use as predicates.
   Layout identity;
   REQUIRE(make_identity_layout(T("(60,250)"), &identity).ok());
   REQUIRE(
@@ -128,10 +128,24 @@ TEST_CASE("boxes of a tile: one for each panel of the swizzle's width") {
   CHECK(plan.order[0] == 1);
   CHECK(str(plan.coords) == "(256,128) o 2:64@1");
   CHECK(str(plan.slots) == "(2):(8192)");
-  // Of a tensor map's coordinate tensor the coordinates come in its order, innermost first.
+  // The coordinate tensor of a tensor map yields coordinates in the map's order, innermost first.
   CHECK(str(boxes("(0,0) o (1024,512):(1@1,1@0)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
                   "(128,128)", "(2,1)")
                 .coords) == "(128,256) o 2:64@0");
+}
+
+TEST_CASE("a box's rows are no wider than the TMA's swizzle of the same pattern") {
+  const struct {
+    const char* smem;
+    int64_t columns;  // of 2 bytes
+  } cases[] = {{"Sw<3,3,3> o 0 o (16,128):(128,1)", 64},
+               {"Sw<2,3,3> o 0 o (16,128):(128,1)", 32},
+               {"Sw<1,3,3> o 0 o (16,128):(128,1)", 16}};
+  for (const auto& [smem, columns] : cases) {
+    INFO(smem);
+    const BoxPlan plan = boxes("(256,256):(256,1)", smem, "(16,128)", "(0,0)");
+    CHECK(plan.box[1] == columns);
+  }
 }
 
 TEST_CASE("stages are the last mode of the slots") {
@@ -185,17 +199,17 @@ TEST_CASE("bank conflicts") {
     REQUIRE(status.ok());
     return passes;
   };
-  // A row of f32: no conflict. A column: all 32 in one bank, unless padded or swizzled.
+  // A row of f32 has no bank conflict. A column lies in one bank, unless it is padded or swizzled.
   CHECK(count("(32,32):(32,1)", 32, "(32,1):(32,0)", 4) == 1);
   CHECK(count("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) == 32);
   CHECK(least == 1);
   CHECK(count("(32,32):(33,1)", 32, "(32,1):(1,0)", 4) == 1);
   CHECK(count("Sw<5,0,5> o 0 o (32,32):(32,1)", 32, "(32,1):(1,0)", 4) == 1);
-  // Eight rows of 128 bytes, 16 bytes a thread: 8 threads meet in four banks, or swizzled in none.
+  // Rows of 128 bytes, 16 bytes a thread: 8 threads share four banks, or swizzled none do.
   CHECK(count("(8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) == 32);
   CHECK(least == 4);
   CHECK(count("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) == 4);
-  // One word for all is given once.
+  // All threads that read the same word are served at once.
   CHECK(count("(32,32):(32,1)", 32, "(32,1):(0,0)", 4) == 1);
   CHECK(count("(32,64):(64,1)", 32, "(32,2):(64,32)", 8) == 2);
   CHECK(bank_passes(L("(32,32):(32,1)"), 32, L("(32,2):(1,0)"), 8, &passes, &least).code() ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two exact decisions of a copy against brute force over small cases.
+// The two overlap checks of a copy, against brute force on small cases.
 #include "ops/common/copy_overlap.hpp"
 
 #include <random>
@@ -17,7 +17,7 @@ int64_t pick(std::mt19937_64& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }
 
-// Byte offsets of every element of one operand.
+// Byte offsets of all elements of one operand.
 std::vector<int64_t> offsets(const CopyDesc& desc, const int64_t* stride) {
   std::vector<int64_t> out{0};
   for (int d = 0; d < desc.rank; ++d) {
@@ -92,7 +92,7 @@ TEST_CASE("copy_overlap: operands that share a byte are found, and no other") {
 }
 
 TEST_CASE("copy_overlap: the search is bounded, and says so") {
-  // Subset sums of large numbers without a common divisor: the search may not finish, must end.
+  // Subset sums of large numbers without a common divisor: the search must end, not succeed.
   CopyDesc desc;
   desc.dtype = DType::U8;
   desc.rank = 8;
@@ -107,5 +107,5 @@ TEST_CASE("copy_overlap: the search is bounded, and says so") {
   CHECK(status.code() == Code::ERROR_OVERLAP);
   int64_t budget = 3;
   StridedTerm terms[] = {{7, 100}, {11, 100}, {13, 100}};
-  CHECK(sums_meet(terms, 3, 1000, 1000, &budget) != Meets::no);
+  CHECK(sums_intersect(terms, 3, 1000, 1000, &budget) != Intersection::no);
 }

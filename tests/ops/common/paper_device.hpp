@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A GPU that is its information and nothing else: it prepares every row, encodes maps as the
-// library does, notes what is launched, and has a clock that launches move by what a test says.
+// A simulated GPU for tests of plans. It reports a chip's properties, accepts every kernel entry,
+// encodes maps as the library does and records launches. Its clock advances by what a test sets per
+// launch.
 
 #include <cstring>
 #include <functional>
@@ -9,8 +10,8 @@
 #include <vector>
 
 #include "doctest_main.hpp"
+#include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/arguments/gemm_realign.h"
-#include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/rows/rows.h"
 #include "ops/gemm/gemm.hpp"
 #include "runtime/device.hpp"
@@ -21,10 +22,10 @@ namespace tw::test {
 struct PaperLaunch {
   std::string kernel;
   LaunchConfig config;
-  GemmArgs args;            // where the arguments are a GEMM's
-  GemmFullArgs full;        // where they are a full or stream-K row's, whose base is args too
-  RowsArgs rows;            // where they are those of rows
-  GemmRealignArgs realign;  // where they are those of the copy in front of a GEMM
+  GemmArgs args;            // of a matrix product
+  GemmEpilogueArgs full;    // of an epilogue or stream-K kernel; args has its base
+  RowsArgs rows;            // of a row kernel
+  GemmRealignArgs realign;  // of the staging copy in front of a matrix product
 };
 
 class PaperDevice final : public Device {
@@ -37,16 +38,16 @@ class PaperDevice final : public Device {
     info_.name = name;
   }
 
-  /// Shared memory of a block; none by default.
+  /// Sets the shared memory per block in bytes; the default is none.
   void set_shared_memory(int32_t bytes) { info_.max_dynamic_smem_bytes = bytes; }
 
   std::vector<PaperLaunch> launches;
   double now = 0;  // milliseconds
-  // Milliseconds that a launch takes.
+  // The milliseconds that a launch takes.
   std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
   int prepared = 0;
   bool capturing = false;
-  uint32_t largest_cluster = kMaxCluster;  // of more blocks not one has room
+  uint32_t largest_cluster = kMaxCluster;  // in blocks; a larger cluster never fits
 
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
@@ -61,7 +62,7 @@ class PaperDevice final : public Device {
   }
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
-  Status prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) override;
+  Status prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, 90, bytes);
   }
@@ -73,14 +74,14 @@ inline PaperDevice& paper(const DeviceObject& object) {
 
 class PaperKernel final : public Kernel {
  public:
-  PaperKernel(std::shared_ptr<Device> device, const KernelRow& row)
+  PaperKernel(std::shared_ptr<Device> device, const KernelEntry& row)
       : Kernel(std::move(device)), row_(row) {}
-  const KernelRow& row() const { return row_; }
+  const KernelEntry& row() const { return row_; }
   Status info(KernelInfo*) override { return {}; }
   Status param(int32_t, size_t*, size_t*) override { return {}; }
   Status occupancy(const LaunchConfig& config, int32_t* blocks, int32_t* clusters) override {
     *blocks = 1;
-    // As measured on 132 SMs of an H200, which come in groups.
+    // Clusters of n blocks that fit the 132 SMs of an H200, measured: its SMs come in groups.
     constexpr int32_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
     const uint32_t size = config.cluster[0];
     const bool fits = size <= paper(*this).largest_cluster;
@@ -89,7 +90,7 @@ class PaperKernel final : public Kernel {
   }
 
  private:
-  const KernelRow& row_;
+  const KernelEntry& row_;
 };
 
 class PaperEvent final : public Event {
@@ -126,8 +127,9 @@ class PaperStream final : public Stream {
     if (bytes == sizeof launch.rows) std::memcpy(&launch.rows, arguments, bytes);
     if (bytes == sizeof launch.realign) std::memcpy(&launch.realign, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
-    // Those of a stream-K kernel begin with a full row's.
-    if (bytes == sizeof launch.full || bytes == sizeof(GemmStreamArgs)) {
+    // The arguments of a stream-K kernel begin with those of an epilogue kernel.
+    if (bytes == sizeof launch.full || bytes == sizeof(GemmStreamArgs) ||
+        bytes == sizeof(GemmNarrowArgs)) {
       std::memcpy(&launch.full, arguments, sizeof launch.full);
       launch.args = launch.full.base;
     }
@@ -157,7 +159,7 @@ inline Status PaperDevice::create_event(std::unique_ptr<Event>* out) {
   *out = std::make_unique<PaperEvent>(shared_from_this());
   return {};
 }
-inline Status PaperDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) {
+inline Status PaperDevice::prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) {
   ++prepared;
   *out = std::make_unique<PaperKernel>(shared_from_this(), row);
   return {};
@@ -167,12 +169,12 @@ inline constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wg
 
 inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132, const char* name = "paper") {
   const auto device = std::make_shared<PaperDevice>(kHopper, sms, name);
-  REQUIRE(ask_for_clusters(*device).ok());  // as whoever makes a plan does
+  REQUIRE(query_cluster_occupancy(*device).ok());  // as creating a plan does
   device->prepared = 0;
   return device;
 }
 
-/// bf16, A row- and B column-major.
+/// A bf16 product with A row-major and B column-major.
 inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0) {
   GemmDesc desc;
   desc.m = m;
@@ -183,9 +185,9 @@ inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0)
   return desc;
 }
 
-/// The symbol of the bf16 row of that tile, cluster and schedule for gemm_desc()'s orders.
+/// The symbol of the bf16 kernel of this tile, cluster and schedule for gemm_desc()'s orders.
 inline std::string gemm_symbol(int tile_m, int tile_n, int cluster_m, uint32_t schedule) {
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (row.feature == feature::wgmma && row.dtypes[0] == DType::BF16 &&
         row.dtypes[1] == DType::BF16 && row.tile[0] == tile_m && row.tile[1] == tile_n &&
         row.cluster[0] == cluster_m && row.cluster[1] == 1 &&
@@ -208,7 +210,7 @@ inline std::unique_ptr<GemmPlan> plan_of(const std::shared_ptr<PaperDevice>& dev
   return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
 }
 
-/// nullptr where it is refused.
+/// A plan with this candidate forced; nullptr if it is refused.
 inline std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& device,
                                         const GemmDesc& desc, const std::string& text) {
   GemmChoice choice;
@@ -222,7 +224,7 @@ inline constexpr uint64_t kA = 1 << 20, kB = 1ull << 40, kC = 1ull << 45, kD = 1
 inline constexpr GemmRun kRun{
     .a = kA, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 55, .workspace_bytes = 1ull << 32};
 
-/// What a run of m rows launches.
+/// The launch of a run with m rows.
 inline PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan,
                             int64_t m, GemmRun run = kRun) {
   std::unique_ptr<Stream> stream;

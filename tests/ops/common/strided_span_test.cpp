@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions whose numbers cannot work are refused by the number at fault: its name, its place
-// in an array, what was passed and what would have worked, in the text as well.
+// Descriptions with unusable numbers. The error must name the field, its index in an array, the
+// value passed and the nearest usable value, in its fields as well as in its message.
 #include "ops/common/strided_span.hpp"
 
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kSpan = int64_t{1} << 60;
 constexpr int64_t kAnyLimit = INT64_MIN;
 
-// The last failure is of argument[index], which was `got`; index -1: of no array.
+// Checks that the last error blames argument[index], whose value is `got`; index -1: not an array.
 void blames(Code code, const char* argument, int32_t index, int64_t got, int64_t limit) {
   const ErrorInfo error = last_error();
   const std::string message = error.message;
@@ -37,7 +37,7 @@ void blames(Code code, const char* argument, int32_t index, int64_t got, int64_t
   CHECK(message.find(std::to_string(got)) != std::string::npos);
 }
 
-// A packed matrix of f32.
+// A packed f32 matrix.
 CopyDesc matrix(int64_t rows, int64_t columns) {
   CopyDesc desc;
   desc.dtype = DType::F32;
@@ -107,7 +107,7 @@ TEST_CASE("strided_span: a copy that spans too much is told which number does") 
   desc.dst_stride[0] = kSpan / 8;
   refuse(desc);
   blames(Code::ERROR_OVERFLOW, "dst_stride", 0, kSpan / 8, (kSpan - 4) / 3 / 4);
-  // What the refusal says would work does.
+  // The limit that the error reports is accepted.
   CopyShape shape;
   desc.dst_stride[0] = last_error().fault.limit;
   desc.shape[1] = 1;
@@ -161,7 +161,7 @@ TEST_CASE("strided_span: more elements than 63 bits count, or fewer than none") 
   blames(Code::ERROR_INVALID_ARGUMENT, "shape", 1, -7, 0);
   refuse(elementwise(INT64_MAX, 2));
   blames(Code::ERROR_OVERFLOW, "shape", 0, INT64_MAX, INT64_MAX / 2);
-  // One that is 0 makes all others right.
+  // With one extent of 0 the others may have any value.
   int64_t elements = 1;
   const int64_t shape[] = {INT64_MAX, 0, INT64_MAX};
   CHECK(count_elements(shape, 3, "a", "b", &elements).ok());
@@ -179,7 +179,7 @@ TEST_CASE("strided_span: elements written twice are told by their dimension and 
   desc.dst_stride[0] = -7;
   refuse(desc);
   blames(Code::ERROR_OVERLAP, "dst_stride", 0, -7, 8);
-  // By size, not by place.
+  // The stride at fault is found by sorting, not by position.
   desc.dst_stride[0] = 1, desc.dst_stride[1] = 3;
   refuse(desc);
   blames(Code::ERROR_OVERLAP, "dst_stride", 1, 3, 4);
@@ -210,7 +210,7 @@ TEST_CASE("strided_span: prefetches blame the caller's own numbers") {
   desc.dtype = DType::U8;
   desc.rows = 2;
   desc.columns = INT64_MAX;
-  refuse(desc);  // the pitch is the columns
+  refuse(desc);  // without a pitch, the columns are the pitch
   blames(Code::ERROR_OVERFLOW, "columns", -1, INT64_MAX, kSpan);
   desc.columns = 16, desc.pitch = INT64_MAX;
   refuse(desc);
@@ -235,7 +235,7 @@ TEST_CASE("strided_span: prefetches blame the caller's own numbers") {
   desc.shape[1] = 4, desc.stride[2] = INT64_MIN;
   refuse(desc);
   blames(Code::ERROR_OVERFLOW, "stride", 2, INT64_MIN, -kSpan);
-  // Three dimensions of one stride overlap: they ask for more bytes than they span.
+  // Three dimensions of equal stride overlap: they have more bytes than they span.
   desc.stride[2] = 1;
   for (int32_t d = 0; d < 3; ++d) desc.shape[d] = int64_t{1} << 30;
   refuse(desc);
@@ -307,7 +307,7 @@ TEST_CASE("strided_span: a window too far from its tensor") {
   desc.src_start[0] = 3, desc.src_shape[1] = kSpan, desc.src_start[1] = kSpan - 64;
   split();
   blames(Code::ERROR_OVERFLOW, "src_start", 1, kSpan - 64, kSpan / 2);
-  // One row alone, at any stride.
+  // A single row may have any stride.
   desc.shape[0] = 1, desc.src_start[1] = 0, desc.src_stride[0] = INT64_MIN;
   split();
   blames(Code::ERROR_OVERFLOW, "src_start", 0, 3, 0);

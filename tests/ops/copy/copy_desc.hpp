@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies as tests write them: a dimension in braces.
+// Concise copy descriptions for tests: one brace per dimension.
 
 #include <initializer_list>
 

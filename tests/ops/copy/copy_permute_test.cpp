@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a permutation's kernel loads: of every line of every tile the bytes of its run and no other,
-// which the last line of a tensor has nothing behind.
+// A permutation kernel must load exactly the bytes of each line's run: after the last line of a
+// tensor there may be no memory.
 #include "ops/copy/copy_permute.hpp"
 
 #include <initializer_list>
@@ -20,14 +20,14 @@ CopyShape shape_of(DType type, std::initializer_list<CopyDim> dims) {
   return shape;
 }
 
-// Asynchronous copies, of 4 bytes and more, are told how many count; plain loads take all.
+// An asynchronous copy (4 bytes or more) is limited to the valid bytes; a plain load is not.
 u32 reach_of(const CopyPermuteArgs& args, u32 run) {
   const u32 loads = (run + args.load_bytes - 1) / args.load_bytes;
   return args.load_bytes >= 4 ? run : loads * args.load_bytes;
 }
 
-// Loads of whole runs and of those at the tensor's edge, at addresses of any alignment; false where
-// the shape is no permutation's.
+// Checks loads of full runs and of runs at the tensor's edge, at every alignment of the address.
+// Returns false if the shape is not a permutation.
 bool check_loads(const CopyShape& shape) {
   CopyPermuteArgs args;
   if (!fill_permute(shape, &args)) return false;
@@ -55,7 +55,7 @@ bool check_loads(const CopyShape& shape) {
 }  // namespace
 
 TEST_CASE("copy_permute: loads end with the runs that they are of") {
-  // Rows of an odd length on both sides, at even strides.
+  // Rows of odd length in both operands, with even strides.
   CHECK(check_loads(shape_of(DType::U8, {{8, 1058, 16}, {16, 66, 1}, {65, 1, 128}})));
   CHECK(check_loads(shape_of(DType::U8, {{8, 1058, 16}, {16, 66, 1}, {64, 1, 128}})));
   int checked = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of pieces ask the L2 for before they write, and how they store rows' ends.
+// What the piece kernels prefetch into L2 before they write, and how they store the ends of rows.
 #include "kernels/copy/pieces.h"
 
 #include <random>
@@ -34,7 +34,7 @@ CopyPieceArgs pieces_of(int64_t rows, int64_t bytes, int64_t pitch, uint32_t mis
                    realign);
 }
 
-// Sectors that hold some of the destination's bytes, and how many.
+// How many of the destination's bytes each 32-byte sector holds.
 std::vector<uint32_t> bytes_of_sectors(const CopyPieceArgs& args, u64 bytes) {
   std::vector<uint32_t> sectors(bytes / kPieceSector + 1);
   for (u64 slot = 0; slot < args.items; ++slot) {
@@ -50,7 +50,7 @@ void check_touches(const CopyPieceArgs& args, u64 bytes) {
   for (u64 slot = 0; slot < args.items; ++slot) {
     const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
     u64 from = p.to - kDst;
-    u64 to = from + piece_touches(args, p);
+    u64 to = from + prefetch_bytes_of(args, p);
     if (to == from) continue;
     if (args.touch == kTouchLines) {
       from = (from + p.first) / 128 * 128;
@@ -59,7 +59,7 @@ void check_touches(const CopyPieceArgs& args, u64 bytes) {
     for (u64 sector = from / kPieceSector; sector * kPieceSector < to; ++sector) {
       if (sector >= sectors.size()) continue;  // the rest of a line
       asked[sector] = true;
-      // A bulk prefetch of memory that is not the destination's may fault.
+      // A bulk prefetch outside the destination may fault.
       if (args.touch != kTouchLines && sectors[sector] == 0) CHECK(sectors[sector] != 0);
     }
   }
@@ -101,19 +101,21 @@ TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
     int64_t rows, bytes, pitch;
     uint32_t misalignment;
     bool realign;
-    u32 touch, ends_bytes;
+    u32 touch, ends_by_bytes;
   } cases[] = {{1 << 14, 128, 768, 0, false, kTouchNothing, 0},   // whole sectors
-               {1 << 14, 128, 768, 16, false, kTouchSectors, 0},  // halves of them
+               {1 << 14, 128, 768, 16, false, kTouchSectors, 0},  // half sectors
                {1 << 14, 112, 128, 0, false, kTouchSectors, 0},
                {1 << 14, 100, 128, 0, false, kTouchSectors, 0},
-               {1 << 14, 100, 128, 5, false, 48, 1},  // an end and the next row's beginning
+               // an end shares a sector with the next row's begin
+               {1 << 14, 100, 128, 5, false, 48, 1},
                {1 << 14, 100, 108, 5, false, kTouchLines, 1},
                {1 << 14, 100, 108, 4, false, kTouchLines, 0},
                {1 << 14, 100, 256, 5, false, kTouchLines, 1},
                {1 << 12, 1000, 1280, 5, false, kTouchSectors, 1},
                {1 << 15, 36, 48, 0, false, kTouchLines, 0},
-               {1 << 14, 100, 100, 0, false, kTouchNothing, 0},  // rows complete each other's
-               {100, 100, 128, 5, false, kTouchNothing, 0},      // little
+               // adjacent rows complete the sectors
+               {1 << 14, 100, 100, 0, false, kTouchNothing, 0},
+               {100, 100, 128, 5, false, kTouchNothing, 0},  // a small copy
                {1 << 14, 100, 128, 5, true, kTouchLines, 1},
                {1 << 14, 100, 128, 0, true, kTouchLines, 0},
                {1 << 14, 101, 103, 0, true, kTouchLines, 1},
@@ -122,12 +124,12 @@ TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
     const CopyPieceArgs args = pieces_of(c.rows, c.bytes, c.pitch, c.misalignment, c.realign);
     INFO(c.bytes, " bytes, pitch ", c.pitch, ", ", c.misalignment, " past a sector, ", c.realign);
     CHECK(args.touch == c.touch);
-    CHECK(args.ends_bytes == c.ends_bytes);
+    CHECK(args.ends_by_bytes == c.ends_by_bytes);
   }
-  // Rows of planes: those kernels have no instructions to spare, but where they realign.
+  // Rows of planes: these kernels have no instructions to spare for short ends unless they realign.
   const CopyDesc planes = copy_desc(DType::U8, {{1 << 12, 704, 608}, {4, 128, 128}, {100, 1, 1}});
   CHECK(pieces_of(planes, 5).touch == kTouchLines);
-  CHECK(pieces_of(planes, 5).ends_bytes == 0);
+  CHECK(pieces_of(planes, 5).ends_by_bytes == 0);
   CHECK(pieces_of(planes, 5, true).touch == kTouchLines);
-  CHECK(pieces_of(planes, 5, true).ends_bytes == 1);
+  CHECK(pieces_of(planes, 5, true).ends_by_bytes == 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which method a copy takes, and what its kernel is launched with, seen by a stream that only notes
+// Which method a copy uses and what its kernel is launched with, seen by a stream that only records
 // launches.
 #include "ops/copy/copy.hpp"
 
@@ -64,7 +64,7 @@ struct Example {
   uint64_t dst = kDst;
 };
 
-// A copy for each method, which it takes with no method forced.
+// One copy for each method that the plan chooses by itself.
 std::vector<Example> examples() {
   std::vector<Example> list = {
       {kCopyDriver, copy_desc(DType::F32, {{1000, 1, 1}})},
@@ -96,7 +96,7 @@ void check_policies(const NotingStream& stream, uint64_t src, uint64_t dst) {
   CHECK(args.dst_policy == dst);
 }
 
-// Nothing is moved, but the host device wants to know the memory of operands.
+// Nothing is copied, but the host device requires registered memory.
 void register_operands(Device& device) {
   REQUIRE(device.register_memory(kSrc, 2 * kDst).ok());
 }
@@ -192,9 +192,9 @@ TEST_CASE("copy_plan: a row's padding is written only where it is free") {
     desc.methods = 1u << kCopyPieces;
     REQUIRE(CopyPlan::create(device, desc, &plan).ok());
     REQUIRE(static_cast<CopyPlan&>(*plan).run(stream, kSrc, kDst).ok());
-    CHECK(stream.as<CopyPieceArgs>().whole_ends == (free ? 1 : 0));
-    // Off a boundary the next row may begin in the same 16 bytes.
+    CHECK(stream.as<CopyPieceArgs>().ends_padded == (free ? 1 : 0));
+    // Rows that begin off a 16-byte boundary share 16 bytes with the next row.
     REQUIRE(static_cast<CopyPlan&>(*plan).run(stream, kSrc + 3, kDst + 3).ok());
-    CHECK(stream.as<CopyPieceArgs>().whole_ends == 0);
+    CHECK(stream.as<CopyPieceArgs>().ends_padded == 0);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a copy is merged, and what each method makes of it.
+// How a copy's dimensions are merged, and how each method divides the result.
 #include "ops/copy/copy_shape.hpp"
 
 #include <initializer_list>
@@ -32,7 +32,7 @@ TEST_CASE("copy_shape: neighbours that continue each other are one dimension") {
   CHECK(packed.row_bytes == 4 * 120);
   CHECK(packed.rows == 1);
 
-  // The source has a pitch: its rows stay.
+  // The source has a pitch, so that its rows stay separate.
   const CopyShape pitched = shape_of(copy_desc(DType::F32, {{4, 40, 30}, {5, 8, 6}, {6, 1, 1}}));
   CHECK(pitched.rank == 1);
   CHECK(pitched.row_bytes == 24);
@@ -40,7 +40,7 @@ TEST_CASE("copy_shape: neighbours that continue each other are one dimension") {
   CHECK(pitched.src_stride[0] == 32);
   CHECK(pitched.dst_stride[0] == 24);
 
-  // A transpose has no common row, and its dimensions are sorted by the destination.
+  // A transpose has no common row. Its dimensions are sorted by the destination's strides.
   const CopyShape transposed = shape_of(copy_desc(DType::BF16, {{7, 1, 9}, {9, 7, 1}}));
   CHECK(transposed.rank == 2);
   CHECK(transposed.row_bytes == 2);
@@ -48,7 +48,7 @@ TEST_CASE("copy_shape: neighbours that continue each other are one dimension") {
   CHECK(transposed.src_stride[0] == 14);
   CHECK(transposed.extent[0] == 9);
 
-  // Extents of 1 do not count, whatever their strides.
+  // Dimensions of extent 1 are dropped, whatever their strides.
   const CopyShape ones = shape_of(copy_desc(DType::U8, {{1, -5, 0}, {3, 1, 1}, {1, 77, 77}}));
   CHECK(ones.rank == 0);
   CHECK(ones.row_bytes == 3);
@@ -80,7 +80,7 @@ TEST_CASE("copy_shape: what cannot work is refused by name") {
   CHECK(code(copy_desc(DType{1000}, {{1, 1, 1}})) == Code::ERROR_INVALID_ARGUMENT);
   CHECK(code(copy_desc(DType::U8, {})) == Code::ERROR_INVALID_ARGUMENT);
   CHECK(code(copy_desc(DType::U8, {{2, 1, 0}})) == Code::ERROR_OVERLAP);
-  // An empty copy has no element to overflow with or to write twice.
+  // An empty copy has no element that could overflow or be written twice.
   CHECK(code(copy_desc(DType::U8, {{big, 0, 0}, {0, 0, 0}, {big, 0, 0}})) == Code::OK);
   CHECK(shape.empty);
 }
@@ -112,7 +112,7 @@ TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 by
   CHECK(args.box_bytes == 8192);
   CHECK(args.tail_bytes == 0);
 
-  // Not without 16 bytes, with other pitches, with six dimensions, or backwards.
+  // Refused: rows of no multiple of 16 bytes, unaligned pitches, negative strides, six dimensions.
   CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 16, 32}, {15, 1, 1}})), kRing, &args));
   CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 40, 32}, {32, 1, 1}})), kRing, &args));
   CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, -64, 32}, {32, 1, 1}})), kRing, &args));
@@ -123,14 +123,14 @@ TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 by
                                                    {2, 1 << 8, 1 << 7},
                                                    {16, 1, 1}})),
                     kRing, &args));
-  // Nor past the coordinates that a box can have.
+  // Refused: a box coordinate outside 32 bits.
   CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{int64_t{1} << 31, 32, 48}, {16, 1, 1}})), kRing,
                     &args));
 }
 
 TEST_CASE("copy_methods: a box is no larger than the stage that holds it") {
   CopyBoxArgs args;
-  // 256 elements of 8 bytes: a row of a box alone is 2 KB.
+  // 256 elements of 8 bytes: a single row of a box is 2 KB.
   const CopyShape wide = shape_of(copy_desc(DType::F32, {{64, 10000, 9000}, {8192, 1, 1}}));
   CHECK(!fill_boxes(wide, RingSize{4, 1024, 0, 4}, &args));
   CHECK(!fill_boxes(wide, RingSize{4, 1920, 0, 4}, &args));
@@ -151,7 +151,7 @@ TEST_CASE("copy_methods: rows are cut evenly, and heads and tails are what is le
   CHECK(args.chunks == 3);
   CHECK(args.chunk_bytes == 6672);
   CHECK(args.last_bytes == 19984 - 2 * 6672);
-  // Many warps get smaller chunks.
+  // With many warps the chunks are smaller.
   REQUIRE(fill_rows(row, kRing, 0, 528, &args));
   CHECK(args.chunk_bytes < 1024);
   for (int64_t bytes = 32; bytes < 40000; bytes += 37)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an elementwise description becomes: its dimensions merged, the method its addresses take,
-// what its kernel is launched with, and what is refused.
+// What an elementwise plan makes of a description: merged dimensions, the method for the addresses,
+// launch arguments, and errors.
 #include "ops/elementwise/elementwise.hpp"
 
 #include <string>
@@ -59,7 +59,7 @@ TEST_CASE("elementwise_plan: dimensions that continue each other in every operan
               .ok());
   CHECK(shape.rank == 1);
   CHECK(shape.row_elements == 480);
-  // One operand with a pitch keeps the rows apart; a source that repeats does so too.
+  // One operand with a pitch keeps the rows separate, and so does a broadcast source.
   REQUIRE(elementwise_shape(desc_of(DType::F32, DType::BF16, DType::F16,
                                     {{6, 80, 96, 80}, {4, 20, 20, 20}, {20, 1, 1, 1}}),
                             &shape)
@@ -72,7 +72,7 @@ TEST_CASE("elementwise_plan: dimensions that continue each other in every operan
           desc_of(DType::F32, DType::BF16, DType::F16, {{24, 20, 0, 20}, {20, 1, 1, 1}}), &shape)
           .ok());
   CHECK(shape.rank == 2);
-  // Backwards along the destination is forwards from the other end.
+  // A negative stride of the destination is turned forward, beginning at the other end.
   REQUIRE(
       elementwise_shape(desc_of(DType::F32, DType{}, DType::F32, {{10, 3, 0, -1}}), &shape).ok());
   CHECK(shape.offset[kOperandA] == 9 * 12);
@@ -88,14 +88,14 @@ TEST_CASE("elementwise_plan: vectors where every operand lies alike, counted in 
   CHECK(method_of(sum, 2 * 4, 4 * 8, 12) == kElementwiseVectors);
   CHECK(method_of(sum, 2 * 3, 4 * 2, 3) == kElementwiseStrided);
   CHECK(method_of(sum, 0, 0, 1) == kElementwiseStrided);
-  // Pitches that differ by whole vectors, and by less.
+  // Pitches that differ by whole vectors, and pitches that do not.
   CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 44, 0, 40}, {37, 1, 0, 1}})) ==
         kElementwiseVectors);
   CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 39, 0, 39}, {37, 1, 0, 1}})) ==
         kElementwiseVectors);
   CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 41, 0, 40}, {37, 1, 0, 1}})) ==
         kElementwiseStrided);
-  // Rows of less than two vectors, and none that are contiguous.
+  // Rows shorter than two vectors, and operands without contiguous rows.
   CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 40, 0, 40}, {7, 1, 0, 1}})) ==
         kElementwiseStrided);
   CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{50, 1, 0, 60}, {60, 50, 0, 1}})) ==
@@ -220,7 +220,7 @@ TEST_CASE("elementwise_plan: a scalar is none of the destination's bytes") {
   CHECK(code_at(-4) == Code::OK);
   CHECK(code_at(0) == Code::ERROR_OVERLAP);
   CHECK(code_at(28) == Code::ERROR_OVERLAP);
-  // The gap behind a row's 32 bytes, and the row after it.
+  // The gap after a row's 32 bytes, and the next row.
   CHECK(code_at(32) == Code::OK);
   CHECK(code_at(124) == Code::OK);
   CHECK(code_at(128) == Code::ERROR_OVERLAP);
@@ -238,13 +238,13 @@ TEST_CASE(
     return check_elementwise_disjoint(shape, {a, b, dst}).code();
   };
   CHECK(disjoint(kA, kB, kDst) == Code::OK);
-  // bf16 and f16 have elements of one size; f32 has not.
+  // bf16 and f16 have elements of the same size, f32 has not.
   CHECK(disjoint(kA, kB, kB) == Code::OK);
   CHECK(disjoint(kA, kB, kA) == Code::ERROR_OVERLAP);
   CHECK(disjoint(kA, kB, kB + 2) == Code::ERROR_OVERLAP);
-  // The gap behind each row has room for sixteen elements, not for these 48.
+  // The gap after each row holds 16 elements, not these 48.
   CHECK(disjoint(kA, kB, kB + 2 * 48) == Code::ERROR_OVERLAP);
-  // The row after the last, and what lies between the first ones.
+  // The memory after the last row.
   CHECK(disjoint(kA, kB, kB + 2 * 64 * 10) == Code::OK);
   const ElementwiseDesc narrow =
       desc_of(DType::F16, DType{}, DType::F16, {{10, 64, 0, 64}, {16, 1, 0, 1}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batch rows of the gemm family, which do alpha * A B alone: when they are chosen, and what
-// takes their place where a run asks for more.
+// The batched kernels of the gemm family, which compute only alpha * A * B: when a plan chooses
+// them, and which kernel runs if a run asks for more.
 #include <string>
 
 #include "kernels/gemm/arguments/gemm_full.h"
@@ -33,7 +33,7 @@ TEST_CASE("batches of alpha * A B have kernels of their own") {
       desc.m = desc.n = desc.k = extent;
       desc.b_order = order;
       INFO(extent);
-      CHECK(chosen(device, desc).has(kGemmAlone));
+      CHECK(chosen(device, desc).has(kGemmBatched));
     }
   }
 }
@@ -41,13 +41,13 @@ TEST_CASE("batches of alpha * A B have kernels of their own") {
 TEST_CASE("a batch row is no candidate where no run could take it") {
   const auto device = hopper();
   const GemmDesc desc = batch_of(64, 512, 512, 512);
-  REQUIRE(chosen(device, desc).has(kGemmAlone));
+  REQUIRE(chosen(device, desc).has(kGemmBatched));
   const auto none = [&](const char* what, auto change) {
     INFO(what);
     GemmDesc other = desc;
     change(other);
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(other)).at(other.m))
-      CHECK_FALSE(c.choice.has(kGemmAlone));
+      CHECK_FALSE(c.choice.has(kGemmBatched));
   };
   none("one product", [](GemmDesc& d) { d.batch = 1; });
   none("an epilogue", [](GemmDesc& d) { d.epilogue.activation = Activation::relu; });
@@ -67,7 +67,7 @@ TEST_CASE("a batch row is no candidate where no run could take it") {
   padded.n = 508;
   padded.ldd = 512;
   padded.d_padding_free = true;
-  CHECK(chosen(device, padded).has(kGemmAlone));
+  CHECK(chosen(device, padded).has(kGemmBatched));
 }
 
 TEST_CASE("a batch row that is forced on what it cannot do is refused, with the way out") {
@@ -97,12 +97,12 @@ TEST_CASE("what a batch row does not do goes to a full row, run by run") {
   const auto alone = [&](const GemmDesc& desc, const GemmRun& run) {
     std::unique_ptr<Plan> plan;
     REQUIRE(GemmPlan::create(device, desc, &plan).ok());
-    REQUIRE(static_cast<GemmPlan&>(*plan).kernel_for(desc.m).choice().has(kGemmAlone));
+    REQUIRE(static_cast<GemmPlan&>(*plan).kernel_for(desc.m).choice().has(kGemmBatched));
     REQUIRE(static_cast<GemmPlan&>(*plan).run(*stream, run).ok());
     const PaperLaunch& last = device->launches.back();
     const bool is = std::string(last.kernel).find("batch") != std::string::npos;
     if (is) {
-      CHECK((last.full.flags & ~u32{kFullRowsAreN}) == (kFullStores | kFullAlphaAlone));
+      CHECK((last.full.flags & ~u32{kFullSwapped}) == (kFullTmaStores | kFullNoEpilogue));
       CHECK(last.full.batch == 64);
     } else {
       CHECK(std::string(last.kernel).find("full") != std::string::npos);
@@ -123,7 +123,7 @@ TEST_CASE("what a batch row does not do goes to a full row, run by run") {
   run = plain;
   run.d += 2;
   CHECK_FALSE(alone(desc, run));
-  // Column-major, lines of D have the run's m.
+  // Column-major: the lines of D have the run's m elements.
   desc = batch_of(64, 512, 512, 512);
   desc.d_order = Order::column;
   desc.b_order = Order::column;
@@ -158,7 +158,7 @@ TEST_CASE("what a forced batch row does not do is refused, and by name") {
     CHECK(device->launches.size() == before);
   };
   CHECK(launched(device, *forced(device, desc, row), 256, plain).kernel == row);
-  CHECK(device->prepared == 1);  // nor is another kernel made ready
+  CHECK(device->prepared == 1);  // and no second kernel is prepared
   CHECK(forced(device, desc, row)->explain().find("are refused") != std::string::npos);
   GemmRun run = plain;
   run.beta = 1;
@@ -177,14 +177,14 @@ TEST_CASE("what a forced batch row does not do is refused, and by name") {
     refused(devices, run, name);
   }
   GemmDesc column = batch_of(4, 256, 256, 256);
-  column.d_order = column.b_order = Order::column;  // lines of D have the run's m
+  column.d_order = column.b_order = Order::column;  // lines of D have the run's m elements
   const auto turned_round = forced(device, column, row);
   REQUIRE(turned_round);
   CHECK(launched(device, *turned_round, 248, plain).kernel == row);
   run = plain;
   run.m = 255;
   refused(column, run, "m");
-  // A description of which it could do no run is refused at once.
+  // If no run could use the kernel, planning refuses it.
   const auto never = [&](auto change) {
     GemmDesc other = desc;
     change(other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and options of a matrix product, decided without a GPU.
+// Batches and options of a matrix product, without a GPU.
 #include <set>
 #include <vector>
 
@@ -11,7 +11,7 @@ using namespace tw::test;
 
 namespace {
 
-// Whether matrices of D share elements, by marking every one of them.
+// Whether matrices of D share elements; marks every element.
 bool shares_elements(const GemmDesc& d, int64_t leading, int64_t stride) {
   const bool row = d.d_order == Order::row;
   const int64_t lines = row ? d.m : d.n, contiguous = row ? d.n : d.m;
@@ -86,15 +86,16 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   GemmChoice choice;
   REQUIRE(
       parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/8", &choice).ok());
-  desc.batch = int64_t{1} << 18;  // 2^30 and more blocks
+  desc.batch = int64_t{1} << 18;  // more than 2^30 blocks
   CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
-  desc.batch = int64_t{1} << 20;  // which 32 bits no longer count
+  desc.batch = int64_t{1} << 20;  // more than 32 bits count
   CHECK(!check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
   CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
   const GemmRanking ranking(*device, gemm_problem_of(desc));
   const GemmProblem problem = gemm_problem_of(desc);
   for (const GemmCandidate& one : ranking.at(1))
-    CHECK(gemm_units(one.choice, gemm_seen_by(one.choice, problem)) <= gemm_most_units(one.choice));
+    CHECK(gemm_units(one.choice, gemm_kernel_view(one.choice, problem)) <=
+          gemm_max_units(one.choice));
 }
 
 TEST_CASE("an invariant plan adds in one order, whatever m is") {
@@ -109,8 +110,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
         std::set<uint32_t> orders;
         const GemmRanking ranking(*device, gemm_problem_of(desc));
         for (const int64_t m : {1, 16, 64, 128, 1024, 8192})
-          orders.insert(ranking.best(m).choice.split * 2 +
-                        ranking.best(m).choice.has(kGemmTransposed));
+          orders.insert(ranking.best(m).choice.split * 2 + ranking.best(m).choice.has(kGemmSwapAB));
         return orders.size() > 1;
       }();
       varied += free_choice_varies;
@@ -118,22 +118,22 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
       for (const bool promised : {false, true}) {
         desc.a_alignment = desc.b_alignment = promised ? 16 : 0;
         std::set<std::pair<uint32_t, uint32_t>> orders;
-        for (int64_t largest : {1, 16, 8192}) {  // nor on the plan's m
+        for (int64_t largest : {1, 16, 8192}) {  // nor may it depend on the plan's m
           desc.m = largest;
           const GemmRanking ranking(*device, gemm_problem_of(desc));
           for (int64_t m = 1; m <= largest; m += m < 64 ? 1 : m / 7)
             for (const GemmCandidate& one : ranking.at(m)) {
               orders.insert(
-                  {one.choice.split, one.choice.row->variant & (kGemmPlain | kGemmTransposed)});
-              CHECK(one.choice.through_maps() == promised);
+                  {one.choice.split, one.choice.row->variant & (kGemmNoMaps | kGemmSwapAB)});
+              CHECK(one.choice.uses_maps() == promised);
             }
         }
         CHECK(orders.size() == 1);
-        // What is too long for one chain is shared where a block makes no others.
+        // Only f16 with a large k needs split-K: there a block forms a single accumulation chain.
         if (promised) CHECK(orders.begin()->first == (out == DType::F16 && k > 16384 ? 2 : 1));
       }
     }
-  CHECK(varied >= 6);  // or there is nothing to see here
+  CHECK(varied >= 6);  // otherwise the test would prove nothing
 }
 
 TEST_CASE("an invariant plan with an epilogue has no row that writes D by other code for some m") {
@@ -157,7 +157,7 @@ TEST_CASE("an invariant plan with an epilogue has no row that writes D by other 
         if (flags != 0) CHECK(shares.size() == 1);
       }
     }
-  CHECK(splits > 0);  // or there is nothing to leave out
+  CHECK(splits > 0);  // otherwise the test would prove nothing
 }
 
 TEST_CASE(
@@ -171,7 +171,7 @@ TEST_CASE(
   for (const GemmRange& range : static_cast<GemmPlan&>(*plan).ranges())
     CHECK(range.candidate.choice.split == 1);
   CHECK(plan->explain().find("do not depend on m") != std::string::npos);
-  GemmChoice choice;  // one that shares k
+  GemmChoice choice;  // a split-K choice
   GemmDesc free_desc = desc;
   free_desc.flags = 0;
   for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(free_desc)).at(64))
@@ -194,7 +194,7 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
       desc.flags = flags;
       std::unique_ptr<Plan> plan;
       std::vector<GemmRange> candidates;
-      for (const int64_t m : {8, 9}) {  // of 16 and of 18 bytes a line
+      for (const int64_t m : {8, 9}) {  // lines of 16 and of 18 bytes
         desc.m = m;
         CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_INVALID_ARGUMENT);
         CHECK(std::string(last_error().fault.argument) == "lda");
@@ -202,36 +202,36 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
               std::string::npos);
         CHECK_FALSE(gemm_candidates(*device, desc, &candidates).ok());
       }
-      // With a number, by copies, row-major, or without the flag there is nothing to refuse.
-      const auto through_maps = [&](GemmDesc of, int64_t m) {
+      // Allowed: an explicit lda, a staging copy, a row-major A, or no such flag.
+      const auto uses_maps = [&](GemmDesc of, int64_t m) {
         of.m = of.min_m = m;
-        return plan_of(device, of)->kernel_for(m).choice().through_maps();
+        return plan_of(device, of)->kernel_for(m).choice().uses_maps();
       };
       GemmDesc other = desc;
       for (const int64_t lda : {16, 17}) {
         other.lda = lda;
-        CHECK(through_maps(other, 8) == (lda == 16));
-        CHECK(through_maps(other, 9) == (lda == 16));
+        CHECK(uses_maps(other, 8) == (lda == 16));
+        CHECK(uses_maps(other, 9) == (lda == 16));
       }
       other = desc;
       other.a_order = Order::row;
-      CHECK(through_maps(other, 9));
+      CHECK(uses_maps(other, 9));
       if (flags == kGemmInvariant) {
         other = desc;
         other.realign = true;
-        CHECK(through_maps(other, 8));
-        CHECK(through_maps(other, 9));
+        CHECK(uses_maps(other, 8));
+        CHECK(uses_maps(other, 9));
       }
       other = desc;
       other.flags &= ~kGemmInvariant;
-      CHECK(through_maps(other, 8));
-      CHECK_FALSE(through_maps(other, 9));
+      CHECK(uses_maps(other, 8));
+      CHECK_FALSE(uses_maps(other, 9));
     }
 }
 
 TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m there is one") {
   const auto device = hopper();
-  GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // sums too long for one chain
+  GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // k is too long for one accumulation chain
   desc.a_dtype = desc.d_dtype = DType::F16;
   desc.a_alignment = desc.b_alignment = 16;
   desc.flags = kGemmInvariant;
@@ -255,7 +255,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   GemmTuning tuning;
-  GemmTuned tuned;
+  GemmTuningEntry tuned;
   CHECK_FALSE(
       tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, tuning, &tuned).ok());
   CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
@@ -264,10 +264,10 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   CHECK(GemmPlan::create(device, other, &plan).ok());
   other.m = most + 1;
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
-  other.n = 1 << 20;  // and where nothing fits
+  other.n = 1 << 20;  // here no m fits
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
   CHECK(std::string(last_error().message).find("room for no m") != std::string::npos);
-  // Each of the ways out that the message names.
+  // Each remedy that the message names.
   other = desc;
   other.max_sms = 0;
   CHECK(GemmPlan::create(device, other, &plan).ok());
@@ -277,7 +277,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   other = desc;
   other.a_dtype = DType::BF16;
   other.d_dtype = DType::F32;
-  CHECK(GemmPlan::create(device, other, &plan).ok());  // a block makes the chains by itself
+  CHECK(GemmPlan::create(device, other, &plan).ok());  // a block forms the chains alone
   other.epilogue.bias = Per::column;
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
   CHECK(std::string(last_error().message).find("with D in bf16") != std::string::npos);
@@ -294,7 +294,7 @@ TEST_CASE(
   GemmDesc desc = gemm_desc(0, 128, 8192);
   desc.d_dtype = DType::F32;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  desc.flags = kGemmInvariant | kGemmDeviceM;  // two blocks for each 128 rows
+  desc.flags = kGemmInvariant | kGemmDeviceM;  // two blocks for every 128 rows
   std::unique_ptr<Plan> plan;
   for (const uint32_t max_sms : {128u, 130u, 132u}) {
     const int64_t most = max_sms / 2 * 128;
@@ -308,7 +308,7 @@ TEST_CASE(
       std::vector<GemmRange> candidates;
       CHECK(gemm_candidates(*device, desc, &candidates).ok());
       CHECK_FALSE(candidates.empty());
-      // Nor does the kernel of an m follow from the plan's.
+      // The kernel for an m does not depend on the plan's m.
       for (const int64_t less : {m, m - 1, m - 63, m - 64, m / 2}) {
         desc.m = less;
         CHECK(widest->kernel_for(less).choice() ==
@@ -328,7 +328,7 @@ TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(8448, 128, 8192, 130);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), 8193, {}};
+  GemmTuningEntry entry{gemm_tuning_key(*device, gemm_problem_of(desc)), 8193, {}};
   REQUIRE(parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_128x128_1x1_split/2",
                             &entry.candidate.choice)
               .ok());
@@ -338,7 +338,7 @@ TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
   std::unique_ptr<Plan> plan;
   REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
   const auto& gemm = static_cast<const GemmPlan&>(*plan);
-  // 65 tiles of two blocks; the step ends at 8448.
+  // 65 tiles of two blocks. The tuning entry's m bucket ends at 8448.
   for (const int64_t m : {8193, 8320, 8321, 8448}) {
     INFO("m " << m);
     CHECK((gemm.kernel_for(m).choice() == entry.candidate.choice) == (m <= 8320));
@@ -382,14 +382,14 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     desc.flags = flags;
     const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(128);
     REQUIRE(ranked.size() > 2);
-    for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmFull));
-    const GemmChoice last = ranked.back().choice;  // the clock likes it best
+    for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmEpilogue));
+    const GemmChoice last = ranked.back().choice;  // the clock favors this one
     device->time_of = [&](const PaperLaunch& launch) {
       return launch.kernel == last.row->symbol && launch.config.cluster[0] == last.cluster() ? 0.01
                                                                                              : 0.02;
     };
     GemmTuning tuning;
-    GemmTuned best;
+    GemmTuningEntry best;
     REQUIRE(tune_gemm(device, *stream, desc, run, {.candidates = 0}, tuning, &best).ok());
     tuning.add(best);
     CHECK(best.candidate.choice == last);
@@ -408,11 +408,11 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     other.batch = 1;
     CHECK_FALSE(chosen(other).measured);
     other.flags = 0;
-    CHECK_FALSE(chosen(other).choice.has(kGemmFull));
+    CHECK_FALSE(chosen(other).choice.has(kGemmEpilogue));
   }
   desc.batch = 0;
   GemmTuning tuning;
-  GemmTuned best;
+  GemmTuningEntry best;
   CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, tuning, &best).ok());
   CHECK(std::string(last_error().fault.argument) == "batch_count");
   for (const char* bad : {" x0", " x", " x1048577", " x2 x2"}) {
@@ -432,12 +432,11 @@ TEST_CASE(
     desc.batch = count;
     return GemmRanking(*device, gemm_problem_of(desc)).best(m).choice;
   };
-  // Measured on an H200: 13.9 us for the first, 16.7 where a cluster's second block is idle, 17.5
-  // where parts are summed.
+  // Measured on an H200: 13.9 us for the first, 16.7 us with an idle second block, 17.5 us split-K.
   const GemmChoice small = best(128, 128, 128, 512);
   CHECK(small.cluster() == 1);
   CHECK_FALSE(small.has(kGemmSplit));
   CHECK_FALSE(best(8, 4096, 128, 4096).has(kGemmSplit));
   CHECK_FALSE(best(16, 1024, 1024, 1024).has(kGemmSplit));
-  CHECK(best(2, 16, 576, 7168).has(kGemmSplit));  // where few tiles are deep it is needed
+  CHECK(best(2, 16, 576, 7168).has(kGemmSplit));  // few tiles with a large k need split-K
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epilogues without a GPU: the functions' errors, which rows serve what, what kernels are told, and
-// what is refused.
+// Epilogues without a GPU: errors of the activation functions, which kernels serve what, kernel
+// arguments, and refusals.
 #include <cmath>
 #include <string>
 
@@ -20,7 +20,7 @@ GemmDesc with(const GemmEpilogue& epilogue, int64_t m = 256, int64_t n = 512, in
   return desc;
 }
 
-// The largest of |got - wanted| / allowed over floats of every size and sign.
+// The largest |got - wanted| / allowed over floats of every magnitude and both signs.
 template <class Function, class Exact, class Allowed>
 double worst(Function function, Exact exact, Allowed allowed) {
   double out = 0;
@@ -70,7 +70,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
   const auto device = hopper();
   const GemmProblem plain = gemm_problem_of(with({}));
   for (const GemmCandidate& c : GemmRanking(*device, plain).at(256))
-    CHECK_FALSE(c.choice.has(kGemmFull));
+    CHECK_FALSE(c.choice.has(kGemmEpilogue));
   const GemmEpilogue epilogues[] = {{.bias = Per::row},     {.activation = Activation::gelu},
                                     {.gate = Gate::halves}, {.gate = Gate::interleaved},
                                     {.scale = Per::tensor}, {.amax = true}};
@@ -86,12 +86,12 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
           desc.lda = 4096;
           const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
           REQUIRE_FALSE(all.empty());
-          for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmFull));
+          for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmEpilogue));
           INFO("gate " << static_cast<int>(epilogue.gate) << ", orders " << orders << ", m " << m
                        << ": " << gemm_choice_text(all[0].choice));
-          // Columns that are gated along D's lines come through maps, others element by element.
+          // Columns gated along D's lines are loaded by tensor maps, others element by element.
           const bool maps = epilogue.gate == Gate::none || desc.d_order == Order::row;
-          CHECK(all[0].choice.through_maps() == maps);
+          CHECK(all[0].choice.uses_maps() == maps);
         }
 }
 
@@ -100,17 +100,17 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
   const GemmChip chip = GemmChip::of(*device, 0);
   const GemmProblem p = gemm_problem_of(with({.amax = true}, 4096, 4096, 4096));
   int compared = 0;
-  for (const KernelRow& full : kernel_rows(Family::gemm)) {
-    if (!(full.variant & kGemmFull) || full.feature != feature::wgmma) continue;
-    for (const KernelRow& row : kernel_rows(Family::gemm))
-      if (row.feature == feature::wgmma && row.variant == (full.variant & ~kGemmFull) &&
+  for (const KernelEntry& full : kernel_entries(Family::gemm)) {
+    if (!(full.variant & kGemmEpilogue) || full.feature != feature::wgmma) continue;
+    for (const KernelEntry& row : kernel_entries(Family::gemm))
+      if (row.feature == feature::wgmma && row.variant == (full.variant & ~kGemmEpilogue) &&
           std::equal(row.tile, row.tile + 3, full.tile) &&
           std::equal(row.cluster, row.cluster + 2, full.cluster) &&
           row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
         const double own = gemm_candidate({&full, 1}, p, chip).nanoseconds;
         const double plain = gemm_candidate({&row, 1}, p, chip).nanoseconds;
         CHECK(own > (full.variant & kGemmSplit ? 1.0 : 0.8) * plain);
-        // Many tiles of few columns ask for the other operand again and again.
+        // Kernels with narrow tiles reload the other operand often: their cost is not bounded.
         CHECK((full.variant & kGemmSplit || full.tile[1] < 64 || own < 1.25 * plain));
         ++compared;
       }
@@ -162,9 +162,9 @@ TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
       INFO("m " << m << ", activation " << static_cast<int>(epilogue.activation));
       const GemmChoice best = GemmRanking(*device, problem).best(m).choice;
       if (m == 1)
-        CHECK(best.row->tile[0] * gemm_tile_columns(best, 1) <= 64 * 64);
+        CHECK(best.row->tile[0] * gemm_tile_columns(best, problem.desc, 1) <= 64 * 64);
       else
-        CHECK((!best.has(kGemmTransposed) || best.has(kGemmStreamK)));
+        CHECK((!best.has(kGemmSwapAB) || best.has(kGemmStreamK)));
     }
 }
 
@@ -192,23 +192,23 @@ TEST_CASE("what a full row is told") {
   const std::string coop = "gemm_bf16_bf16_rc_128x128_1x1_full";
   const std::string swapped = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/2";
   const GemmEpilogue both = {.bias = Per::column, .bias_dtype = DType::F32, .scale = Per::row};
-  // D's lines are the caller's rows, whichever way round the row multiplies.
+  // bias_by and scale_by refer to D's lines, with swap-AB or without.
   for (const std::string& kernel : {coop, swapped}) {
     const PaperLaunch launch = launched(with(both), kernel);
     CHECK(launch.kernel == kernel.substr(0, kernel.find('/')));
-    CHECK(launch.full.bias_by == kFullAlong);
-    CHECK(launch.full.scale_by == kFullAcross);
+    CHECK(launch.full.bias_by == kFullPerElement);
+    CHECK(launch.full.scale_by == kFullPerLine);
     CHECK(launch.full.bias_f32 == 1);
     CHECK(launch.full.bias == 0x80000000);
-    CHECK(launch.full.amax == 0);  // nobody asked
+    CHECK(launch.full.amax == 0);  // not requested
     CHECK(launch.full.batch == 1);
   }
   GemmDesc column = with(both);
   column.d_order = Order::column;
   const PaperLaunch turned = launched(column, coop);
-  CHECK(turned.full.bias_by == kFullAcross);
-  CHECK(turned.full.scale_by == kFullAlong);
-  // Columns that lie apart come half a tile from each half; D's own extent is half of n.
+  CHECK(turned.full.bias_by == kFullPerLine);
+  CHECK(turned.full.scale_by == kFullPerElement);
+  // With gated halves, each half of B provides half of a tile's columns. D has n / 2 columns.
   for (const Gate gate : {Gate::halves, Gate::interleaved}) {
     const PaperLaunch launch = launched(with({.gate = gate, .amax = true}), coop);
     CHECK(launch.full.gate == static_cast<unsigned char>(gate));
@@ -218,7 +218,7 @@ TEST_CASE("what a full row is told") {
     CHECK(launch.args.units_n == 4);
     CHECK(launch.args.stage_bytes == (128 + 128) * 128);
   }
-  GemmFullArgs args{};
+  GemmEpilogueArgs args{};
   args.gate = kGateHalves;
   args.half = 256;
   CHECK(full_line(args, 256, 0, 256) == 128);
@@ -273,7 +273,7 @@ TEST_CASE("numbers of a plan that leave 64 bits end there") {
   CHECK(plan_of(device, desc)->info().flops == UINT64_MAX);
   CHECK(plan_of(device, desc)->info().bytes_read == (1ull << 61) + (1ull << 46));
   desc.batch = 64;
-  desc.a_batch = desc.b_batch = 8;  // matrices that share most of their elements count in full
+  desc.a_batch = desc.b_batch = 8;  // overlapping matrices count in full
   desc.n = 8;
   const PlanInfo info = plan_of(device, desc)->info();
   CHECK(info.bytes_read == UINT64_MAX);
@@ -329,7 +329,7 @@ TEST_CASE("a candidate without the epilogue says so") {
   CHECK(GemmPlan::create_forced(device, with({.bias = Per::row}), choice, &plan).code() ==
         Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().fault.rule) == "candidate_epilogue");
-  // A tile of 64 rows cannot load columns that lie apart where weights are contiguous along them.
+  // A tile of 64 rows cannot load separate halves if B is contiguous along n.
   const char* narrow = "gemm_bf16_bf16_cc_64x256_1x1_fullstream/1";
   REQUIRE(parse_gemm_choice("candidate", narrow, &choice).ok());
   GemmDesc desc = with({.gate = Gate::halves});
@@ -346,7 +346,7 @@ TEST_CASE("measured choices with an epilogue are kept apart from those without")
   GemmTuning tuning;
   const auto add = [&](const GemmDesc& desc, const std::string& text) {
     const GemmProblem p = gemm_problem_of(desc);
-    GemmTuned entry{.key = gemm_tuning_key(*device, p), .m = desc.m};
+    GemmTuningEntry entry{.key = gemm_tuning_key(*device, p), .m = desc.m};
     REQUIRE(parse_gemm_choice("candidate", text.c_str(), &entry.candidate.choice).ok());
     entry.candidate.nanoseconds = 1000;
     tuning.add(entry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows are launched with where sizes, pitches and bounds are at their limits.
+// Launch arguments and refusals where sizes, pitches and bounds are at their limits.
 #include <string>
 
 #include "base/checked.hpp"
@@ -11,14 +11,14 @@ using namespace tw::test;
 
 namespace {
 
-// Every choice that the table has.
+// Every choice in the kernel table.
 std::vector<GemmChoice> all_choices() {
   std::vector<GemmChoice> out;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     GemmChoice choice{&row, 1};
     if (choice.has(kGemmPrologue)) continue;
     const uint32_t most = choice.has(kGemmSplit) ? kMaxCluster : 1;
-    for (choice.split = choice.least_split(); choice.split <= most; ++choice.split)
+    for (choice.split = choice.min_split(); choice.split <= most; ++choice.split)
       if (choice.cluster() <= kMaxCluster) out.push_back(choice);
   }
   return out;
@@ -29,12 +29,12 @@ constexpr int64_t kLongPitch = int64_t{1} << 39;  // of 2-byte elements: 2^40 by
 }  // namespace
 
 TEST_CASE("units are counted in 31 bits, and so is the one past the last that a block looks for") {
-  constexpr int64_t kMostSms = 1024;  // of any chip, many times over
+  constexpr int64_t kMostSms = 1024;  // far more than any chip has
   for (const GemmChoice& choice : all_choices()) {
     INFO(gemm_choice_text(choice));
-    const int64_t most = gemm_most_units(choice);
-    // A cluster goes on by as many units as there are clusters, and in turns by twice as many.
-    const int64_t clusters = choice.has(kGemmSplit) ? most : kMostSms * kGemmPlainBlocks;
+    const int64_t most = gemm_max_units(choice);
+    // A cluster advances by the number of clusters, with the ping-pong schedule by twice as many.
+    const int64_t clusters = choice.has(kGemmSplit) ? most : kMostSms * kGemmNoMapsBlocksPerSm;
     CHECK(most - 1 + clusters * (choice.has(kGemmPingpong) ? 2 : 1) <= INT32_MAX);
     CHECK(clusters * choice.cluster() <= INT32_MAX);
     CHECK(most >= INT32_MAX / kMaxCluster);
@@ -46,7 +46,7 @@ TEST_CASE("a split of one part has no more tiles than it can step over") {
   GemmDesc desc = gemm_desc(kGemmMaxExtent, 1, 1);
   desc.lda = desc.ldb = 8;
   desc.a_batch = desc.b_batch = 0;
-  desc.batch = 9;  // of 2^27 tiles less 64 each: more than 2^30
+  desc.batch = 9;  // 2^27 - 64 tiles each: more than 2^30
   const std::string text = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/1";
   CHECK_FALSE(forced(device, desc, text));
   CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
@@ -64,26 +64,26 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
   const auto device = hopper();
   GemmDesc desc = gemm_desc(1, 64, 64);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  const auto through_maps = [&](const GemmDesc& of) {
-    return plan_of(device, of)->kernel_for(1).choice().through_maps();
+  const auto uses_maps = [&](const GemmDesc& of) {
+    return plan_of(device, of)->kernel_for(1).choice().uses_maps();
   };
   for (int64_t GemmDesc::*leading : {&GemmDesc::lda, &GemmDesc::ldb}) {
     GemmDesc of = desc;
-    of.*leading = kLongPitch - 8;  // the last that a map can have
-    CHECK(through_maps(of));
+    of.*leading = kLongPitch - 8;  // the longest that a map can have
+    CHECK(uses_maps(of));
     of.*leading = kLongPitch;
-    CHECK_FALSE(through_maps(of));
+    CHECK_FALSE(uses_maps(of));
     CHECK(plan_of(device, of)->explain().find("2^40") != std::string::npos);
     CHECK_FALSE(forced(device, of, gemm_symbol(128, 128, 1, 0)));
     CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
     CHECK(std::string(last_error().message).find("2^40") != std::string::npos);
-    of.realign = true;  // the copy has a pitch of its own
+    of.realign = true;  // the staging copy has its own pitch
     of.min_m = of.m;
     const auto copied = forced(device, of, gemm_symbol(128, 128, 1, 0));
     REQUIRE(copied);
     CHECK(copied->info().workspace_bytes > 0);
   }
-  // D by plain stores, of plain and of full rows.
+  // D with plain stores, by basic and by epilogue kernels.
   for (const uint32_t flags : {0u, kGemmDeviceM}) {
     GemmDesc of = desc;
     of.flags = flags;
@@ -97,7 +97,7 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
       CHECK(by_map.args.plain_from == 64);
       CHECK(by_stores.args.plain_from == 0);
     } else {
-      CHECK((by_stores.full.flags & kFullStores) == 0);
+      CHECK((by_stores.full.flags & kFullTmaStores) == 0);
     }
   }
 }
@@ -121,31 +121,31 @@ TEST_CASE(
         double before = 0;
         for (const GemmCandidate& one : all) {
           INFO(gemm_choice_text(one.choice));
-          CHECK_FALSE(one.choice.through_maps());
+          CHECK_FALSE(one.choice.uses_maps());
           CHECK(one.nanoseconds >= std::max(before, 1.0));
           CHECK(one.nanoseconds < 1e9);
           before = one.nanoseconds;
         }
-        CHECK(where_it_lies.best_plain(3).choice == all[0].choice);
+        CHECK(where_it_lies.best_without_maps(3).choice == all[0].choice);
         CHECK(plan_of(device, desc)->kernel_for(3).choice() == all[0].choice);
 
         desc.realign = true;
-        const GemmProblem served = gemm_served(gemm_problem_of(desc));
-        CHECK(served.desc.*leading == 4160);  // of the copy: whole lines of 128 bytes
+        const GemmProblem served = gemm_with_staging(gemm_problem_of(desc));
+        CHECK(served.desc.*leading == 4160);  // the staging copy's: whole lines of 128 bytes
         CHECK(served.copies > 0);
         CHECK(served.copied_bytes > 0);
-        int through_maps = 0, splits = 0;
+        int uses_maps = 0, splits = 0;
         for (const GemmCandidate& one : GemmRanking(*device, served).at(3)) {
           INFO(gemm_choice_text(one.choice));
           CHECK(one.nanoseconds < 1e9);
-          through_maps += one.choice.through_maps();
-          splits += one.choice.has(kGemmPlain) && one.choice.has(kGemmSplit);
-          if (one.choice.through_maps()) {
+          uses_maps += one.choice.uses_maps();
+          splits += one.choice.has(kGemmNoMaps) && one.choice.has(kGemmSplit);
+          if (one.choice.uses_maps()) {
             CHECK(one.terms.copies > 0);
             CHECK(one.nanoseconds > one.terms.copies);
           }
         }
-        CHECK(through_maps > 0);
+        CHECK(uses_maps > 0);
         CHECK((splits > 0) == (flags == 0));
       }
 }
@@ -193,7 +193,8 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     GemmEpilogue epilogue;
     uint32_t way;
   };
-  const uint32_t alone = kFullAlphaAlone, is_short = kFullShort, wide = kFullShort | kFullWideC;
+  const uint32_t alone = kFullNoEpilogue, is_short = kFullSimpleEpilogue,
+                 wide = kFullSimpleEpilogue | kFullAlignedC;
   for (const Case& c :
        {Case{DType::BF16, kC, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 512, 0.5f, {}, wide},
         Case{DType::BF16, kC + 8, 512, 0.5f, {}, is_short},
@@ -230,15 +231,15 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     REQUIRE(plan->run(*stream, run).ok());
     const uint32_t flags = device->launches.back().full.flags;
     INFO("c " << c.c % 16 << ", ldc " << c.ldc << ", beta " << c.beta);
-    CHECK((flags & kFullStores) != 0);
-    CHECK((flags & (kFullAlphaAlone | kFullShort | kFullWideC)) == c.way);
+    CHECK((flags & kFullTmaStores) != 0);
+    CHECK((flags & (kFullNoEpilogue | kFullSimpleEpilogue | kFullAlignedC)) == c.way);
   }
 }
 
 TEST_CASE("C is read in pairs where the run's lines have whole ones, not the plan's") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(512, 512, 512);
-  desc.d_order = Order::column;  // a run's m is how long its lines are
+  desc.d_order = Order::column;  // a run's m is the length of D's lines
   desc.d_padding_free = true;
   desc.batch = 2;
   const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128_1x1_full");
@@ -251,8 +252,8 @@ TEST_CASE("C is read in pairs where the run's lines have whole ones, not the pla
     REQUIRE(plan->run(*stream, run).ok());
     const PaperLaunch& launch = device->launches.back();
     CHECK(launch.args.n == m);
-    CHECK((launch.full.flags & kFullStores) != 0);
-    CHECK(((launch.full.flags & kFullShort) != 0) == (m % 2 == 0));
+    CHECK((launch.full.flags & kFullTmaStores) != 0);
+    CHECK(((launch.full.flags & kFullSimpleEpilogue) != 0) == (m % 2 == 0));
   }
 }
 
@@ -282,10 +283,10 @@ TEST_CASE("runs that read C have a full row where C is promised 16 bytes, others
   CHECK(promised.first == before.first);
   CHECK(promised.second.find("_full") != std::string::npos);
   GemmDesc no = desc;
-  no.d_dtype = DType::F32;  // the copy engine adds
+  no.d_dtype = DType::F32;  // TMA adds
   CHECK(kernels(no).second.find("_full") == std::string::npos);
   no = desc;
-  no.flags = kGemmInvariant;  // bits must not depend on the kernel
+  no.flags = kGemmInvariant;  // the bits must not depend on the kernel
   CHECK(kernels(no).second.find("_full") == std::string::npos);
   no = desc;
   no.ldc = 516;
@@ -308,7 +309,7 @@ TEST_CASE("whether an invariant plan's gelu_tanh goes through D's map does not f
     for (const int64_t m : {9, 16, 64}) {
       INFO("order " << int(order) << ", m " << m);
       REQUIRE(gemm.run(*stream, {.a = kA, .b = kB, .d = kD, .m = m}).ok());
-      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
+      const bool stores = (device->launches.back().full.flags & kFullTmaStores) != 0;
       CHECK(stores == (order == Order::row));
     }
   }
@@ -363,11 +364,11 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
         CHECK(plan->info().boxes_stored == 0);
         continue;
       }
-      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
-      uint64_t boxes = 0;  // tile by tile, as the kernel goes
-      const KernelRow& row = *candidate.choice.row;
+      const bool stores = (device->launches.back().full.flags & kFullTmaStores) != 0;
+      uint64_t boxes = 0;  // tile by tile, like the kernel
+      const KernelEntry& row = *candidate.choice.row;
       const int64_t tm = row.tile[0];
-      const int64_t tn = row.tile[1] / (c.n / columns);  // of D
+      const int64_t tn = row.tile[1] / (c.n / columns);  // columns of D
       const int64_t line = gemm_slab(gemm_tile(row, 2, dtype_bytes(c.out))).contiguous;
       for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)
         for (int64_t n0 = 0; n0 < round_up(columns, tn); n0 += tn)
@@ -391,7 +392,7 @@ TEST_CASE("where the copy engine cannot write all of D, chains are added up in i
     desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
     return forced(device, desc, "gemm_bf16_f32_rc_128x128_1x2_ping");
   };
-  const auto whole = plan(132), ragged = plan(134);  // 134 floats end in the middle of 16 bytes
+  const auto whole = plan(132), ragged = plan(134);  // 134 floats end within 16 bytes
   REQUIRE(whole);
   REQUIRE(ragged);
   CHECK(whole->explain().find("added up in registers") != std::string::npos);
@@ -408,7 +409,7 @@ TEST_CASE("a programmatic plan takes the rows that it would take, and asks for w
     const PaperLaunch ordinary = launched(device, *plan_of(device, desc), m);
     CHECK_FALSE(ordinary.config.programmatic);
     CHECK(ordinary.args.early == 0);
-    desc.flags = kGemmConstantB;  // for nothing without the other
+    desc.flags = kGemmConstantB;  // no effect without PDL
     CHECK(launched(device, *plan_of(device, desc), m).args.early == 0);
     for (const uint32_t constant :
          {0u, kGemmConstantA, kGemmConstantB, kGemmConstantA | kGemmConstantB}) {
@@ -416,7 +417,7 @@ TEST_CASE("a programmatic plan takes the rows that it would take, and asks for w
       const PaperLaunch launch = launched(device, *plan_of(device, desc), m);
       CHECK(launch.config.programmatic);
       CHECK(launch.kernel == ordinary.kernel);
-      // The row's operands are the caller's, or they have changed places.
+      // With swap-AB the kernel's A is the caller's B.
       const bool swapped = launch.kernel.find("swap") != std::string::npos ||
                            launch.kernel.find("stream") != std::string::npos;
       const u32 a = swapped ? kGemmEarlyB : kGemmEarlyA, b = swapped ? kGemmEarlyA : kGemmEarlyB;
@@ -432,7 +433,7 @@ TEST_CASE("behind a copy of its own a product loads early what was not copied, a
   REQUIRE(device->create_stream(&stream).ok());
   const std::string texts[] = {gemm_symbol(128, 128, 1, 0),
                                "gemm_bf16_bf16_rc_64x64_1x1_swapsplit/2"};
-  // A copy that is made for the run is not constant, whatever it is a copy of.
+  // A staging copy is never constant, even if its source is.
   for (const uint32_t flags : {0u, kGemmProgrammatic | kGemmConstantA | kGemmConstantB})
     for (const std::string& text : texts)
       for (int odd = 1; odd < 4; ++odd) {
@@ -474,7 +475,7 @@ TEST_CASE("a product by addresses is launched programmatically behind the kernel
     const size_t before = device->launches.size();
     REQUIRE(plan->run(*stream, run).ok());
     REQUIRE(device->launches.size() == before + 2);
-    // The one in front waits for what the caller says; no address is read before it has ended.
+    // The first kernel waits as the caller asks; the product reads no pointer before it ends.
     CHECK(device->launches[before].config.programmatic == (flags != 0));
     CHECK(device->launches[before + 1].config.programmatic);
     CHECK((device->launches[before + 1].full.flags & kFullEarly) == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows without maps for a short k: where they are taken, and that nothing is copied for them.
+// mma.sync kernels for a short k: when a plan chooses them, and that they need no staging copy.
 #include <string>
 
 #include "tests/ops/common/paper_device.hpp"
@@ -9,7 +9,7 @@ using namespace tw::test;
 
 namespace {
 
-// Both operands contiguous along an odd k.
+// Both operands are contiguous along an odd k.
 GemmDesc short_desc(int64_t m, int64_t n, int64_t k, bool realign) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.min_m = m;
@@ -56,7 +56,7 @@ TEST_CASE("few rows of a short odd k take one launch and no workspace") {
 TEST_CASE("many rows of a short odd k are copied where they may be") {
   const auto device = hopper();
   const auto plan = plan_of(device, short_desc(4096, 4096, 33, true));
-  CHECK(plan->kernel_for(4096).choice().through_maps());
+  CHECK(plan->kernel_for(4096).choice().uses_maps());
   CHECK(plan->info().workspace_bytes > 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows without maps that share k: where they are taken, and that nothing is copied for them.
+// mma.sync kernels with split-K: when a plan chooses them, and that they need no staging copy.
 #include <string>
 
 #include "ops/gemm/gemm_realign.hpp"
@@ -11,10 +11,10 @@ using namespace tw::test;
 namespace {
 
 bool splits_plain(const GemmChoice& choice) {
-  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+  return choice.has(kGemmNoMaps) && choice.has(kGemmSplit);
 }
 
-// Few rows by many weights, both contiguous along an odd k.
+// A small m; both operands are contiguous along an odd k.
 GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool realign) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.min_m = m;
@@ -39,7 +39,7 @@ TEST_CASE("few rows by weights of an odd pitch are multiplied where they lie") {
       device->launches.clear();
       const PaperLaunch launch = launched(device, *plan, 17);
       CHECK(device->launches.size() == 1);
-      // The weights have the rows.
+      // swap-AB: the kernel's rows are those of the caller's B.
       CHECK(launch.args.a == kB);
       CHECK(launch.args.b == kA);
       CHECK(launch.args.m == 4096);
@@ -85,10 +85,10 @@ TEST_CASE("how k is shared without maps depends on m, which invariant plans leav
 TEST_CASE("many rows of a long odd k are copied all the same") {
   const auto device = hopper();
   const auto plan = plan_of(device, odd_desc(4096, 4096, 4097, true));
-  CHECK(plan->kernel_for(4096).choice().through_maps());
+  CHECK(plan->kernel_for(4096).choice().uses_maps());
   CHECK(plan->info().workspace_bytes > 0);
   CHECK(plan->explain().find("are copied") != std::string::npos);
-  // Forced, the row reads them where they lie.
+  // Forced, the kernel reads the operands in place.
   const auto own =
       forced(device, odd_desc(4096, 4096, 4097, true), "gemm_bf16_bf16_plainsplit_128x32x32/1");
   REQUIRE(own);
@@ -97,12 +97,12 @@ TEST_CASE("many rows of a long odd k are copied all the same") {
 
 TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
   const auto device = hopper();
-  // A copy of B would have a longer pitch, which the row that reads B itself knows nothing of.
+  // A staging copy would give B a longer pitch, but this kernel reads the original.
   for (const bool realign : {false, true}) {
     INFO((realign ? "realign" : "where it lies"));
     GemmDesc desc = odd_desc(1, 4096, 5, realign);
     if (realign) desc.a_alignment = desc.b_alignment = 0;
-    const GemmProblem problem = gemm_served(gemm_problem_of(desc));
+    const GemmProblem problem = gemm_with_staging(gemm_problem_of(desc));
     for (const GemmCandidate& one : GemmRanking(*device, problem).at(1))
       CHECK_FALSE(splits_plain(one.choice));
     CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));

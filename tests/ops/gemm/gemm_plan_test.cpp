@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans over a range of m: which kernel each run takes, and what it is launched with.
+// Plans over a range of m: which kernel each run uses, and its launch arguments.
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -13,18 +13,18 @@ using namespace tw::test;
 
 namespace {
 
-// Everything that a run hands to the driver and a kernel looks at.
+// Compares all launch arguments that the driver or a kernel reads.
 bool same_launch(PaperLaunch a, PaperLaunch b) {
   for (GemmArgs* args : {&a.args, &b.args})
-    if (args->plain_from == 0) args->map_d = {};  // nothing is stored through it
+    if (args->plain_from == 0) args->map_d = {};  // no store uses it
   return a.kernel == b.kernel && std::memcmp(&a.args, &b.args, sizeof a.args) == 0 &&
          std::memcmp(a.config.grid, b.config.grid, sizeof a.config.grid) == 0 &&
          std::memcmp(a.config.cluster, b.config.cluster, sizeof a.config.cluster) == 0 &&
          a.config.dynamic_smem_bytes == b.config.dynamic_smem_bytes;
 }
 
-// The choice of runs of m rows that read C, from a plan's words: what they say of a range with m in
-// it, else what they say of all rows where no range is listed, else that of runs without C.
+// The choice that explain() states for runs of m rows with C: for a range that contains m, else for
+// all rows if it lists no ranges, else the choice without C.
 std::string told_with_c(const GemmPlan& plan, int64_t m) {
   std::istringstream text(plan.explain());
   std::string line, of_all;
@@ -73,7 +73,7 @@ TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactl
               GemmRanking(*device, gemm_problem_of(own)).at(m)[0].choice.row->symbol);
       kernels.insert(by_range.kernel);
     }
-    CHECK(kernels.size() > 2);  // else the ranges were not looked at
+    CHECK(kernels.size() > 2);  // otherwise the ranges were not exercised
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
       CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
   }
   const std::string text = plan->explain();
-  REQUIRE(ranges.size() <= kRangesShown);
+  REQUIRE(ranges.size() <= kMaxRangesShown);
   for (const GemmRange& range : ranges)
     CHECK(text.find("m " + std::to_string(range.first) + " to " + std::to_string(range.last) +
                     ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
@@ -165,7 +165,7 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
   for (const char* term : {"launch", "tensor cores", "memory", "L2", "last epilogue"}) {
     const size_t first = text.find(term);
     CHECK(first != text.npos);
-    CHECK(text.find(term, first + 1) != text.npos);  // of the runner-up, too
+    CHECK(text.find(term, first + 1) != text.npos);  // for the runner-up, too
   }
 
   std::unique_ptr<Stream> stream;
@@ -190,7 +190,7 @@ TEST_CASE("explain names the kernels of runs that read C, of few rows too") {
         CHECK(told_with_c(*plan, m) == gemm_choice_text(plan->kernel_with_c(m).choice()));
         differ += &plan->kernel_with_c(m) != &plan->kernel_for(m);
       }
-      // Without an activation there is another for all rows.
+      // Without an activation, runs with C use another kernel for every m.
       CHECK((differ > 0) >= !activated);
       CHECK((&plan->kernel_with_c(512) == &plan->kernel_for(512)) == activated);
       const bool said = plan->explain().find("\nwith C gemm_") != std::string::npos;
@@ -276,10 +276,10 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   CHECK(plan->run(*stream, odd).code() == Code::ERROR_MISALIGNED);
   CHECK(std::string(last_error().fault.argument) == "a");
   CHECK(device->launches.empty());
-  // Unforced, the plain row does.
+  // Unforced, an mma.sync kernel takes over.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
   CHECK(device->launches.back().kernel ==
-        GemmRanking(*device, gemm_problem_of(desc)).best_plain(256).choice.row->symbol);
+        GemmRanking(*device, gemm_problem_of(desc)).best_without_maps(256).choice.row->symbol);
 }
 
 TEST_CASE("max_sms bounds every grid") {
@@ -293,7 +293,7 @@ TEST_CASE("max_sms bounds every grid") {
       const auto plan = plan_of(device, desc);
       for (const int64_t rows : {int64_t{1}, m / 2 + 1, m})
         CHECK(launched(device, *plan, rows).config.grid[0] <= sms);
-      // Plain rows, by pitch, by address and by force; full ones by device_m.
+      // mma.sync kernels for a pitch, for an address or forced; epilogue kernels for device_m.
       const auto plain_grid = [&](const GemmDesc& of, GemmRun run) {
         const PaperLaunch launch = launched(device, *plan_of(device, of), m, run);
         CHECK(launch.kernel.find("plain") != std::string::npos);
@@ -310,14 +310,14 @@ TEST_CASE("max_sms bounds every grid") {
       CHECK(plain_grid(desc, off) <= sms);
       const auto by_force = forced(device, desc, "gemm_bf16_bf16_plain_64x64x32");
       CHECK(launched(device, *by_force, m).config.grid[0] <= sms);
-      // Their candidates are told with as many at once.
+      // The candidates' waves assume the same bound.
       const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
       for (const GemmCandidate& one : all)
-        if (!one.choice.through_maps())
+        if (!one.choice.uses_maps())
           CHECK(one.waves ==
                 doctest::Approx(static_cast<double>(gemm_units(one.choice, gemm_problem_of(desc))) /
                                 by_force->kernel_for(m).room()));
-      // Copies of what no map can read, and the product behind them.
+      // Staging copies of operands that no map can read, and the product after them.
       GemmDesc moved = desc;
       moved.lda = 7169;
       moved.ldb = 7170;
@@ -329,8 +329,8 @@ TEST_CASE("max_sms bounds every grid") {
       device->launches.clear();
       const auto realigned = plan_of(device, moved);
       REQUIRE(realigned->run(*stream, with_room).ok());
-      // B's 58 MB are more than one launch copies together with A. Few rows may need no copies.
-      const bool copied = realigned->kernel_for(m).choice().through_maps();
+      // B's 58 MB need a copy launch of their own. A small m may need no staging copy.
+      const bool copied = realigned->kernel_for(m).choice().uses_maps();
       CHECK(device->launches.size() == (copied ? 3 : 1));
       CHECK((realigned->info().workspace_bytes != 0) == copied);
       for (const PaperLaunch& launch : device->launches) {
@@ -338,7 +338,7 @@ TEST_CASE("max_sms bounds every grid") {
         const uint32_t* grid = launch.config.grid;
         CHECK(uint64_t{grid[0]} * grid[1] * grid[2] <= sms);
       }
-      // The product of a batch by addresses; the kernel in front reads four of them a block.
+      // A batch by pointers. The preceding kernel handles four of its matrices per block.
       GemmDesc batch = desc;
       batch.batch = 9;
       batch.flags = kGemmPointers;
@@ -354,16 +354,16 @@ TEST_CASE("max_sms bounds every grid") {
         CHECK(device->launches[1].config.grid[0] <= sms);
       }
     }
-  // Without a bound, plain blocks share an SM.
+  // Without a bound, several blocks of an mma.sync kernel share an SM.
   GemmDesc odd = gemm_desc(4096, 4096, 7168);
   odd.lda = 7169;
   const auto grid = [&] {
     const auto plan = forced(device, odd, "gemm_bf16_bf16_plain_64x64x32");
     return launched(device, *plan, 4096).config.grid[0];
   };
-  CHECK(grid() == 132 * kGemmPlainBlocks);
+  CHECK(grid() == 132 * kGemmNoMapsBlocksPerSm);
   odd.max_sms = 1000;
-  CHECK(grid() == 132 * kGemmPlainBlocks);
+  CHECK(grid() == 132 * kGemmNoMapsBlocksPerSm);
 }
 
 TEST_CASE("free padding leaves nothing to plain stores") {
@@ -373,7 +373,7 @@ TEST_CASE("free padding leaves nothing to plain stores") {
   CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1000);
   desc.d_padding_free = true;
   CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1003);
-  // A pitch that maps cannot have leaves it all to plain stores.
+  // A pitch that no map can have: plain stores write all of D.
   desc.ldd = 1009;
   CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 0);
 }
@@ -385,19 +385,20 @@ TEST_CASE("sums in f16 are had by asking") {
   const auto halves = [&] {
     int count = 0;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096))
-      count += c.choice.has(kGemmHalfSum);
+      count += c.choice.has(kGemmF16Accumulators);
     return count;
   };
   CHECK(halves() == 0);
   int rows = 0;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) rows += (row.variant & kGemmHalfSum) != 0;
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
+    rows += (row.variant & kGemmF16Accumulators) != 0;
   desc.accumulator = DType::F16;
   CHECK((halves() > 0) == (rows > 0));
 }
 
 TEST_CASE("transposed rows see the product turned round") {
   const auto device = hopper();
-  const auto contiguous = [](const KernelMap& map) {  // extents, from words 4
+  const auto contiguous = [](const KernelMap& map) {  // extents from word 4
     return std::pair(static_cast<int64_t>(map.words[4] & 0xffffffff) + 1,
                      static_cast<int64_t>(map.words[4] >> 32) + 1);
   };
@@ -411,7 +412,7 @@ TEST_CASE("transposed rows see the product turned round") {
     desc.ldb = desc.b_order == Order::row ? 1008 : 528;
     desc.ldc = desc.ldd = desc.d_order == Order::row ? 1008 : 216;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(200)) {
-      if (!c.choice.has(kGemmTransposed) || c.choice.has(kGemmStreamK)) continue;
+      if (!c.choice.has(kGemmSwapAB) || c.choice.has(kGemmStreamK)) continue;
       ++seen;
       const std::string text = gemm_choice_text(c.choice);
       INFO(text << ", orders " << orders);
@@ -420,7 +421,7 @@ TEST_CASE("transposed rows see the product turned round") {
       const int64_t m = 60;
       const PaperLaunch launch = launched(device, *plan, m);
       const GemmArgs& args = launch.args;
-      // A transposed row of a row-major D multiplies B^T by A^T and writes D^T column-major; of a
+      // For a row-major D a swap-AB kernel multiplies B^T by A^T and writes D^T column-major. For a
       // column-major D it multiplies A by B.
       const bool turned_round = desc.d_order == Order::row;
       CHECK(args.m == (turned_round ? 1003 : m));
@@ -436,11 +437,11 @@ TEST_CASE("transposed rows see the product turned round") {
       const int64_t along = turned_round ? 1003 : m;
       CHECK(args.plain_from == along / 8 * 8);
       CHECK(contiguous(args.map_d) == std::pair(along / 8 * 8, turned_round ? m : int64_t{1003}));
-      // The caller's A has m rows of 512 through whichever map is its own.
+      // The caller's A has m rows of 512, whichever operand of the kernel it is.
       const auto extents = contiguous(turned_round ? args.map_b : args.map_a);
       CHECK(extents ==
             (desc.a_order == Order::row ? std::pair(int64_t{512}, m) : std::pair(m, int64_t{512})));
-      // The row's orders are those of what it sees.
+      // The kernel's orders are those of its own operands.
       const bool a_column =
           turned_round ? desc.b_order == Order::row : desc.a_order == Order::column;
       const bool b_column =
@@ -478,7 +479,7 @@ TEST_CASE("realigned operands are read from the workspace, others from where the
     CHECK(device->launches[0].kernel == "gemm_realign");
     const GemmArgs& args = device->launches[1].args;
     CHECK(device->launches[1].kernel == std::string(plan->info().kernel));
-    // The same kernel as a plan whose A has that pitch.
+    // The same kernel as in a plan whose A has that pitch.
     GemmDesc own = desc;
     own.realign = false;
     own.lda = 1024;
@@ -487,7 +488,7 @@ TEST_CASE("realigned operands are read from the workspace, others from where the
     const bool turned_round = args.a == kB;
     CHECK((turned_round ? args.b : args.a) == kWorkspace);
     CHECK((turned_round ? args.a : args.b) == kB);
-    // Nothing is copied where nothing is read.
+    // Nothing is copied if nothing is read.
     device->launches.clear();
     run.alpha = 0;
     run.beta = 1;

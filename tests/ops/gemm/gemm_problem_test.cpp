@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions that cannot work, and what their refusals say.
+// Invalid descriptions and their error messages.
 #include <string>
 
 #include "tests/ops/common/paper_device.hpp"
@@ -69,7 +69,7 @@ TEST_CASE("extents end where the last tile would leave 31 bits") {
   GemmProblem problem;
   for (int64_t GemmDesc::*extent : {&GemmDesc::m, &GemmDesc::n, &GemmDesc::k}) {
     GemmDesc desc = gemm_desc(8, 8, 8);
-    desc.*extent = 2147482624;  // as the header says
+    desc.*extent = 2147482624;  // the limit in the header
     CHECK(gemm_problem(desc, &problem).ok());
     desc.*extent = 2147482625;
     CHECK_FALSE(gemm_problem(desc, &problem).ok());

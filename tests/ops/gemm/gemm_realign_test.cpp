@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operands a plan copies, and which it refuses to.
+// Staging copies: which operands a plan copies, and which it refuses to copy.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -12,7 +12,7 @@ using namespace tw::test;
 
 namespace {
 
-// Four products of 64 x 64 by 64 x 128; nothing promised.
+// Four products of 64 x 64 by 64 x 128 without promised alignments.
 GemmDesc batch_of(Order d_order) {
   GemmDesc desc = gemm_desc(64, 128, 64);
   desc.d_order = d_order;
@@ -54,7 +54,7 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       GemmDesc desc = batch_of(d_order);
       std::unique_ptr<Plan> plan;
       CHECK(GemmPlan::create(device, desc, &plan).ok());
-      desc.*side.stride = 512;  // windows of eight rows, or columns, further
+      desc.*side.stride = 512;  // windows that advance by eight rows or columns
       CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_OVERLAP);
       CHECK(std::string(last_error().fault.argument) == side.argument);
       CHECK(last_error().fault.got == 512);
@@ -62,7 +62,7 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       CHECK(message.find("STAGING_COPY") != std::string::npos);
       CHECK(message.find("dst_") == std::string::npos);
       CHECK(last_error().fault.limit == (side.stride == &GemmDesc::a_batch ? 4096 : 8192));
-      // Each of the ways out that the message names.
+      // Each remedy that the message names.
       GemmDesc other = desc;
       other.*side.alignment = 16;
       CHECK(GemmPlan::create(device, other, &plan).ok());
@@ -72,8 +72,8 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       other = desc;
       other.*side.stride = last_error().fault.limit;
       CHECK(GemmPlan::create(device, other, &plan).ok());
-      // Matrices between each other's lines share nothing; of a pitch that no map can have a copy
-      // is packed, whatever they share.
+      // Matrices whose lines interleave share no elements. If no map can have the pitch, the copy
+      // is packed, and shared elements do not matter.
       other = desc;
       other.*side.leading = 256;
       other.*side.stride = 64;
@@ -114,7 +114,8 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
   };
   for (const Order d_order : {Order::row, Order::column})
     for (const Side& side : sides)
-      for (const int64_t lines : {42918, 1 << 24}) {  // by the kernel in front, and by a plan
+      // copied by the staging kernel, and by copy plans
+      for (const int64_t lines : {42918, 1 << 24}) {
         GemmDesc desc = gemm_desc(4, 4, 5);
         desc.d_order = d_order;
         desc.realign = true;
@@ -127,7 +128,7 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
         desc.*side.pitch = most + 1;
         desc.realign = false;
         CHECK(planned(desc));
-        // A batch of matrices of a line each, and one that reaches further by its last matrix.
+        // A batch of matrices, where the batch stride is at fault.
         desc = gemm_desc(4, 4, 5);
         desc.d_order = d_order;
         desc.realign = true;
@@ -139,7 +140,7 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
         desc.*side.apart = apart;
         CHECK(planned(desc));
       }
-  // Of matrices that share most of their elements the copies have more bytes than there are.
+  // If matrices share most of their elements, the copies are larger than the operand.
   GemmDesc desc = gemm_desc(512, 4, kGemmMaxExtent - 1);
   desc.realign = true;
   desc.batch = 1 << 20;
@@ -148,7 +149,7 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
   refused(desc, "batch_count", 1 << 20, kMost / one);
   desc.batch = kMost / one;
   CHECK(planned(desc));
-  // A copy's lines are a whole number of 128 bytes.
+  // The lines of a copy are padded to 128 bytes.
   desc = gemm_desc((1 << 30) + 2, 4, (1 << 29) - 1);
   desc.realign = true;
   refused(desc, "flags", 1, 0);
@@ -193,35 +194,36 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
       CHECK(a.pieces == a.of_line.divisor * m);
       CHECK(b.pieces == b.of_line.divisor * n);
       const auto blocks = [](uint32_t pieces) { return (pieces + 255) / 256; };
-      const uint32_t most = 132 * kRealignBlocks, grid = copy.config.grid[0];
+      const uint32_t most = 132 * kStagingCtasPerSm, grid = copy.config.grid[0];
       CHECK(copy.config.block[0] == kRealignThreads);
       CHECK(grid == std::min(most, blocks(a.pieces) + blocks(b.pieces)));
       if (grid < most)
         CHECK(copy.realign.blocks == blocks(a.pieces));
       else
         CHECK(copy.realign.blocks == most * m / (m + n));
-      // The product waits for it by itself.
+      // The product launches with PDL and waits for the copy itself.
       CHECK_FALSE(copy.config.programmatic);
       CHECK(device->launches[1].config.programmatic);
     }
 }
 
 TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
-  const KernelRow* copy = nullptr;
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & kGemmRealigns) != 0) copy = &row;
-    CHECK(row.shared_first == ((row.variant & kGemmRealigns) != 0));
+  const KernelEntry* copy = nullptr;
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if ((row.variant & kGemmStagingCopy) != 0) copy = &row;
+    CHECK(row.prefers_shared_carveout == ((row.variant & kGemmStagingCopy) != 0));
   }
   REQUIRE(copy);
-  // Of a row with one warpgroup that multiplies, chosen behind copies; an SM's shared memory has a
-  // KB less for each block.
+  // A product kernel with one consumer warpgroup that follows staging copies. Each block reserves 1
+  // KB of an SM's shared memory.
   constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
-  const KernelRow* product = nullptr;
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  const KernelEntry* product = nullptr;
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &row;
   REQUIRE(product);
-  CHECK(kRealignBlocks * kRealignThreads + static_cast<uint32_t>(product->threads) <= kSmThreads);
-  CHECK(kRealignBlocks * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
+  CHECK(kStagingCtasPerSm * kRealignThreads + static_cast<uint32_t>(product->threads) <=
+        kSmThreads);
+  CHECK(kStagingCtasPerSm * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
         kSmShared);
 }
 
@@ -230,8 +232,8 @@ TEST_CASE(
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignMost;
-  // Of B, 128 pieces a line.
+  constexpr int64_t kMost = 132 * kStagingCtasPerSm * kRealignThreads * kStagingMaxPieces;
+  // B has 128 pieces per line.
   for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
     GemmDesc desc = gemm_desc(64, n, 1023);
     desc.lda = 1024;
@@ -257,7 +259,7 @@ TEST_CASE("of two operands only that is copied which no map reads, and what is a
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  GemmDesc desc = gemm_desc(256, 512, 1024);  // promises nothing
+  GemmDesc desc = gemm_desc(256, 512, 1024);  // promises no alignment
   desc.realign = true;
   desc.min_m = 256;
   const auto plan = plan_of(device, desc);

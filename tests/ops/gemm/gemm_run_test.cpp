@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's addresses may not be to one another.
+// Which operands of a run may overlap.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -13,7 +13,7 @@ using namespace tw::test;
 
 namespace {
 
-// Everything that a run may name, far apart.
+// All operands that a run may name, far apart.
 constexpr GemmRun kApart{.alpha = 1.0f,
                          .beta = 0.5f,
                          .a = 1ull << 40,
@@ -64,7 +64,7 @@ class Refuser {
     const Status status = plan_->run(*stream_, run);
     if (status.ok()) return false;
     CHECK(status.code() == Code::ERROR_OVERLAP);
-    CHECK(device_->launches.size() == before);  // nothing happened
+    CHECK(device_->launches.size() == before);  // nothing was launched
     return true;
   }
 
@@ -78,8 +78,8 @@ int64_t pick(std::mt19937_64& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }
 
-// The bytes of `batch` matrices, of which one has `lines` of `contiguous` elements, in the order of
-// matrices, lines and elements.
+// The address of every element of `batch` matrices with `lines` lines of `contiguous` elements,
+// ordered by matrix, line and element.
 std::vector<uint64_t> bytes_of(uint64_t address, int64_t lines, int64_t contiguous, int64_t leading,
                                int64_t batch, int64_t stride, int64_t element) {
   std::vector<uint64_t> out;
@@ -96,7 +96,7 @@ bool share_bytes(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b)
   return std::any_of(b.begin(), b.end(), [&](uint64_t byte) { return all.count(byte) != 0; });
 }
 
-// Small, with operands that lie in one another's padding.
+// A small product whose operands may lie in each other's padding.
 GemmDesc interleaved(std::mt19937_64& random) {
   GemmDesc d = gemm_desc(pick(random, 1, 5), pick(random, 1, 5), pick(random, 1, 5));
   d.a_order = pick(random, 0, 1) ? Order::row : Order::column;
@@ -133,8 +133,8 @@ TEST_CASE("what a run writes is nothing else that it names") {
     const auto named = [&](const Field& field) {
       return flags != 0 || !(is(field, "skipped") || is(field, "workspace"));
     };
-    // Of arrays of addresses, d's is read too: two that are only read may be one, but d's matrices
-    // are none that are read but C's.
+    // With pointer arrays, the array of d is only read. Two arrays that are only read may be the
+    // same, but d's may equal only c's.
     const auto written = [&](const Field& field) {
       return field.written && !(flags != 0 && is(field, "d"));
     };
@@ -155,7 +155,7 @@ TEST_CASE("what a run writes is nothing else that it names") {
       }
     CHECK(pairs == (flags == 0 ? 45 : 66));
     CHECK(refusals == (flags == 0 ? 16 : 32));
-    // In part, from either side.
+    // Partial overlap, from either side.
     GemmRun run = all;
     run.amax = run.bias + 124;
     CHECK(runs.refused(run));
@@ -165,13 +165,13 @@ TEST_CASE("what a run writes is nothing else that it names") {
     CHECK_FALSE(runs.refused(run));
     if (flags == 0) continue;
     run = all;
-    run.d = run.c + 8;  // a product's D is the next one's C
+    run.d = run.c + 8;  // D of one matrix would be C of the next
     CHECK(runs.refused(run));
     run.d = run.a + 8;
     CHECK(runs.refused(run));
     run.d = run.a + 16;
     CHECK_FALSE(runs.refused(run));
-    run.alpha = 0;  // A is read all the same, for device_alpha says so
+    run.alpha = 0;  // device_alpha: A is read all the same
     run.d = run.a;
     CHECK(runs.refused(run));
     run.device_alpha = 0;
@@ -221,7 +221,7 @@ TEST_CASE("operands may lie between each other's lines, and are refused where th
     const GemmDesc desc = interleaved(random);
     std::unique_ptr<Plan> plan;
     if (!GemmPlan::create(device, desc, &plan).ok()) {
-      REQUIRE(last_error().code == Code::ERROR_OVERLAP);  // D's own matrices
+      REQUIRE(last_error().code == Code::ERROR_OVERLAP);  // D's own matrices overlap
       continue;
     }
     const auto near = [&](int64_t most) {
@@ -292,7 +292,7 @@ TEST_CASE(
       GemmRun run{.beta = 1, .a = kA, .b = kB, .c = kD, .d = kD};
       if (pointers) run.workspace = 1ull << 52, run.workspace_bytes = 1 << 20;
       said(desc, run, "ldc is 16 and ldd 8");
-      // Of one line, or in place line by line, there is nothing that differs.
+      // With a single line, or with equal pitches, in-place runs are allowed.
       GemmDesc one = desc;
       (order == Order::row ? one.m : one.n) = 1;
       CHECK(plan_of(device, one)->run(*stream, run).ok());
@@ -315,7 +315,7 @@ TEST_CASE(
     }
 }
 
-// Attention's heads: each is a piece of every line, and none has lines of its own.
+// The layout of attention heads: each matrix is a slice of every line.
 TEST_CASE("whether large operands share bytes is known in a few steps") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
@@ -330,7 +330,7 @@ TEST_CASE("whether large operands share bytes is known in a few steps") {
     CHECK(plan->run(*stream, {.a = kD + third * row, .b = kB, .d = kD}).ok());
     CHECK(plan->run(*stream, {.a = kD - third * row, .b = kB, .d = kD}).ok());
     for (const int64_t off : {-256, -2, 2, 256}) {
-      // Beyond a third, before or behind, is the next one.
+      // A shift reaches D to the left of the second third, or to the right of the last one.
       const bool meets = third == 1 ? off < 0 : off > 0;
       const Status status = plan->run(
           *stream, {.a = kD + third * row + static_cast<uint64_t>(off), .b = kB, .d = kD});
@@ -346,7 +346,7 @@ TEST_CASE("what a short search does not decide is refused, with what would be de
   GemmDesc desc = gemm_desc(800, 1, 1);
   desc.ldd = 1000;
   desc.lda = 1001;
-  // 1001 j + 100100 is 1000 i for j of 900, 1900 and so on alone.
+  // 1001 j + 100100 = 1000 i has few solutions: only j = 900, 1900 and so on.
   const GemmRun run{.a = kD + 2 * 100100, .b = kB, .d = kD};
   CHECK(plan_of(device, desc)->run(*stream, run).code() == Code::ERROR_OVERLAP);
   CHECK(std::string(last_error().fault.rule) == "gemm_overlap_undecided");

@@ -112,7 +112,7 @@ TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   desc.min_m = desc.m;
   desc.a_order = Order::column;
   desc.b_order = Order::row;
-  const GemmProblem served = gemm_served(problem_of(desc));
+  const GemmProblem served = gemm_with_staging(problem_of(desc));
   CHECK(served.desc.a_order == Order::row);
   CHECK(served.desc.b_order == Order::column);
   CHECK(served.desc.lda == 512);
@@ -128,5 +128,5 @@ TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   // Types of 16 bits stay as they lie.
   GemmDesc wide{.m = 100, .n = 300, .k = 500, .min_m = 100, .realign = true};
   wide.a_order = Order::column;
-  CHECK(gemm_served(problem_of(wide)).desc.a_order == Order::column);
+  CHECK(gemm_with_staging(problem_of(wide)).desc.a_order == Order::column);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which row multiplies, decided without a GPU.
+// Which kernel is selected, without a GPU.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -27,9 +27,9 @@ GemmChoice chosen(const Device& device, const GemmProblem& of) {
   return GemmRanking(device, of).best(of.rows()).choice;
 }
 
-// Of the rows that need wgmma: one has no product.
-// 16-bit types.
-bool multiplies(const KernelRow& row) {
+// Whether a wgmma kernel multiplies 16-bit types. The prologue kernel multiplies nothing, the
+// scaled kernels multiply narrow types.
+bool multiplies(const KernelEntry& row) {
   return row.feature == feature::wgmma && (row.variant & (kGemmPrologue | kGemmScaled)) == 0;
 }
 
@@ -38,7 +38,7 @@ bool multiplies(const KernelRow& row) {
 TEST_CASE("the model has a time for every kernel") {
   const auto device = hopper();
   const GemmChip chip = GemmChip::of(*device, 0);
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if ((row.variant & kGemmPrologue) != 0) continue;
     INFO(row.symbol);
     for (const int64_t extent : {1, 4096}) {
@@ -62,13 +62,13 @@ TEST_CASE("more rows and a longer k take longer") {
   for (int64_t m = 8; m <= 8192; m += m < 512 ? 8 : 64) {
     const double time = ranking.best(m).nanoseconds;
     INFO(m);
-    // Tiles that hang over the edge may take longer than whole ones of more rows.
+    // Partial tiles at the edge may take longer than full tiles with more rows.
     CHECK(time > 0.85 * last);
     last = std::max(last, time);
   }
   for (const GemmCandidate& c : ranking.at(8192)) {
     const auto time = [&](int64_t m, int64_t k) {
-      return gemm_candidate(c.choice, gemm_seen_by(c.choice, problem(m, 4096, k)), chip)
+      return gemm_candidate(c.choice, gemm_kernel_view(c.choice, problem(m, 4096, k)), chip)
           .nanoseconds;
     };
     INFO(gemm_choice_text(c.choice));
@@ -85,12 +85,12 @@ TEST_CASE("other chips take what their rates say") {
   const auto h200 = [&](int64_t m, int64_t n, int64_t k) {
     return best("NVIDIA H200", 132, m, n, k);
   };
-  // Weights at the speed of memory, and products at that of the tensor cores.
+  // A small m is bound by memory bandwidth, a large one by the tensor cores.
   CHECK(best("NVIDIA H100 80GB HBM3", 132, 1, 16384, 16384) > 1.3 * h200(1, 16384, 16384));
   CHECK(best("NVIDIA H100 PCIe", 114, 1, 16384, 16384) > 2 * h200(1, 16384, 16384));
   CHECK(best("NVIDIA H20", 78, 8192, 8192, 8192) > 3 * h200(8192, 8192, 8192));
   CHECK(best("NVIDIA H20", 78, 1, 16384, 16384) < 1.5 * h200(1, 16384, 16384));
-  // A part of a chip has its share, and a chip without a line counts by its SMs.
+  // A MIG slice has its share. A chip without an entry is scaled by its SMs.
   const double part = best("NVIDIA H200 MIG 3g.71gb", 60, 8192, 8192, 8192);
   CHECK(part > 1.8 * h200(8192, 8192, 8192));
   CHECK(part < 2.8 * h200(8192, 8192, 8192));
@@ -119,7 +119,7 @@ TEST_CASE("a chip without a line is estimated from its clocks") {
 TEST_CASE("clusters that never fit are no candidates") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   device->largest_cluster = 2;
-  REQUIRE(ask_for_clusters(*device).ok());
+  REQUIRE(query_cluster_occupancy(*device).ok());
   const GemmChip chip = GemmChip::of(*device, 0);
   CHECK(chip.clusters[2] == 66);
   CHECK(chip.clusters[3] == 0);
@@ -149,15 +149,15 @@ TEST_CASE("a choice takes less than a launch") {
     least = std::min(least, spent.count());
   }
   MESSAGE("microseconds of a choice: " << least);
-  CHECK(least < 500);  // 50 where nothing else runs and nobody instruments
+  CHECK(least < 500);  // microseconds; 50 on an idle machine without sanitizers
 }
 
 TEST_CASE("no tile is smaller than what room is counted with") {
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     INFO(row.symbol);
     if ((row.variant & kGemmPrologue) != 0) continue;
-    CHECK(row.tile[0] * row.cluster[0] >= kGemmLeastTile);
-    CHECK(row.tile[1] * row.cluster[1] >= kGemmLeastTile);
+    CHECK(row.tile[0] * row.cluster[0] >= kGemmMinTile);
+    CHECK(row.tile[1] * row.cluster[1] >= kGemmMinTile);
   }
 }
 
@@ -183,13 +183,13 @@ TEST_CASE("a row never needs what the device or the description lacks") {
     REQUIRE(choice.row);
     CHECK(choice.cluster() <= sms);
   }
-  // Blackwell has no wgmma: the plain row, and nothing through maps.
+  // Blackwell has no wgmma: only an mma.sync kernel, nothing through tensor maps.
   const PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
   const GemmRanking ranking(blackwell, problem(256, 256, 256));
   for (const GemmCandidate& candidate : ranking.at(256))
     CHECK(candidate.choice.row->feature == feature::mma);
   REQUIRE(ranking.best(256).choice.row);
-  // A GPU never gets a CPU body.
+  // A GPU never gets a host body.
   const PaperDevice bare(feature::tma, 132);
   CHECK(GemmRanking(bare, problem(256, 256, 256)).best(256).choice.row == nullptr);
 }
@@ -208,7 +208,7 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
       CHECK(c.waves > 0);
       CHECK(check_gemm_choice(*device, p, c.choice).ok());
       const std::string text = gemm_choice_text(c.choice);
-      CHECK(text.size() < 104);  // room in tw_gemm_candidate
+      CHECK(text.size() < 104);  // fits tw_gemm_candidate
       CHECK(texts.insert(text).second);
       GemmChoice back;
       REQUIRE(parse_gemm_choice("candidate", text.c_str(), &back).ok());
@@ -216,12 +216,12 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
     }
     CHECK(GemmRanking(*device, p).best(m).choice == candidates[0].choice);
   }
-  // Deep products are shared by every number of blocks.
+  // A large k allows every split-K factor.
   std::set<uint32_t> splits;
   for (const GemmCandidate& c : GemmRanking(*device, problem(64, 576, 7168)).at(64))
     splits.insert(c.choice.split);
   CHECK(splits == std::set<uint32_t>{1, 2, 3, 4, 5, 6, 7, 8});
-  // 96 has two pieces of 64.
+  // A k of 96 has two k blocks of 64.
   for (const GemmCandidate& c : GemmRanking(*device, problem(17, 4096, 96)).at(17))
     CHECK(c.choice.split <= 2);
 }
@@ -232,19 +232,19 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
   const auto cost = [&](int columns, Order b_order) {
     GemmDesc d = gemm_desc(4096, 7168, 2112);
     d.b_order = b_order;
-    for (const KernelRow& row : kernel_rows(Family::gemm))
+    for (const KernelEntry& row : kernel_entries(Family::gemm))
       if (multiplies(row) && row.dtypes[1] == DType::BF16 && row.tile[0] == 128 &&
           row.tile[1] == columns && row.cluster[0] * row.cluster[1] == 1 &&
           row.variant == (kGemmPingpong | kGemmColumnB)) {
-        // For B row-major the table leaves out what this makes slow.
-        KernelRow asked = row;
+        // For a row-major B the table leaves out the tiles that this makes slow, so one is made up.
+        KernelEntry asked = row;
         if (b_order == Order::row) asked.variant &= ~u32{kGemmColumnB};
         return gemm_candidate({&asked, 1}, gemm_problem_of(d), chip).nanoseconds;
       }
     FAIL("no such row");
     return 0.0;
   };
-  // 320 and 288 bytes are no multiples of 128, 256 and 384 are.
+  // 320 and 288 bytes are not multiples of 128; 256 and 384 are.
   CHECK(cost(160, Order::row) > 1.15 * cost(160, Order::column));
   CHECK(cost(144, Order::row) > 1.15 * cost(144, Order::column));
   CHECK(cost(128, Order::row) == doctest::Approx(cost(128, Order::column)).epsilon(0.03));
@@ -256,7 +256,7 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
   const GemmChip chip = GemmChip::of(*device, 0);
   GemmChoice basic;
   REQUIRE(parse_gemm_choice("candidate", gemm_symbol(128, 128, 1, 0).c_str(), &basic).ok());
-  KernelRow row = *basic.row;
+  KernelEntry row = *basic.row;
   row.variant |= kGemmStreamK;
   const auto time = [&](const GemmChoice& choice, int64_t tiles) {
     return gemm_candidate(choice, problem(128, 128 * tiles, 16384), chip).nanoseconds;
@@ -266,11 +266,12 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
     INFO(split);
     const GemmChoice streams{&row, split};
     CHECK(streams.cluster() == 1);
-    CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));  // its launch
-    // 33 tiles more are a quarter of a wave.
+    // within the cost of its launch
+    CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));
+    // 33 more tiles are a quarter of a wave.
     CHECK(time(streams, 165) > one + 0.2 * (two - one));
     CHECK(time(streams, 165) < 0.87 * time(basic, 165));
-    // Few tiles with a long k.
+    // Few tiles with a large k.
     CHECK(time(streams, 16) < (split == 8 ? 0.5 : 0.8) * time(basic, 16));
     CHECK(time(streams, 131) >= time(basic, 131));
   }
@@ -311,7 +312,7 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         desc.a_dtype = types.first;
         desc.d_dtype = types.second;
         if (full) desc.epilogue.bias = Per::column;
-        // n chains of k are as far off as one of k / n^2.
+        // The error of n chains over k equals that of one chain over k / n^2.
         const int64_t longest = types.second == DType::F32 ? 4096 : 16384;
         int64_t wanted = 1;
         while (types.second != DType::BF16 && wanted * wanted * longest < k) ++wanted;
@@ -319,7 +320,7 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         uint32_t most = 1;
         bool alone = false;
         for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
-          if (!c.choice.through_maps() || c.choice.has(kGemmStreamK)) continue;
+          if (!c.choice.uses_maps() || c.choice.has(kGemmStreamK)) continue;
           CHECK(c.choice.makes_chains() ==
                 (types.second == DType::F32 && !c.choice.has(kGemmSplit) && !full));
           alone = alone || c.choice.makes_chains();
@@ -341,8 +342,9 @@ TEST_CASE("there are never more chains than the kernel's argument can say") {
 
 TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
-  CHECK(GemmChip::of(*device, 0).clusters[4] == 33);  // 132 / 4, until somebody asked
-  REQUIRE(ask_for_clusters(*device).ok());
+  // the default 132 / 4, before the device is asked
+  CHECK(GemmChip::of(*device, 0).clusters[4] == 33);
+  REQUIRE(query_cluster_occupancy(*device).ok());
   CHECK(device->prepared == 1);
   const GemmChip chip = GemmChip::of(*device, 0);
   CHECK(chip.clusters[1] == 132);
@@ -351,34 +353,34 @@ TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   CHECK(chip.clusters[8] == 15);
   CHECK(GemmChip::of(*device, 16).clusters[4] == 4);
   CHECK(GemmChip::of(*device, 3).clusters[8] == 0);
-  REQUIRE(ask_for_clusters(*device).ok());
+  REQUIRE(query_cluster_occupancy(*device).ok());
   CHECK(device->prepared == 1);
   PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
-  REQUIRE(ask_for_clusters(blackwell).ok());
+  REQUIRE(query_cluster_occupancy(blackwell).ok());
   CHECK(blackwell.prepared == 0);
 }
 
 TEST_CASE("steps of m") {
   int64_t last = 0;
   for (int64_t m = 1; m < 300000; ++m) {
-    const int64_t rung = gemm_rung(m);
+    const int64_t rung = gemm_bucket_end(m);
     REQUIRE(rung >= m);
     REQUIRE(rung >= last);
-    REQUIRE(gemm_rung(rung) == rung);
+    REQUIRE(gemm_bucket_end(rung) == rung);
     REQUIRE(static_cast<double>(rung) <=
             std::max(static_cast<double>(m) * 1.13, static_cast<double>(m + 7)));
     last = rung;
   }
-  CHECK(gemm_rung(64) == 64);
-  CHECK(gemm_rung(65) == 72);
-  CHECK(gemm_rung(513) == 576);
-  CHECK(gemm_rung(4096) == 4096);
-  CHECK(gemm_rung((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
+  CHECK(gemm_bucket_end(64) == 64);
+  CHECK(gemm_bucket_end(65) == 72);
+  CHECK(gemm_bucket_end(513) == 576);
+  CHECK(gemm_bucket_end(4096) == 4096);
+  CHECK(gemm_bucket_end((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
 }
 
 namespace {
 
-// A row as a text that no other has.
+// A text that identifies a kernel entry.
 std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n, int cluster_m,
                     int cluster_n, uint32_t schedule) {
   char key[96];
@@ -392,8 +394,8 @@ std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n
 
 TEST_CASE("the table has no row twice, and the tiles that anybody may count on") {
   std::set<std::string> seen;
-  std::set<std::tuple<DType, DType, uint32_t>> kinds;  // types, and orders with the schedule
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  std::set<std::tuple<DType, DType, uint32_t>> kinds;  // types; orders and schedule
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (multiplies(row)) {
       const std::string key =
           row_key(row.dtypes[0], row.dtypes[1], row.variant & 3u, row.tile[0], row.tile[1],
@@ -411,13 +413,13 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
         const std::string key = row_key(type, type, orders, tile.m, tile.n, 1, 1, tile.schedule);
         CHECK_MESSAGE(seen.count(key) == 1, "missing: " << key);
       }
-  // Every pair of types and every order has whole tiles, few tokens, a shared k and epilogues.
+  // Every pair of types and every order has basic, swap-AB split-K, stream-K and epilogue kernels.
   for (const DType in : {DType::BF16, DType::F16})
     for (const DType out : {in, DType::F32})
       for (uint32_t orders = 0; orders < 4; ++orders)
         for (const uint32_t schedule :
-             {u32{0}, u32{kGemmTransposed | kGemmSplit}, u32{kGemmTransposed | kGemmStreamK},
-              u32{kGemmTransposed | kGemmStreamK | kGemmFull}}) {
+             {u32{0}, u32{kGemmSwapAB | kGemmSplit}, u32{kGemmSwapAB | kGemmStreamK},
+              u32{kGemmSwapAB | kGemmStreamK | kGemmEpilogue}}) {
           INFO(dtype_name(in), " to ", dtype_name(out), ", orders ", orders, ", schedule ",
                schedule);
           CHECK(kinds.count({in, out, schedule | orders}) == 1);
@@ -425,8 +427,8 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
 }
 
 TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
-  std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; tiles are one each
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+  std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if (row.feature == feature::wgmma && (row.variant & kGemmScaled)) {
       INFO(row.symbol);
       CHECK(seen.insert({row.dtypes[0], row.dtypes[2], row.variant}).second);
@@ -441,10 +443,12 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
     CHECK(seen.count({pair.a, pair.b, kSchedule_scaledstream | kGemmColumnB}) == 1);
     CHECK(seen.count({pair.a, pair.b, kSchedule_faststream | kGemmColumnB}) == 1);
   }
+  for (const DType type : {DType::I8, DType::TF32})
+    CHECK(seen.count({type, type, kSchedule_faststream | kGemmColumnB}) == 1);
 }
 
 TEST_CASE("shared memory of every row fits a block") {
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if (row.feature != feature::wgmma || (row.variant & kGemmPrologue)) continue;
     INFO(row.symbol);
     const bool narrow = (row.variant & kGemmScaled) != 0;
@@ -476,12 +480,12 @@ TEST_CASE("the walk visits every unit once") {
 }
 
 TEST_CASE("neighbours share the operand that the fewest units want") {
-  CHECK(gemm_band(12, 64, 64, 132, false) == 12);  // a square of D at once
+  CHECK(gemm_band(12, 64, 64, 132, false) == 12);  // the tiles at work form a square of D
   CHECK(gemm_band(12, 5, 64, 132, false) == 5);    // all rows: along m, units of the same columns
   CHECK(gemm_band(12, 64, 2, 132, false) == 1);    // all columns: along n, units of the same rows
   CHECK(gemm_band(12, 4, 3, 132, false) == 1);
   CHECK(gemm_band(12, 17, 8, 132, false) == 1);   // all of D at once
-  CHECK(gemm_band(12, 64, 8, 132, false) == 17);  // not, and more than a few columns
+  CHECK(gemm_band(12, 64, 8, 132, false) == 17);  // D takes several waves, with several columns
   CHECK(gemm_band(12, 3, 4, 132, false) == 3);
-  CHECK(gemm_band(8, 32, 2, 66, true) == 32);  // a cluster shares by itself
+  CHECK(gemm_band(8, 32, 2, 66, true) == 32);  // the clusters already share
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How stream-K kernels share a product: every k block of every unit once, by no more clusters than
-// asked for, in a workspace that is large enough.
+// How stream-K kernels divide a product: every k block of every unit is computed once, by at most
+// the requested clusters, and the workspace is large enough.
 #include "ops/gemm/select/gemm_shares.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ using namespace tw::test;
 
 namespace {
 
-std::vector<const KernelRow*> stream_rows() {
-  std::vector<const KernelRow*> rows;
-  for (const KernelRow& row : kernel_rows(Family::gemm))
+std::vector<const KernelEntry*> stream_rows() {
+  std::vector<const KernelEntry*> rows;
+  for (const KernelEntry& row : kernel_entries(Family::gemm))
     if ((row.variant & kGemmStreamK) != 0 && row.dtypes[0] == DType::BF16 &&
         row.dtypes[1] == DType::BF16)
       rows.push_back(&row);
@@ -30,7 +30,7 @@ GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return turned(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
-// What the kernel's StreamWork walks through: k blocks of each unit by cluster.
+// The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by cluster.
 struct Part {
   int64_t cluster, begin, end;
 };
@@ -59,7 +59,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
   for (int i = 0; i < 3000; ++i) {
     const auto rows = stream_rows();
     REQUIRE(!rows.empty());
-    const KernelRow* row = rows[random() % rows.size()];
+    const KernelEntry* row = rows[random() % rows.size()];
     const GemmChoice choice{row, 1u << random() % 4};
     const int64_t at_once = upto(132);
     const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
@@ -92,7 +92,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     CHECK(most <= s.parts());
     CHECK(s.parts() <= choice.split + 1);
     if (s.workspace_bytes(choice) == 0) CHECK(most == 1);
-    CHECK(s.workspace_bytes(choice) <= gemm_most_workspace(choice, p.desc.n, at_once));
+    CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, p.desc.n, at_once));
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("gemm shares: the width holds the columns with the least rest") {
   const GemmChoice choice{stream_rows()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_tile_columns(choice, m);
+    const int64_t width = gemm_tile_columns(choice, GemmDesc{}, m);
     const int64_t tiles = (m + width - 1) / width;
     CHECK(tiles == (m + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);

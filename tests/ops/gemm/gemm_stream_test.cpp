@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of stream-K kernels: the workspace that runs may bring, and what happens without.
+// Plans of stream-K kernels: the workspace that a run may provide, and what happens without it.
 #include "ops/gemm/gemm_tune.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStream = "gemm_bf16_bf16_rc_128x256_1x1_stream/8";
 
-// 44 tiles of 128 columns for 132 SMs: three clusters share each.
+// 44 tiles of 128 columns on 132 SMs: three clusters share each tile.
 GemmDesc shared_desc() {
   GemmDesc desc = gemm_desc(155, 5632, 22528);
   desc.min_m = 155;
@@ -18,11 +18,12 @@ GemmDesc shared_desc() {
   return desc;
 }
 
-// The caller's own measurements make the kernel a plan's choice.
+// Makes the stream-K kernel the plan's choice by a tuning entry.
 std::unique_ptr<GemmPlan> chosen(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc) {
   GemmChoice choice;
   REQUIRE(parse_gemm_choice("candidate", kStream, &choice).ok());
-  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
+  GemmTuningEntry entry{
+      gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
   entry.candidate.nanoseconds = 1000;
   GemmTuning tuning;
   tuning.add(entry);
@@ -77,6 +78,28 @@ TEST_CASE("gemm stream-K: what else a run asks for goes to other kernels") {
   CHECK_FALSE(streams(nothing));
 }
 
+TEST_CASE("gemm stream-K: the stated workspace suffices for runs that read C") {
+  const auto device = hopper();
+  int other = 0;
+  for (const int64_t m : {96, 192, 384, 768, 1152, 1536, 2304, 4096})
+    for (const int64_t n : {512, 1536, 2112, 4096, 5632, 7168})
+      for (const int64_t k : {512, 2048, 7168, 16384}) {
+        GemmDesc desc = gemm_desc(m, n, k);
+        desc.min_m = m;
+        desc.b_order = Order::column;
+        desc.ldb = k;
+        desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+        std::unique_ptr<Plan> made;
+        REQUIRE(GemmPlan::create(device, desc, nullptr, &made).ok());
+        const auto& plan = static_cast<const GemmPlan&>(*made);
+        const uint64_t with_c = plan.kernel_with_c(m).workspace_bytes(m, m);
+        INFO(m << " x " << n << " x " << k);
+        CHECK(with_c <= plan.info().workspace_bytes);
+        other += with_c > plan.kernel_for(m).workspace_bytes(m, m);
+      }
+  CHECK(other > 0);
+}
+
 TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   const auto device = hopper();
   const auto plan = forced(device, shared_desc(), kStream);
@@ -87,7 +110,7 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   CHECK(std::string(last_error().fault.argument) == "workspace");
   CHECK(std::string(last_error().message).find(std::to_string(plan->info().workspace_bytes)) !=
         std::string::npos);
-  // Lines of D along m, of which a run may have any number.
+  // Lines of D along m can have any length in a run.
   GemmDesc turned_d = shared_desc();
   turned_d.d_order = Order::column;
   turned_d.min_m = 1;
@@ -114,7 +137,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     of.workspace_bytes = bytes;
     if (bytes == 0) of.workspace = 0;
     GemmTuning tuning;
-    GemmTuned out;
+    GemmTuningEntry out;
     const Status status =
         tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning, &out);
     INFO(last_error().message);
@@ -122,7 +145,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     return out.candidate.choice;
   };
   CHECK(tune(64 << 20).has(kGemmStreamK));
-  // What shares nothing needs none.
+  // With too small a workspace a kernel that shares no tiles wins.
   CHECK(tune(0).split == 1);
   CHECK(tune(1024).split == 1);
 }
@@ -142,7 +165,7 @@ TEST_CASE("gemm stream-K: a kernel with every epilogue serves all runs that brin
   GemmRun with_c = whole, nothing = whole, counted = whole, scaled = whole;
   with_c.beta = 0.5f;
   CHECK(launched(device, *plan, 155, with_c).config.grid[0] == 132);
-  // Nothing is shared where there are no products, or only the device knows how many.
+  // Tiles are not shared if nothing is multiplied or if only the device knows m or alpha.
   nothing.alpha = 0;
   counted.device_m = scaled.device_alpha = 1ull << 34;
   for (const GemmRun& run : {nothing, counted, scaled})
@@ -173,7 +196,7 @@ TEST_CASE("gemm stream-K: the matrices of a batch are units, behind what address
   const auto device = hopper();
   GemmDesc desc = gemm_desc(128, 1280, 2048);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  desc.batch = 5;  // 50 units of 32 k blocks, 13 of them for each cluster
+  desc.batch = 5;  // 50 units of 32 k blocks; 13 k blocks per cluster
   const std::string text = "gemm_bf16_bf16_rc_128x256_1x1_fullstream/4";
   CHECK(launched(device, *forced(device, desc, text), 128).config.grid[0] == 124);
   const uint64_t own = forced(device, desc, text)->info().workspace_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured choices: their text, and what they overrule.
+// Tuning entries: their text format, and when they override the cost model.
 #include "ops/gemm/select/gemm_tuning.hpp"
 
 #include <sys/wait.h>
@@ -19,8 +19,9 @@ TEST_CASE("a tuning's text comes back the same") {
   const std::string text = text_of(
       entry(64, 2112, 7168, choice_text(kGemmSplit)) + entry(4096, 2112, 7168, choice_text()) +
       "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text() + " 12.250 programmatic\n" +
-      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text(kGemmFull) + " 99.000 x9 programmatic\n" +
-      "device NVIDIA Other 96GB\n" + "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n" +
+      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text(kGemmEpilogue) +
+      " 99.000 x9 programmatic\n" + "device NVIDIA Other 96GB\n" +
+      "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n" +
       "i8 i32 f32 rcr 78 1 8 16 gemm_host_scaled 0.250\n" +
       "f8e4m3 f8e4m3 f32 rcr 78 1 8 16 gemm_host_scaled 0.250 x2 programmatic by f8e5m2 scales kb "
       "quantized\n" +
@@ -28,7 +29,7 @@ TEST_CASE("a tuning's text comes back the same") {
   GemmTuning tuning;
   REQUIRE(tuning.load(text).ok());
   CHECK(tuning.format() == text);
-  // The same shape again takes the old one's place.
+  // A second entry for the same shape replaces the first.
   REQUIRE(tuning.load(text_of("\n# a comment\r\n  " + entry(64, 2112, 7168, choice_text()))).ok());
   CHECK(tuning.format().find(choice_text(kGemmSplit)) == std::string::npos);
   GemmTuning empty;
@@ -103,9 +104,9 @@ TEST_CASE("a forked child uses a tuning that another thread was using") {
   const std::string text = tuning.format();
   const GemmTuningKey absent = gemm_tuning_key(*hopper(), {});
   std::atomic<bool> stop{false}, wrong{false};
-  // It holds the lock nearly all the time.
+  // The thread holds the lock nearly all the time.
   std::thread user([&] {
-#ifdef __SANITIZE_ADDRESS__  // no allocation: a child inherits the sanitizer's locks as they are
+#ifdef __SANITIZE_ADDRESS__  // must not allocate: a child inherits the sanitizer's held locks
     while (!stop) wrong = wrong || !tuning.find(absent).empty();
 #else
     while (!stop) wrong = wrong || !tuning.load(text).ok();
@@ -115,13 +116,13 @@ TEST_CASE("a forked child uses a tuning that another thread was using") {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-      alarm(10);  // a child that waits is ended
+      alarm(10);  // ends a child that waits
       const bool same = tuning.format() == text && tuning.load(text).ok();
       _exit(same && tuning.find(absent).empty() ? 0 : 1);
     }
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);  // it exited with 0
+    CHECK(status == 0);  // exited with 0
     if (status != 0) break;
   }
   stop = true;
@@ -142,7 +143,7 @@ TEST_CASE("what was measured programmatically is for such plans, which take the 
   REQUIRE(one.load(text_of(programmatic)).ok());
   CHECK(kernel_of(device, desc, one) == usual);
   CHECK(kernel_of(device, launched_early, one) == early);
-  // Each in its place, whichever came first.
+  // Each entry serves its kind of plan, in either order of loading.
   for (const bool first : {false, true}) {
     const std::string other = entry(4096, 2112, 7168, plain);
     GemmTuning both;
@@ -192,19 +193,19 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   };
   CHECK(with(entry(4096, 2112, 7168, wanted)) == wanted);
   CHECK(with(entry(4097, 2112, 7168, wanted)) == wanted);  // closest above
-  CHECK(with(entry(4095, 2112, 7168, wanted)) == wanted);  // the same step
+  CHECK(with(entry(4095, 2112, 7168, wanted)) == wanted);  // the same m bucket
   CHECK(with(entry(4600, 2112, 7168, wanted)) == wanted);  // an eighth above
   CHECK(with(entry(4700, 2112, 7168, wanted)) == usual);
-  CHECK(with(entry(4032, 2112, 7168, wanted)) == usual);  // measured for fewer
+  CHECK(with(entry(4032, 2112, 7168, wanted)) == usual);  // measured for a smaller m
   CHECK(with(entry(4096, 2113, 7168, wanted)) == usual);
   CHECK(with(entry(4096, 2112, 7167, wanted)) == usual);
   CHECK(with("bf16 bf16 f32 rrr 132 4096 2112 7168 " + wanted + " 1\n") == usual);
   CHECK(with("bf16 f32 f32 rcr 132 4096 2112 7168 " + wanted + " 1\n") == usual);
   CHECK(with("bf16 bf16 f32 rcr 131 4096 2112 7168 " + wanted + " 1\n") == usual);
   CHECK(with("device papers\n" + entry(4096, 2112, 7168, wanted)) == usual);
-  // One that cannot serve is passed over: the host's kernels on a GPU.
+  // An entry that cannot serve is skipped, such as a host kernel on a GPU.
   CHECK(with(entry(4096, 2112, 7168, "gemm_host_plain")) == usual);
-  // Of two the closest above.
+  // The closest of two entries above wins.
   CHECK(with(entry(4600, 2112, 7168, choice_text(kGemmSplit)) + entry(4200, 2112, 7168, wanted)) ==
         wanted);
   GemmTuning tuning;
@@ -215,7 +216,7 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   INFO(words);
   CHECK(words.find(wanted + ", the fastest when it was measured: measured 12.50 us") != words.npos);
   CHECK(words.find("runner-up " + usual) != words.npos);
-  // The other m are the model's, and what serves an m does not depend on the plan's range.
+  // Every other m follows the cost model, and its choice does not depend on the plan's range.
   const auto& gemm = static_cast<GemmPlan&>(*plan);
   for (int64_t m = 1; m <= desc.m; m += m < 3000 ? 211 : 17) {
     GemmDesc own = gemm_desc(m, desc.n, desc.k);
@@ -259,7 +260,7 @@ TEST_CASE("a measured choice serves the rows that the header says") {
     CHECK_FALSE(ranking.best(s.last + 1).measured);
     if (s.first > 1) CHECK_FALSE(ranking.best(s.first - 1).measured);
   }
-  // Of several the lowest step, and in it the most rows.
+  // Among several entries the lowest m bucket wins, and within it the largest m.
   GemmTuning tuning;
   const std::string other = choice_text(kGemmSplit);
   REQUIRE(tuning

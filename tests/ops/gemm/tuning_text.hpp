@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tunings as texts, and what plans make of them.
+// Builds tuning texts and reports which kernel a plan chooses with them.
 
 #include <string>
 
@@ -17,7 +17,7 @@ inline std::string text_of(const std::string& lines) {
   return "tilewright gemm tuning 1\ndevice paper\n" + lines;
 }
 
-/// An entry for gemm_desc()'s types and orders on 132 SMs.
+/// A tuning entry for gemm_desc()'s types and orders on 132 SMs.
 inline std::string entry(int64_t m, int64_t n, int64_t k, const std::string& choice) {
   return "bf16 bf16 f32 rcr 132 " + std::to_string(m) + " " + std::to_string(n) + " " +
          std::to_string(k) + " " + choice + " 12.500\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// max_sms is an upper bound of blocks, in every launch of every plan but a GEMM's, whose grids
-// gemm_plan_test.cpp looks at: an SM has none of two blocks before every other has one, so a grid
-// of eight blocks for each SM allowed would spread over eight times as many.
+// max_sms must bound the blocks of every launch. The driver spreads blocks over idle SMs first, so
+// that a grid of eight blocks per allowed SM would occupy eight times as many SMs. Matrix products
+// are in gemm_plan_test.cpp.
 #include <functional>
 
 #include "ops/copies/copies.hpp"
@@ -20,13 +20,13 @@ using namespace tw::test;
 
 namespace {
 
-// Addresses far from each other, aligned as every kernel wants them.
+// Operand addresses far apart, aligned for every kernel.
 constexpr uint64_t at(uint64_t operand) {
   return operand << 42;
 }
 
-// A plan is made and run once with each bound, and once without, where it wants more blocks: a
-// bound that no launch comes up against would prove nothing.
+// Creates and runs a plan with each bound, and without a bound, where it must launch more blocks
+// than the bounds allow: otherwise the test would prove nothing.
 template <class Desc>
 void check_bound(const Desc& base, FeatureMask features,
                  const std::function<Status(const std::shared_ptr<Device>&, const Desc&,
@@ -118,7 +118,7 @@ TEST_CASE("max_sms: what a copy's window fills beside the source") {
   CopyDesc desc = copy_desc(DType::U8, {{10000, 4112, 4128}, {4097, 1, 1}});
   desc.src_shape[0] = 5000;  // the other half is zeros
   check_copy(desc);
-  desc.src_start[0] = 20000;  // and all of it
+  desc.src_start[0] = 20000;  // all of it is zeros
   check_copy(desc);
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("max_sms: gathers and scatters of rows by every method, and their step
   for (const int64_t columns : {512, 511}) {
     RowsDesc desc = rows_of(columns);
     desc.group = 4;
-    desc.table_columns = columns - 8;  // a margin that a step fills
+    desc.table_columns = columns - 8;  // a margin that another kernel fills
     check_rows(Op::gather, desc);
   }
 }

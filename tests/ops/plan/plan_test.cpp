@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan asks of the addresses that a run brings, and the words it is refused in.
+// Address checks that all plans share, and their error messages.
 #include "ops/plan/plan.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST_CASE("plan: an address is aligned to its elements, and as the plan was prom
   CHECK(check_address("table", 0x1010, 2, 64).code() == Code::ERROR_MISALIGNED);
   numbers("table", "promised_alignment", 16, 64);
   says("the plan was promised that alignment");
-  // Nobody promised anything of an index, a counter or a workspace.
+  // For an index, a counter or a workspace the caller promises no alignment.
   for (const uint32_t promised : {0u, 1u, 64u}) {
     CHECK(check_address("index", 0x1012, 8, promised).code() == Code::ERROR_MISALIGNED);
     numbers("index", "address_alignment", 2, 8);
@@ -64,7 +64,7 @@ TEST_CASE("plan: a workspace that is missing or too small is told how large it m
 
 TEST_CASE("plan: what one operand writes is no byte of another") {
   const auto code = [](bool a, bool b, uint64_t at) {
-    return check_apart({{"first", 0x1000, 0, true},  // there is none
+    return check_apart({{"first", 0x1000, 0, true},  // an absent operand
                         {"a", 0x1000, 64, a},
                         {"b", at, 8, b}})
         .code();
@@ -129,7 +129,7 @@ TEST_CASE("plan: halves of one matrix are apart, however many rows there are") {
   CHECK(halves(1 << 20, (1 << 20) + 777 * kPitch + kPitch / 2 - 1) == Code::ERROR_OVERLAP);
   says("packed is written");
   says("rows of 524288 bytes, 1048576 apart");
-  // Of other pitches all distances may be of one kind; or there are more than a search looks at.
+  // With different pitches the distances may share a divisor, or the search may be too long.
   const auto pitches = [](int64_t first, int64_t second, uint64_t apart) {
     return check_apart({{"table", 1 << 20, 8, false, 1 << 29, first},
                         {"packed", (1 << 20) + apart, 8, true, 1 << 29, second}})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a plan of a quantisation takes, what it says of itself, and what it and its runs
-// refuse by name.
+// Which kernels a quantize plan chooses, what it reports about itself, and what it and its runs
+// refuse.
 #include "ops/quantize/quantize.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -42,7 +42,7 @@ std::unique_ptr<Plan> plan_of(const QuantizeDesc& desc,
   return plan;
 }
 
-// The kernels of a run.
+// The launches of a run.
 std::vector<PaperLaunch> launches_of(const QuantizeDesc& desc, const QuantizeRun& run = run_of()) {
   const auto device = gpu();
   const auto plan = plan_of(desc, device);
@@ -107,7 +107,7 @@ constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
 TEST_CASE("quantize: each kind of scales has its kernel") {
   QuantizeDesc desc = desc_of(ScaleKind::k128);
-  // Tiles of 16 groups of one row that all rows are joined to, eight to a block.
+  // All rows merge into one. A tile is 16 groups, a block has eight tiles.
   takes(desc, "quantize_groups_x8_tma", 4096 * 56 / 16 / 8);
   desc.scale_order = ScaleOrder::column;  // tiles of 8 rows by 2 groups
   takes(desc, "quantize_groups_x8_tma", 512 * 28 / 8);
@@ -160,7 +160,7 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
   run.dst += 4;
   takes(desc, "quantize_regions_any_tma", 64, run);
   run = run_of();
-  run.scale += 4;  // of no account
+  run.scale += 4;  // does not matter
   takes(desc, "quantize_groups_x8_tma", 4, run);
   takes(desc_of(ScaleKind::k128, 64, 1001), "quantize_regions_any_tma", 64);
   takes(desc_of(ScaleKind::row, 64, 1001), "quantize_regions_any_tma", 8);
@@ -169,9 +169,9 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
   QuantizeDesc pitched = desc;
   pitched.src_pitch = 1001;
   takes(pitched, "quantize_regions_any_tma", 64);
-  pitched.rows = 1;  // which has no pitch
+  pitched.rows = 1;  // a single row has no pitch
   takes(pitched, "quantize_groups_x8_tma", 1);
-  // One scale does not care where rows end, unless there is something between them.
+  // A scale per tensor treats the matrix as one row, unless there is padding between rows.
   QuantizeDesc odd = desc_of(ScaleKind::tensor, 64, 1001);
   CHECK(launches_of(odd)[0].kernel == "quantize_amax_x8_tma");
   odd.dst_pitch = 1008;
@@ -254,7 +254,7 @@ TEST_CASE("quantize: descriptions that cannot work are refused by name") {
   refused(kOverflow, "scale_ld", "quantize_span", [](D& d) { d.scale_ld = int64_t{1} << 47; });
   refused(kInvalid, "src_cache", "cache_priority",
           [](D& d) { d.src_cache = static_cast<CachePriority>(3); });
-  // The largest there are.
+  // The largest sizes.
   plan_of(desc_of(ScaleKind::k128, 64, INT32_MAX));
   plan_of(desc_of(ScaleKind::block128, int64_t{1} << 30, 128));
 }
@@ -285,7 +285,7 @@ TEST_CASE("quantize: runs that cannot work are refused by name, and launch nothi
               [](R& r) { r.scale = r.dst + 400; });
   refused_run(one, Code::ERROR_OVERLAP, "amax", "operands_disjoint",
               [](R& r) { r.amax = r.scale; });
-  // A scale that is read may be part of the source.
+  // A given scale may lie within the source.
   QuantizeDesc given = one;
   given.flags = kQuantizeDescGivenScale;
   QuantizeRun run = run_of();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel a plan of a ragged copy takes, what it says of itself, and what it refuses by name.
+// Which kernel a ragged plan chooses, what it reports about itself, and what it refuses.
 #include "ops/ragged/ragged.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -138,7 +138,7 @@ TEST_CASE("ragged: descriptions that cannot work are refused by name") {
   refused(kInvalid, "padded_pitch", "ragged_pitch", change([](D& d) { d.padded_pitch = 63; }));
   refused(kInvalid, "padded_batch_pitch", "ragged_batch_pitch",
           change([](D& d) { d.padded_batch_pitch = 511 * 64; }));
-  // Time first: sequences side by side, as long as rows do not meet.
+  // Time-major: sequences lie side by side, which is allowed if rows do not overlap.
   CHECK(plan_of(change([](D& d) {
           d.padded_batch_pitch = 64;
           d.padded_pitch = 64 * 64;

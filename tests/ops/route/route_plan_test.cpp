@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a plan of a routing takes, what it says of itself, and what it and its runs refuse
-// by name.
+// Which kernels a route plan chooses, what it reports about itself, and what it and its runs
+// refuse.
 #include <cmath>
 
 #include "ops/route/route.hpp"
@@ -53,7 +53,7 @@ std::unique_ptr<Plan> plan_of(const RouteDesc& desc,
   return plan;
 }
 
-// The kernels of a run.
+// The launches of a run.
 std::vector<PaperLaunch> launches_of(const RouteDesc& desc, const RouteRun& run) {
   const auto device = gpu();
   const auto plan = plan_of(desc, device);
@@ -130,7 +130,7 @@ TEST_CASE("route: one cluster does few tokens, three kernels do many") {
   RouteRun few = run_of();
   few.tokens = 128;
   CHECK(launches_of(desc_of(8192), few).size() == 1);
-  RouteRun scores = {.logits = at(1), .ids = at(2)};  // needs no order, and so no workspace
+  RouteRun scores = {.logits = at(1), .ids = at(2)};  // needs no order, hence no workspace
   CHECK(launches_of(desc_of(8192), scores).size() == 1);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("route: descriptions that cannot work are refused by name") {
           [](D& d) { d.logits_pitch = INT64_MAX; });
   refused(Code::ERROR_OVERFLOW, "logits_pitch", "route_span",
           [](D& d) { d.logits_pitch = int64_t{1} << 50; });
-  // Ids that are given may name an expert twice.
+  // Given ids may name an expert twice.
   RouteDesc desc = desc_of(10, 4);
   desc.flags = kRouteDescGivenIds;
   plan_of(desc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel a plan of rows takes on which device, and what it says of those that it does not.
+// Which kernel a rows plan chooses on each device, and why it rejects the others.
 #include "ops/rows/rows.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -51,7 +51,7 @@ TEST_CASE("rows: four rows an instruction where the device has it") {
   CHECK(plan_on(kSm100, Op::gather, desc)->info().kernel == std::string("gather_four_gather4"));
   CHECK(plan_on(kSm100, Op::scatter, desc)->info().kernel == std::string("scatter_four_scatter4"));
   CHECK(plan_on(kSm120, Op::gather, desc)->info().kernel == std::string("gather_four_gather4"));
-  // 12.x has the load alone.
+  // 12.x has gather4 but no scatter4.
   const auto scatter = plan_on(kSm120, Op::scatter, desc);
   CHECK(scatter->info().kernel != std::string("scatter_four_scatter4"));
   says(*scatter, "the device has no scatter4");
@@ -94,7 +94,7 @@ TEST_CASE("rows: what gather4 and scatter4 cannot do, and the plan says so") {
     desc.table_rows = int64_t{1} << 31;
     refused(op, desc, "do not fit 31 bits");
   }
-  // A store is clipped at 16 bytes: a window that hangs over must end at such a boundary.
+  // TMA clips stores at 16 bytes: a window that reaches past the table must end at such a boundary.
   RowsDesc hanging = rows_of(128);
   hanging.table_columns = 100;
   hanging.table_pitch = 104;
@@ -103,7 +103,7 @@ TEST_CASE("rows: what gather4 and scatter4 cannot do, and the plan says so") {
   hanging.table_columns = 104;
   CHECK(plan_on(kSm100, Op::scatter, hanging)->info().kernel ==
         std::string("scatter_four_scatter4"));
-  // A negative column is a gather's, and gather4 fills zeros for it.
+  // Only a gather may begin at a negative column; gather4 fills it with zeros.
   hanging.column = -16;
   CHECK(plan_on(kSm100, Op::gather, hanging)->info().kernel == std::string("gather_four_gather4"));
 }
@@ -173,7 +173,7 @@ TEST_CASE("rows: a window beside the table needs no workspace, however many rows
 }
 
 TEST_CASE("rows: the longest row, and one that is longer") {
-  // Alignment 0 promises one byte: the longest row has as many units as bytes.
+  // Alignment 0 promises single bytes: the longest row has one unit per byte.
   for (const DType dtype : {DType::U8, DType::BF16, DType::F32, DType::F64})
     for (const Op op : {Op::gather, Op::scatter})
       for (const uint32_t reduction : {kReduceNone, kReduceAdd, kReduceMax}) {
@@ -194,7 +194,7 @@ TEST_CASE("rows: the longest row, and one that is longer") {
       }
 }
 
-// A group may leave so little of a stage that parts are shorter than 512 bytes.
+// A large group may leave less than 512 bytes of a stage for each part.
 TEST_CASE("rows: sums whose pieces 31 bits do not count are not bulk copies'") {
   RowsDesc desc = rows_of(256);
   desc.group = 128;
@@ -203,17 +203,17 @@ TEST_CASE("rows: sums whose pieces 31 bits do not count are not bulk copies'") {
     desc.stage_bytes = stage_bytes;
     return std::string(plan_on(kSm90, Op::gather, desc)->info().kernel);
   };
-  // 8192 bytes of a stage are 64 of each of 128 rows: eight parts a row.
+  // A stage of 8192 bytes has 64 bytes for each of 128 rows: eight parts a row.
   constexpr int64_t kMost = (int64_t{1} << 31) / 8 / 128;
   CHECK(kernel(kMost - 1, 0) == "gather_sum_tma");
   CHECK(kernel(kMost, 0) == "gather_sum_plain_tma");
   CHECK(kernel(4300000, 0) == "gather_sum_plain_tma");
   CHECK(kernel(4300000, 65536) == "gather_sum_plain_tma");
-  // A stage too small for a group has no parts at all.
+  // A stage smaller than the group has no parts.
   CHECK(kernel(4300000, 1024) == "gather_sum_plain_tma");
 }
 
-// Pieces are counted in 31 bits where a row has several: whatever is chosen, they are that few.
+// With several pieces per row, kernels count them in 31 bits: there must not be more.
 TEST_CASE("rows: the pieces of bulk rows are fewer than 2^31") {
   for (const int64_t group : {1, 2, 3, 16, 17, 100, 128})
     for (const int64_t columns : {8, 256, 264, 4096, 7168})
@@ -243,8 +243,8 @@ TEST_CASE("rows: the pieces of bulk rows are fewer than 2^31") {
         }
 }
 
-// A decode step's rows: whole ones by one block each, few of them by blocks for all SMs; each unit
-// of a row is some thread's, and hardly a thread has none.
+// Decode shapes. Long rows take one block each, few rows are divided so that all SMs work. Each
+// thread has a unit of the row, except for less than a warp per block.
 TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
   struct Shape {
     int64_t columns, count;
@@ -275,7 +275,7 @@ TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
       const int64_t units = int64_t{s.pieces} * s.threads * kRowsFewFlight;
       CHECK(units >= s.columns / 8);
       CHECK(units - s.columns / 8 < int64_t{s.pieces} * 32 * kRowsFewFlight);
-      // Others do not wait for the grid in front by themselves.
+      // With device_count the kernel launches without PDL.
       run.device_count = 1ull << 51;
       REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
       CHECK(!device->launches.back().config.programmatic);
@@ -301,14 +301,14 @@ RowsDesc desc_of(const Window& w) {
   return desc;
 }
 
-// Whether a gather's rows are realigned whose addresses, pitches and bytes have these bits; else
-// plain loads take them.
+// Whether a gather realigns rows whose addresses, pitches and bytes have these low bits set.
+// Otherwise it uses plain loads.
 bool gather_realigns(uint64_t bits, int64_t row_bytes) {
   if (row_bytes < 32) return false;
   return bits % 4 != 0 || (bits % 8 != 0 && row_bytes >= 192);
 }
 
-// Aligned rows go in units of 16 bytes, others are realigned where that pays.
+// Aligned rows move in units of 16 bytes; others are realigned where that is faster.
 void check_every_address(FeatureMask features, const Window& w) {
   const RowsDesc desc = desc_of(w);
   RowsProblem problem;
@@ -339,8 +339,8 @@ void check_every_address(FeatureMask features, const Window& w) {
 
 }  // namespace
 
-// A window that begins before the table moves what its packed rows have behind that: it is their
-// address that methods look at, which a packed operand at a multiple of 16 bytes does not align.
+// If a window begins before the table, methods judge the address of the packed row after the zeros,
+// which is unaligned even if the packed operand is aligned to 16 bytes.
 TEST_CASE("rows: every address that keeps the promise has a method, and the best that there is") {
   for (const uint32_t promise : {0u, 8u, 16u})
     for (Window w :
@@ -394,7 +394,7 @@ TEST_CASE("rows: misaligned ones are realigned where that is faster than plain l
       const std::string& kernel = device->launches.back().kernel;
       CHECK((kernel == family + "_shift_tma") == c.realigned);
       if (c.past % 16 != 0 && !c.realigned) CHECK(kernel == family + "_plain_tma");
-      // Where plain loads and stores are ruled out, rows of any alignment are realigned.
+      // With plain loads and stores ruled out, rows of any alignment are realigned.
       desc.methods = 1u << kRowsShift;
       CHECK(RowsPlan::create(device, c.op, desc, &plan).ok() == (c.row_bytes >= 32));
     }
@@ -410,7 +410,7 @@ TEST_CASE("rows: a promise is advised where it leaves the other methods out") {
   CHECK(advised(desc_of({DType::F64, 0, 64, 64, 1 << 20, 0}), "gather_plain_tma"));
   CHECK(advised(desc_of({DType::BF16, 0, 256, 256, 1 << 20, 0}),
                 "gather_shift_tma or gather_plain_tma"));
-  // Eight bytes before the table: a packed operand at a multiple of 16 is what does not suit.
+  // The window begins 8 bytes before the table, so that an aligned packed operand is the wrong one.
   RowsDesc before = desc_of({DType::F64, -1, 65, 64, 1 << 20, 8});
   before.table_alignment = 16;
   CHECK(!advised(before, "gather_plain_tma"));

@@ -51,9 +51,9 @@ class MachineDevice final : public Device {
   Status load_module(const void*, size_t, std::unique_ptr<tw::Module>*) override {
     return not_here("modules");
   }
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
-  Status find_kernel(const KernelRow& row) override;
+  Status find_kernel(const KernelEntry& row) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, kArch, bytes);
   }
@@ -98,7 +98,7 @@ class MachineKernel final : public Kernel {
   Status param(int32_t, size_t*, size_t*) override { return not_here("list of parameters"); }
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = 1;
-    *clusters = clusters_at_once(config);
+    *clusters = max_active_clusters(config);
     return {};
   }
 
@@ -277,12 +277,12 @@ const Module* MachineDevice::module(const std::string& image) {
   return found.get();
 }
 
-Status MachineDevice::find_kernel(const KernelRow& row) {
+Status MachineDevice::find_kernel(const KernelEntry& row) {
   if (row.image && !find_ptx(row.image).empty()) return {};
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {}, "there is no PTX of %s", row.symbol);
 }
 
-Status MachineDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) {
+Status MachineDevice::prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) {
   TW_TRY(alive());
   TW_TRY(find_kernel(row));
   std::unique_ptr<Image>& image = images_[row.symbol];
@@ -389,7 +389,7 @@ DeviceInfo machine_info() {
   return info;
 }
 
-int32_t clusters_at_once(const LaunchConfig& config) {
+int32_t max_active_clusters(const LaunchConfig& config) {
   const uint32_t size = config.cluster[0] * config.cluster[1] * config.cluster[2];
   return std::max(1, machine_info().sm_count / static_cast<int32_t>(size));
 }

@@ -18,7 +18,7 @@ Status open_machine_device(std::shared_ptr<Device>* out);
 /// What it says of itself.
 DeviceInfo machine_info();
 /// Clusters of its that run at once.
-int32_t clusters_at_once(const LaunchConfig& config);
+int32_t max_active_clusters(const LaunchConfig& config);
 
 /// How launches of the device run from here on.
 void set_options(Device& device, const Options& options);

@@ -204,9 +204,9 @@ class RecordedDevice final : public Device {
   Status load_module(const void*, size_t, std::unique_ptr<tw::Module>*) override {
     return fail(Code::ERROR_UNSUPPORTED, {}, "the PTX machine has no modules");
   }
-  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
-  Status find_kernel(const KernelRow& row) override { return inner_->find_kernel(row); }
+  Status find_kernel(const KernelEntry& row) override { return inner_->find_kernel(row); }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return inner_->encode(desc, bytes);
   }
@@ -246,7 +246,7 @@ class RecordedKernel final : public Kernel {
   }
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = 1;
-    *clusters = clusters_at_once(config);
+    *clusters = max_active_clusters(config);
     return {};
   }
 
@@ -311,7 +311,7 @@ Status RecordedDevice::create_stream(std::unique_ptr<Stream>* out) {
   return {};
 }
 
-Status RecordedDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+Status RecordedDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                                std::unique_ptr<Kernel>* out) {
   TW_TRY(alive());
   std::unique_ptr<Kernel> inner;

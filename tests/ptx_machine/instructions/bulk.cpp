@@ -7,8 +7,8 @@
 
 #include "tensor_map/descriptor.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/model/rows.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rebind.hpp"
 #include "tests/ptx_machine/instructions/mbarrier.hpp"
 #include "tests/ptx_machine/instructions/memory.hpp"

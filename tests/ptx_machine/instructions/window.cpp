@@ -10,8 +10,6 @@
 namespace tw::ptx_machine {
 namespace {
 
-constexpr int kZeroExponent = -2000;
-
 uint32_t format_of(Type type) {
   switch (type) {
     case Type::f16:
@@ -40,7 +38,7 @@ int least_exponent(Type type) {
 }
 
 int exponent_from(float value, int least) {
-  if (value == 0) return kZeroExponent;
+  if (value == 0) return kZeroFactorExponent;
   int exponent = 0;
   std::frexp(value, &exponent);
   return exponent - 1 < least ? least : exponent - 1;
@@ -63,17 +61,21 @@ float canonical(float value) {
 void Factors::set(uint32_t index, Type type, uint32_t bits) {
   // tf32 is f32 whose last 13 bits do not count.
   if (type == Type::tf32) bits &= ~0x1fffu;
-  const float number = decode(format_of(type), bits);
-  value[index] = number;
   if (type == Type::f16 || type == Type::bf16) {
-    special |= !split_16(type, bits, &mantissa[index], &exponent[index]);
-    wide |= !is_moderate(mantissa[index], exponent[index]);
+    const bool finite = split_16(type, bits, &mantissa[index], &exponent[index]);
+    const bool moderate = is_moderate(mantissa[index], exponent[index]);
+    special |= !finite;
+    wide |= !moderate;
+    value[index] = finite && moderate ? moderate_value(mantissa[index], exponent[index])
+                                      : decode(format_of(type), bits);
     return;
   }
+  const float number = decode(format_of(type), bits);
+  value[index] = number;
   if (!std::isfinite(number)) {
     special = true;
     mantissa[index] = 0;
-    exponent[index] = kZeroExponent;
+    exponent[index] = kZeroFactorExponent;
     return;
   }
   exponent[index] = exponent_from(number, least_exponent(type));
@@ -89,7 +91,7 @@ double window_sum(const Factors& a, const Factors& b, uint32_t count, double c, 
     const int exponent = a.exponent[k] + b.exponent[k];
     largest = exponent > largest ? exponent : largest;
   }
-  if (largest < kZeroExponent / 2) return 0;
+  if (largest < kZeroFactorExponent / 2) return 0;
   // A product has 2 * kFactorBits bits behind the point, the window `bits`.
   int64_t sum = 0;
   const int more = bits - 2 * kFactorBits;

@@ -6,7 +6,6 @@
 namespace tw::ptx_machine {
 namespace {
 
-constexpr int32_t kZeroExponent = -2000;
 constexpr int32_t kLeast = -900;  // an exponent below all that are, whose power of 2 is a double
 constexpr uint32_t kBlock = 16;   // columns at once
 constexpr int kProductShift = kWindowBits - 2 * kFactorBits;
@@ -52,7 +51,7 @@ template <class Products>
     const int32_t field = bits >> 23 & 255, fraction = bits & 0x7fffff;
     const int32_t whole = field == 0 ? fraction : fraction | 0x800000;
     mantissa[j] = bits < 0 ? -whole : whole;
-    exponent[j] = whole == 0 ? kZeroExponent : (field == 0 ? 1 : field) - 127;
+    exponent[j] = whole == 0 ? kZeroFactorExponent : (field == 0 ? 1 : field) - 127;
     largest[j] = exponent[j] < kLeast ? kLeast : exponent[j];
   }
   for (uint32_t k = 0; k < kRowFactors; ++k)
@@ -128,29 +127,6 @@ RowSums best_rows() {
 }
 
 }  // namespace
-
-bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {
-  const bool f16 = type == Type::f16;
-  const int32_t fraction_bits = f16 ? 10 : 7, bias = f16 ? 15 : 127, most = f16 ? 31 : 255;
-  const int32_t field = static_cast<int32_t>(bits >> fraction_bits) & most;
-  const int32_t fraction = static_cast<int32_t>(bits) & ((1 << fraction_bits) - 1);
-  const int32_t whole = (field == 0 ? fraction : fraction | 1 << fraction_bits)
-                        << (kFactorBits - fraction_bits);
-  *mantissa = field == most ? 0 : bits & 0x8000 ? -whole : whole;
-  *exponent = whole == 0 || field == most ? kZeroExponent : (field == 0 ? 1 : field) - bias;
-  return field != most;
-}
-
-void Columns::set(uint32_t column, uint32_t k, Type type, uint32_t bits) {
-  if (k == 0) special[column] = wide[column] = false;
-  int32_t &m = mantissa[k][column], &e = exponent[k][column];
-  special[column] |= !split_16(type, bits, &m, &e);
-  const bool moderate = is_moderate(m, e);
-  wide[column] |= !moderate;
-  value[k][column] = moderate && m != 0 ? static_cast<float>(m) *
-                                              std::bit_cast<float>((e - kFactorBits + 127) << 23)
-                                        : 0.0f;
-}
 
 void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums) {
   static const RowSums whole = best_rows<Whole>(), moderate = best_rows<Moderate>();

@@ -33,7 +33,7 @@ std::set<std::string> images() {
 #include "kernels/families.inc"
 #undef TW_FAMILY
        })
-    for (const KernelRow& row : kernel_rows(family))
+    for (const KernelEntry& row : kernel_entries(family))
       if (row.image && (row.feature & here) != 0) out.insert(row.image);
   return out;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of the copy engine against plain loops and hand formulas. What the hardware did is in
-// tests/golden.
+// The TMA model against plain loops and hand-derived formulas. Recorded results of the hardware are
+// in tests/golden.
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "doctest_main.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tests/tensor_map/descs.hpp"
 
 namespace tw {
@@ -24,7 +24,7 @@ struct alignas(1024) Shared {
   }
 };
 
-// A matrix whose elements are their own numbers, in memory with room behind.
+// A matrix whose elements are their own linear indices, with spare memory behind it.
 struct Matrix {
   std::vector<uint16_t> data;
   TensorMapDesc desc;
@@ -252,7 +252,7 @@ TEST_CASE("gather4 and scatter4 are four one-row boxes behind one another") {
 
   Matrix copy = m;
   copy.desc.global_address = reinterpret_cast<uint64_t>(copy.data.data() + copy.skip);
-  if (copy.desc.global_address % 16 != 0) return;  // the copy lies elsewhere
+  if (copy.desc.global_address % 16 != 0) return;  // this copy is not aligned as TMA needs
   for (uint16_t& element : copy.data) element = 0;
   REQUIRE(!model::store_scatter4(copy.desc, 16, rows, shared.bytes, 1024).fault);
   for (size_t row = 0; row < 32; ++row)

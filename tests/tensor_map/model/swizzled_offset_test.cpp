@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the public header for kernel authors says that the bytes of a box lie, against the TMA
-// model, and against the PTX ISA's tables where the model has no such chip.
+// The box layout that the public kernel header (device.cuh) states, against the TMA model, and
+// against the tables of the PTX ISA for modes that the model's chip lacks.
 #include <cstring>
 #include <tilewright/device.cuh>
 #include <vector>
 
 #include "doctest_main.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tests/tensor_map/descs.hpp"
 
 namespace tw {
@@ -32,9 +32,8 @@ struct alignas(1024) Shared {
   uint8_t bytes[kSharedBytes];
 };
 
-// A tensor of bytes with two or three dimensions whose box is the whole of it. Two tensors of the
-// same shape hold the lower and the upper halves of the bytes' numbers, so that every byte of the
-// box is told from every other one.
+// A byte tensor with two or three dimensions, loaded as one box. Two tensors of the same shape hold
+// the lower and the upper byte of each element's number, so that every element is distinguishable.
 struct Numbered {
   std::vector<uint8_t> low, high;
   TensorMapDesc desc;
@@ -51,7 +50,7 @@ struct Numbered {
     }
   }
 
-  // Loads both tensors by the model, so that shared[0] and shared[1] hold a number's halves.
+  // Loads both tensors with the model: shared[0] and shared[1] hold the two halves of each number.
   void load(uint32_t offset, Shared (&shared)[2]) {
     std::vector<uint8_t>* const halves[] = {&low, &high};
     for (int half = 0; half < 2; ++half) {
@@ -119,8 +118,8 @@ TEST_CASE("a box off its period lies where swizzled_address() says") {
     }
 }
 
-// Pieces of 16 bytes as the PTX ISA lists them ("Swizzling Modes"): which piece of a line's 128
-// bytes lies at each place of the line. The lists go on from their beginning.
+// The swizzle atoms of the PTX ISA ("Swizzling Modes"), in pieces of 16 bytes: the piece of the
+// 128-byte line that lies at each place. The patterns repeat.
 constexpr int kAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
                                {2, 3, 0, 1, 6, 7, 4, 5},
                                {4, 5, 6, 7, 0, 1, 2, 3},
@@ -161,13 +160,13 @@ TEST_CASE("span and period are the library's") {
   for (const Swizzle swizzle : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128,
                                 Swizzle::b128_atom_32b, Swizzle::b128_atom_64b}) {
     CHECK(tilewright::swizzle_span(mode_of(swizzle)) == swizzle_span(swizzle));
-    // Without a swizzle the library speaks of what the map needs, the header of shared memory.
+    // Without a swizzle the library's period is the alignment of a box, 16 bytes.
     if (swizzle != Swizzle::none)
       CHECK(tilewright::swizzle_period(mode_of(swizzle)) == swizzle_period(swizzle));
   }
 }
 
-// Constants, so that a kernel's addresses cost nothing at run time.
+// These are constant expressions, so that a kernel computes no addresses at run time.
 static_assert(tilewright::swizzled_offset(SwizzleMode::bytes_128, 128, 3, 17) == 3 * 128 + 33);
 static_assert(alignof(tilewright::TensorMapParam) == 128);
 

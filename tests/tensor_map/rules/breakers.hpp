@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For every rule, changes to a right description that break it; and what the numbers of a violation
-// must be, worked out anew from the description.
+// Edits that each break one rule of a valid description, and an independent check of the numbers
+// that a violation reports.
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@ struct Breaker {
 
 const std::vector<Breaker>& breakers();
 
-/// Whether the description breaks the rule at the index, and whether the numbers are those.
+/// Whether the description breaks the rule at this index and the violation's numbers are correct.
 bool is_right(const Violation& violation, const TensorMapDesc& desc, int32_t arch);
 
 }  // namespace tw::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule alone, and each pair of rules that can be broken together.
+// Breaks each rule alone, and each pair of rules that can be broken together.
 #include <cstring>
 #include <random>
 #include <set>
@@ -30,8 +30,8 @@ const Violation* find(const Violations& violations, Rule rule, int32_t index) {
   return nullptr;
 }
 
-// A proposal is accepted, changes what the broken rules name alone, and keeps half the box where
-// shared memory has room for so much.
+// A proposal must be accepted, must change only what the broken rules name, and must keep at least
+// half of the box if shared memory allows it.
 void check_proposal(const TensorMapDesc& desc, int32_t arch, const Violations& violations) {
   TensorMapDesc proposed;
   if (!propose(desc, arch, violations, &proposed)) return;
@@ -40,9 +40,9 @@ void check_proposal(const TensorMapDesc& desc, int32_t arch, const Violations& v
   CHECK(left.count == 0);
   CHECK((changed_fields(desc, proposed) & ~named_fields(violations)) == 0);
   const bool box_is_free = (named_fields(violations) & field::box_dim) != 0 && desc.rank > 1;
-  if (box_is_free && asked_bytes(desc) <= 2 * static_cast<double>(kMaxBoxBytes) &&
+  if (box_is_free && requested_bytes(desc) <= 2 * static_cast<double>(kMaxBoxBytes) &&
       (named_fields(violations) & (field::dtype | field::rank)) == 0)
-    CHECK(asked_bytes(proposed) >= asked_bytes(desc) / 2);
+    CHECK(requested_bytes(proposed) >= requested_bytes(desc) / 2);
 }
 
 TEST_CASE("right descriptions break nothing on any chip") {
@@ -111,7 +111,7 @@ TEST_CASE("a rule that is broken alone is mended") {
 using Pair = std::pair<Rule, Rule>;
 constexpr size_t kPairs = 540;
 
-// Holds every violation of a description against its own numbers, and notes the pairs.
+// Checks the numbers of every violation of a description, and records the pairs of rules.
 void check_together(const TensorMapDesc& desc, int32_t arch, std::set<Pair>* pairs) {
   Violations violations;
   check_all(desc, arch, &violations);
@@ -128,7 +128,7 @@ void check_together(const TensorMapDesc& desc, int32_t arch, std::set<Pair>* pai
   if (news) check_proposal(desc, arch, violations);
 }
 
-// A description with many things at the edge of what is allowed, or beyond.
+// A description with many fields at or beyond the limits.
 TensorMapDesc wild(std::mt19937_64& random) {
   const auto pick = [&](std::initializer_list<int64_t> values) {
     return values.begin()[random() % values.size()];
@@ -181,8 +181,8 @@ TEST_CASE("pairs of rules that are broken together are both named, with the numb
     const TensorMapDesc desc = wild(random);
     check_together(desc, i % 2 == 0 ? 90 : 100, &pairs);
   }
-  // Other pairs exclude each other: two values of one field, rules of tiled and of im2col maps, or
-  // a rank that cannot be and a rule of its dimensions.
+  // The remaining pairs exclude each other: two values of one field, rules of tiled and of im2col
+  // maps, or an invalid rank and a rule about its dimensions.
   CHECK(pairs.size() >= kPairs);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("an im2col map's extent and upper corner are added in 32 bits, as the 
     int32_t lower, upper;
     bool accepted;
   };
-  // Answers of the driver on compute capability 9.0.
+  // The driver's answers on compute capability 9.0.
   for (const Case& c : {Case{2147483645, 1, 3, false}, Case{2147483647, -3, 2, false},
                         Case{2147483648, 0, -2, true}, Case{2147483648, 1, -3, true},
                         Case{4294967296, -4, -2, true}, Case{4294967296, -1, -1, false}}) {
@@ -322,7 +322,7 @@ TEST_CASE("a proposal that is too long ends with a whole field") {
     REQUIRE(text.size() > end.size());
     REQUIRE(text.substr(text.size() - end.size()) == end);
     const std::string begin = text.substr(0, text.size() - end.size());
-    REQUIRE(whole.substr(0, begin.size()) == begin);  // and behind it another field begins
+    REQUIRE(whole.substr(0, begin.size()) == begin);  // the next field follows
     const std::string next = whole.substr(begin.size(), 5);
     REQUIRE((next.substr(0, 2) == ", " || next == " and "));
   }
@@ -345,7 +345,7 @@ TEST_CASE("an im2col-wide map's proposal has the one corner that the map has") {
 }
 
 TEST_CASE("a box that breaks no rule stays as it was asked for") {
-  // The swizzle alone is wrong; the box, which a rule of the swizzle names, is counted as nothing.
+  // Only the swizzle is wrong. A rule of the swizzle names the box, but that does not change it.
   TensorMapDesc desc = test::tensor4();
   desc.dtype = DType::U4X16_ALIGN16B;
   desc.rank = 5;
@@ -372,7 +372,7 @@ TEST_CASE("both corners move where neither alone can make room") {
   desc.global_dim[4] = 7;
   desc.global_stride_bytes[3] = desc.global_stride_bytes[2];
   desc.element_strides[4] = 1;
-  desc.global_dim[1] = 4294967295;  // -1, as the driver counts
+  desc.global_dim[1] = 4294967295;  // -1, as the driver reads it
   desc.lower_corner[0] = 16;
   desc.upper_corner[0] = 0;
   Violations violations;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a violation's numbers must be, by other code than the library's.
+// Computes the numbers that a violation must report, independently of the library.
 #include "tests/tensor_map/rules/breakers.hpp"
 
 namespace tw::test {
@@ -18,7 +18,7 @@ int64_t alignment(const TensorMapDesc& d) {
   return d.interleave == Interleave::b32 || padded(d.dtype) ? 32 : 16;
 }
 
-// Bytes of so many elements in shared memory.
+// The bytes of this many elements in shared memory.
 int64_t shared_bytes(const TensorMapDesc& d, int64_t elements) {
   if (d.dtype == DType::U4X16_ALIGN8B) return elements / 2;
   if (padded(d.dtype)) return elements;
@@ -34,7 +34,7 @@ int64_t row(const TensorMapDesc& d) {
   return shared_bytes(d, d.kind == MapKind::tiled ? d.box_dim[0] : d.channels_per_pixel);
 }
 
-// Half a byte behind a multiple of 16 is told as one.
+// A row that ends half a byte after a multiple of 16 is reported as rounded up.
 bool is_misaligned_row(int64_t told, const TensorMapDesc& d) {
   const int64_t elements = d.kind == MapKind::tiled ? d.box_dim[0] : d.channels_per_pixel;
   if (d.dtype == DType::U4X16_ALIGN8B && elements % 32 == 1) return told == elements / 2 + 1;
@@ -50,7 +50,7 @@ int64_t box_down(const TensorMapDesc& d) {
 int64_t positions(const TensorMapDesc& d, int32_t i) {
   const uint64_t dim = d.global_dim[d.interleave == Interleave::none ? i + 1 : i];
   const bool cornered = d.kind == MapKind::im2col || i == 0;
-  // Extent plus upper corner, modulo 2^32, as a signed number.
+  // Extent plus upper corner modulo 2^32, read as a signed number.
   int64_t end =
       static_cast<int64_t>(dim % static_cast<uint64_t>(kGiB4)) + (cornered ? d.upper_corner[i] : 0);
   end = (end + kGiB4) % kGiB4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the boxes of a tile begin, for starts that are far away.
+// Where the boxes of a tile begin if its start is far outside the tensor.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -20,8 +20,8 @@ TileMap made(TileRequest request) {
 }
 
 TEST_CASE("a start whose coordinates leave 32 bits is refused, however far it is") {
-  // Six modes that lie behind one another need a merge: a step along mode 4 is 64 elements of
-  // dimension 0.
+  // The six modes exceed a map's five dimensions, so that contiguous ones are merged: a step along
+  // mode 4 is 64 elements of dimension 0.
   TileRequest request;
   request.rank = 6;
   const int64_t shape[] = {8, 4, 2, 2, 2, 64}, tile[] = {2, 4, 2, 2, 2, 64};
@@ -52,7 +52,7 @@ TEST_CASE("a start whose coordinates leave 32 bits is refused, however far it is
   last[merged->mode] = (int64_t{1} << 30) / merged->scale / aligned * aligned;
   REQUIRE(tile_box(map, last, 0, coord, &offset).ok());
   CHECK(coord[merged->dim] == last[merged->mode] * merged->scale);
-  // The boxes of one tile may leave 64 bits one after the other.
+  // The boxes of one tile overflow 64 bits one after the other.
   const TileMap several = made({.rank = 2,
                                 .shape = {300, 504},
                                 .stride = {504, 1},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps made from tensors and tiles: what the boxes bring must be the tile, every element of it once
-// and nothing of another row.
+// Maps made from tensors and tiles: the boxes must load every element of the tile exactly once, and
+// nothing from other rows.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "layout/coordinate.hpp"
 #include "layout/text.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 #include "tensor_map/rules/check.hpp"
 
 namespace tw {
@@ -49,7 +49,7 @@ TileMap made(const TileRequest& request) {
   return map;
 }
 
-// A tensor in memory whose 16-bit elements are numbers from 1 on; what lies between is 0xffff.
+// A tensor of 16-bit elements numbered from 1. Memory between its elements holds 0xffff.
 struct Tensor {
   std::vector<uint16_t> memory;
   TileRequest request;
@@ -80,7 +80,7 @@ struct Tensor {
     }
     return false;
   }
-  // The element of the tile that begins at start; 0 outside the tensor.
+  // The element at in_tile of the tile that begins at start; 0 outside the tensor.
   uint16_t element(const int64_t* start, const std::vector<int64_t>& in_tile) const {
     std::vector<int64_t> at = in_tile;
     for (size_t k = 0; k < at.size(); ++k) {
@@ -95,7 +95,7 @@ struct alignas(1024) Shared {
   uint8_t bytes[228 * 1024];
 };
 
-// Loads the tile's boxes; how many bytes of shared memory they span.
+// Loads the tile's boxes and returns the bytes of shared memory that they span.
 uint32_t load(const TileMap& map, const int64_t* start, Shared* shared) {
   uint32_t end = 0;
   for (int32_t i = 0; i < map.boxes; ++i) {
@@ -106,8 +106,8 @@ uint32_t load(const TileMap& map, const int64_t* start, Shared* shared) {
     CAPTURE(message);
     REQUIRE(status.ok());
     REQUIRE(offset == end);
-    // The model wants 128-byte aligned boxes, as the hardware does; here each goes to a place of
-    // its own first, since small boxes of a test are not.
+    // The model, like the hardware, requires boxes aligned to 128 bytes. The small boxes of a test
+    // are not, so that each is loaded into a buffer of its own first.
     static Shared box;
     std::memset(box.bytes, 0xff, 1024);
     const uint64_t span = box_span_bytes(map.desc);
@@ -121,8 +121,8 @@ uint32_t load(const TileMap& map, const int64_t* start, Shared* shared) {
   return end;
 }
 
-// The tile's elements as the boxes bring them, sorted, against the tile's own; 0xffff is padding of
-// shared memory, which no element has.
+// Compares the loaded elements with the tile's own, both sorted. 0xffff is padding in shared
+// memory; no element has this value.
 void check_tile(const Tensor& tensor, const TileMap& map, const int64_t* start) {
   static Shared shared;
   const uint32_t end = load(map, start, &shared);
@@ -141,7 +141,7 @@ void check_tile(const Tensor& tensor, const TileMap& map, const int64_t* start) 
   REQUIRE(got == want);
 }
 
-// The coordinate tensor and the first box agree, inside the tensor.
+// The coordinate tensor and the first box agree inside the tensor.
 void check_coordinates(const TileMap& map, const TileRequest& request, const int64_t* start) {
   for (int32_t k = 0; k < request.rank; ++k)
     if (start[k] < 0 || start[k] >= request.shape[k]) return;
@@ -186,7 +186,7 @@ TEST_CASE("no fold where it would change what is outside: several boxes") {
     CHECK(map.boxes == (folds ? 1 : 2));
     CHECK(map.desc.rank == (folds ? 3 : 2));
   }
-  // A start that may be anywhere forbids the fold too.
+  // A free start along the folded mode forbids the fold.
   TileRequest request = matrix(1024, 512, 128, 128, Swizzle::b128);
   request.free_start = 2;
   CHECK(made(request).boxes == 2);
@@ -208,8 +208,8 @@ TEST_CASE("a fold as wide as the tensor: what is beside it is outside") {
   const TileMap map = made(tensor.request);
   REQUIRE(map.boxes == 1);
   REQUIRE(map.desc.rank == 3);
-  CHECK(!plain_dim(map, 0));
-  CHECK(!plain_dim(map, 2));
+  CHECK(!is_whole_mode(map, 0));
+  CHECK(!is_whole_mode(map, 2));
   for (const int64_t column : {-128, -64, 0, 64, 128}) {
     const int64_t start[] = {64, column};
     int32_t coord[5];
@@ -234,13 +234,13 @@ TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
       CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
       CHECK(last_error().fault.got == column);
       CHECK(last_error().fault.limit == 4);
-      CHECK(whole_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
+      CHECK(untiled_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
     }
     for (const int64_t column : {-4, 0, 36}) {
       const int64_t start[] = {5, column};
       CHECK(tile_box(map, start, 0, coord, &offset).ok());
       CHECK(coord[0] == column);
-      CHECK(whole_box(map.desc, start, 0, coord).ok());
+      CHECK(untiled_box(map.desc, start, 0, coord).ok());
     }
   }
 }
@@ -282,7 +282,7 @@ TEST_CASE("tensors of more than five dimensions that merge into five") {
       const int64_t start[] = {a, b, 0, 0, 0, 0, 0, 0};
       check_tile(tensor, map, start);
     }
-  // With gaps between all modes nothing merges.
+  // If all modes have gaps between them, none can merge.
   for (int k = 6; k >= 0; --k) request.stride[k] = request.stride[k + 1] * shape[k + 1] + 16;
   TileMap none;
   CHECK(make_tile_map(request, &none).code() == Code::ERROR_RULE);
@@ -305,7 +305,7 @@ TEST_CASE("a multicast cuts the tile into equal runs of boxes") {
   request.multicast = 2;
   const TileMap two = made(request);
   CHECK(two.boxes == 2);
-  CHECK(two.desc.rank == 2);  // no fold is needed for two boxes
+  CHECK(two.desc.rank == 2);  // two boxes need no fold
   request.multicast = 4;
   const TileMap four = made(request);
   CHECK(four.boxes == 4);
@@ -339,7 +339,7 @@ TEST_CASE("a layout of shared memory says in which order the tile lies") {
     TileMap map;
     const Status status = make_tile_map(tensor.request, &map);
     if (c.boxes == 0) {
-      CHECK(!status.ok());  // the contiguous mode must be the contiguous one in shared memory
+      CHECK(!status.ok());  // the contiguous mode must be contiguous in shared memory, too
       continue;
     }
     REQUIRE(status.ok());
@@ -391,7 +391,7 @@ TEST_CASE("requests that cannot be are refused by name") {
   refused([](TileRequest& r) { r.swizzle = static_cast<Swizzle>(7); }, "swizzle");
   refused([](TileRequest& r) { r.multicast = 17; }, "multicast");
   refused([](TileRequest& r) { r.tile[1] = 100; }, "tile");
-  // More than shared memory holds, by a little and by more than 64 bits count.
+  // Larger than shared memory: by a little, and by more than 64 bits can count.
   refused([](TileRequest& r) { r.tile[0] = 1817; }, "tile");
   refused([](TileRequest& r) { r.tile[1] = INT64_MAX / 2 + 2; }, "tile");
   refused([](TileRequest& r) { r.tile[0] = r.tile[1] = int64_t{1} << 40; }, "tile");
@@ -456,7 +456,7 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
     for (int t = 0; t < 3; ++t) {
       int64_t start[8] = {};
       for (int k = 0; k < request.rank; ++k) {
-        // From the tile before the tensor to the one behind it.
+        // From the tile in front of the tensor to the one behind it.
         const int64_t tiles = request.shape[k] / request.tile[k];
         start[k] = (static_cast<int64_t>(random() % static_cast<uint32_t>(tiles + 3)) - 1) *
                    request.tile[k];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! copy-then-gemm [host|cuda|auto]: cuts a window out of a bf16 matrix by a copy plan, multiplies
-//! it by another matrix, and checks every element against a loop in f64.
+//! copy-then-gemm [host|cuda|auto]: copies a window out of a bf16 matrix, multiplies it by another
+//! matrix, and checks every element of the result with a loop in f64.
 
 use std::mem::size_of;
 use std::process::ExitCode;
@@ -16,12 +16,12 @@ const FIRST_COLUMN: usize = 27;
 const M: usize = 201;
 const N: usize = 119;
 const K: usize = 137;
-// Rows of what the GEMM reads and writes begin at multiples of 16 bytes, the TMA's unit.
+// The rows of the product's operands begin at multiples of 16 bytes, as TMA requires.
 const LDA: usize = 144;
 const LDB: usize = 120;
 const LDD: usize = 120;
 
-/// Multiples of 1/64 between -1 and 1 in a fixed order: bf16 holds each of them exactly.
+/// Generates multiples of 1/64 from -1 to 1 in a fixed order; they are exact in bf16.
 struct Numbers(u64);
 
 impl Numbers {
@@ -43,8 +43,7 @@ fn from_bf16(bits: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
-/// The device that was asked for; `auto` takes the host's only where there is no usable GPU, and
-/// says so.
+/// Opens the requested device. `auto` falls back to the host device if there is no usable GPU.
 fn open(wanted: &str) -> Result<Device> {
     if wanted == "host" {
         return Device::host();
@@ -65,7 +64,7 @@ fn open(wanted: &str) -> Result<Device> {
     }
 }
 
-/// D on the device, fetched: row-major, LDD apart.
+/// Copies the window, multiplies, and returns D, row-major with a pitch of LDD.
 fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     let stream = Stream::new(device)?;
     let mut whole_memory = Memory::new(device, whole.len() * 2)?;
@@ -85,7 +84,7 @@ fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     let mut args = copy_args();
     args.src = whole_memory.address() + ((FIRST_ROW * COLUMNS + FIRST_COLUMN) * 2) as u64;
     args.dst = a_memory.address();
-    // Every address below is of a Memory that outlives the download.
+    // Every address below belongs to a Memory that outlives the download.
     unsafe { copy.run(&stream, &args)? };
     println!("copy    {}", copy.kernel()?);
 
@@ -108,7 +107,7 @@ fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     Ok(d)
 }
 
-/// Elements that are wrong, and the largest error.
+/// The number of wrong elements, and the largest error.
 fn compare(whole: &[u16], b: &[u16], d: &[f32]) -> (usize, f64) {
     let mut wrong = 0;
     let mut largest = 0f64;
@@ -121,7 +120,7 @@ fn compare(whole: &[u16], b: &[u16], d: &[f32]) -> (usize, f64) {
             }
             let error = (f64::from(d[i * LDD + j]) - sum).abs();
             largest = largest.max(error);
-            // Sums of products of multiples of 1/64 below 137 are exact in f32.
+            // Each of the 137 products is a multiple of 1/4096 of at most 1: the sum is exact in f32.
             wrong += usize::from(error != 0.0);
         }
     }

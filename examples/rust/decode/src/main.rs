@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16, goes
-//! into rows of a cache. Writes the bytes of the cache and of out to the standard output.
+//! decode [cuda]: a decode step of an inference engine, in bf16: out = gelu(x up + bias) down + x,
+//! where x are the embeddings of some tokens. Finally it stores the rows of out in slots of a
+//! cache. Writes the bytes of the cache and of out to stdout. Without "cuda" it runs on the CPU
+//! reference.
 
 use std::error::Error;
 use std::io::Write;
@@ -17,7 +19,7 @@ const TOKENS: usize = 4;
 const SLOTS: usize = 8;
 const BF16: usize = 2; // bytes
 
-/// Multiples of 1/8 between -1 and 1: exact in bf16, which is the upper half of an f32.
+/// Multiples of 1/8 from -1 to 1, which are exact in bf16, the upper half of an f32.
 fn numbers(count: usize, seed: usize) -> Vec<u16> {
     let value = |i| ((7 * i + seed) % 17) as f32 / 8.0 - 1.0;
     (0..count)
@@ -41,12 +43,12 @@ fn rows_of(table_rows: usize) -> sys::tw_rows_desc {
 }
 
 fn product(n: usize, k: usize) -> sys::tw_gemm_desc {
-    let mut desc = gemm_desc(); // of bf16
+    let mut desc = gemm_desc(); // bf16 by default
     (desc.m, desc.n, desc.k) = (TOKENS as i64, n as i64, k as i64);
     desc
 }
 
-/// The bytes of the cache, and behind them those of the output.
+/// The bytes of the cache, followed by those of the output.
 fn decode(device: &Device) -> Result<Vec<u8>> {
     let stream = Stream::new(device)?;
     let table = upload(&stream, &numbers(WORDS * HIDDEN, 0))?;
@@ -78,7 +80,7 @@ fn decode(device: &Device) -> Result<Vec<u8>> {
     (second.c, second.beta) = (x.address(), 1.0); // the residual
     let mut store = rows_args();
     (store.table, store.index, store.packed) = (cache.address(), slots.address(), out.address());
-    // Every address is of a Memory that outlives the downloads below.
+    // Every address belongs to a Memory that outlives the downloads below.
     unsafe {
         gather.run(&stream, &rows)?;
         widen.run(&stream, &first)?;

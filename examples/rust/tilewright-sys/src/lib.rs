@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tilewright.h as it is: every type, constant and function, none of them safe. The crate
-//! `tilewright` is a safe layer over it. `bindings.rs` is made by `examples/bindings.py`; its tests
-//! hold every struct's layout against what the script computed, and the library's own tests hold
-//! those numbers against a C compiler.
+//! Unsafe bindings of tilewright.h: every type, constant and function. The crate `tilewright` is a
+//! safe layer over them. `examples/bindings.py` generates `bindings.rs`. The tests of this crate
+//! compare every struct's layout with what the script computed, and the library's own tests compare
+//! that with a C compiler.
 #![allow(non_camel_case_types)]
 
 mod bindings;

@@ -4,7 +4,7 @@ use crate::{initialised, resized, sys, Device, RegisteredMemory, Result};
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// The strides of a row-major tensor by the rule of `tw_tensor_from_dlpack`: an extent of 0 counts as 1.
+/// The strides of a row-major tensor as in `tw_tensor_from_dlpack`: an extent of 0 counts as 1.
 fn packed(shape: &[i64], stride: &mut [i64]) -> Result<()> {
     let mut inner = 1i64;
     for (i, &extent) in shape.iter().enumerate().rev() {
@@ -28,11 +28,11 @@ fn packed(shape: &[i64], stride: &mut [i64]) -> Result<()> {
     Ok(())
 }
 
-/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one, whose
-/// extents must multiply to less than 2^63.
+/// Describes a tensor in a device's memory. Strides are in elements, outermost first. Without
+/// strides it is row-major, and the product of its extents must be less than 2^63.
 ///
 /// # Panics
-/// For more than 8 extents, or another number of strides than of extents.
+/// With more than 8 extents, or if the number of strides differs from the number of extents.
 pub fn tensor(
     device: &Device,
     address: u64,
@@ -55,8 +55,8 @@ pub fn tensor(
     Ok(out)
 }
 
-/// Reads a DLPack tensor. Nothing of it is owned: whoever has the managed one still calls its
-/// deleter, when the work on its memory is done.
+/// Reads a DLPack tensor without taking ownership. The owner of the managed tensor still calls its
+/// deleter, after the work on its memory is done.
 ///
 /// # Safety
 /// `dlpack` must be NULL or point to a tensor of this form.
@@ -69,13 +69,13 @@ pub unsafe fn tensor_from_dlpack(
     Ok(out)
 }
 
-/// Registers the memory that a tensor's elements span, for as long as what it returns lives.
+/// Registers the memory that a tensor's elements span, until the returned value is dropped.
 pub fn register_tensor(device: &Device, tensor: &sys::tw_tensor) -> Result<RegisteredMemory> {
     let (shape, stride) = (&tensor.shape[..tensor.rank as usize], &tensor.stride);
     if shape.contains(&0) {
         return RegisteredMemory::new(device, tensor.address, 0);
     }
-    let (mut low, mut high) = (0i64, 0i64); // of the elements
+    let (mut low, mut high) = (0i64, 0i64); // in elements
     for (extent, stride) in shape.iter().zip(stride) {
         let reach = (extent - 1).wrapping_mul(*stride);
         let end = if reach < 0 { &mut low } else { &mut high };
@@ -87,18 +87,19 @@ pub fn register_tensor(device: &Device, tensor: &sys::tw_tensor) -> Result<Regis
     RegisteredMemory::new(device, address, elements.wrapping_mul(size) as u64)
 }
 
-/// Somebody's tensor that a device may work on while this lives; it owns nothing of it.
+/// Another owner's tensor, registered for use by a device while this value lives. It owns nothing.
 pub struct BorrowedTensor {
     tensor: sys::tw_tensor,
     _memory: RegisteredMemory,
 }
 
 impl BorrowedTensor {
-    /// Reads a DLPack tensor and registers its memory with the device. Whoever has the managed one
-    /// still calls its deleter, when this is dropped and the work on the memory is done.
+    /// Reads a DLPack tensor and registers its memory with the device. The owner of the managed
+    /// tensor still calls its deleter, after this value is dropped and the work on the memory is
+    /// done.
     ///
     /// # Safety
-    /// `dlpack` must be NULL or point to a tensor of this form, whose memory outlives this.
+    /// `dlpack` must be NULL or point to a tensor of this form, whose memory outlives this value.
     pub unsafe fn new(
         device: &Device,
         dlpack: *const c_void,
@@ -114,7 +115,7 @@ impl BorrowedTensor {
     }
 }
 
-/// Where DLPack has the deleters of its two forms.
+/// The position of the deleter in DLPack's two forms of managed tensors.
 #[repr(C)]
 struct Unversioned {
     tensor: [u64; 6],
@@ -128,7 +129,7 @@ struct Versioned {
     deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
 }
 
-/// A managed DLPack tensor that nobody has consumed yet: dropped, it calls its own deleter.
+/// A managed DLPack tensor without a consumer. When dropped it calls its own deleter.
 pub struct DlpackTensor {
     managed: *mut c_void,
     form: sys::tw_dlpack_form,
@@ -138,16 +139,16 @@ unsafe impl Send for DlpackTensor {}
 
 unsafe extern "C" fn release<Owner>(user: *mut c_void) {
     let owner = Box::from_raw(user.cast::<Owner>());
-    // The frames above are C's, which no panic may cross; its message has been printed. What it was
-    // raised with may panic in its own drop.
+    // The callers are C, which no panic may cross; the panic's message has been printed. The
+    // payload may panic when it is dropped, and is therefore leaked.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(owner))) {
         std::mem::forget(payload);
     }
 }
 
 impl DlpackTensor {
-    /// Makes one for another library. `owner` keeps the memory alive; it is dropped when the consumer
-    /// calls the deleter, on whichever thread that is. A panic of its `drop` ends there.
+    /// Creates a managed tensor for another library. `owner` keeps the memory alive; it is dropped
+    /// when the consumer calls the deleter, on any thread. A panic in its `drop` is caught there.
     pub fn new<Owner: Send + 'static>(
         tensor: &sys::tw_tensor,
         form: sys::tw_dlpack_form,
@@ -166,19 +167,19 @@ impl DlpackTensor {
         Ok(DlpackTensor { managed, form })
     }
 
-    /// The DLManagedTensor or DLManagedTensorVersioned, still owned here.
+    /// The DLManagedTensor or DLManagedTensorVersioned, still owned by this value.
     pub fn as_ptr(&self) -> *mut c_void {
         self.managed
     }
 
-    /// The same, to be freed by the consumer's call of its deleter.
+    /// Passes ownership to the caller: the consumer must call the deleter.
     pub fn into_raw(self) -> *mut c_void {
         let managed = self.managed;
         std::mem::forget(self);
         managed
     }
 
-    /// Takes over what somebody else's `into_raw` gave.
+    /// Takes ownership of a managed tensor, such as one from another library's `into_raw`.
     ///
     /// # Safety
     /// `managed` must be a managed tensor of this form that nobody else will free, and whose deleter

@@ -16,14 +16,14 @@ pub struct Error {
     pub index: i32,
     pub got: i64,
     pub limit: i64,
-    /// The CUresult where a driver call failed, else 0.
+    /// The CUresult if a driver call failed, else 0.
     pub driver_result: i32,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What this crate refuses by itself, in the words that the library would have for it.
+    /// An error that this crate detects itself, with the same details as the library's errors.
     pub(crate) fn refused(status: sys::tw_status, argument: &str, message: String) -> Error {
         Error {
             status,
@@ -73,7 +73,7 @@ pub(crate) fn check(status: sys::tw_status) -> Result<()> {
     }
 }
 
-/// A handle from a call that writes it to its last argument.
+/// Returns the handle that a call writes to its last argument.
 pub(crate) fn created<T>(call: impl FnOnce(*mut *mut T) -> sys::tw_status) -> Result<*mut T> {
     let mut handle = std::ptr::null_mut();
     check(call(&mut handle))?;

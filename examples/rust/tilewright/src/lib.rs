@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tilewright, safely: owners that free by `Drop`, failures as `Result`, and threads as the library
-//! documents them.
+//! A safe layer over tilewright: owners that release by `Drop`, failures as `Result`, and thread safety as
+//! the library documents it.
 //!
-//! - Every object keeps its [`Device`] open: the device closes when the last of them is gone.
-//! - All types are `Send` and `Sync`, because the library lets any thread call any function on any
-//!   handle; what it wants for itself alone (destroying, and changing a tensor map) takes `&mut
-//!   self` or ownership here. So does writing to a [`Memory`].
-//! - An [`Error`] is read on the thread that made the failing call, before anything else is called.
-//! - Dropping a plan, a map or a stream whose work is still in flight is safe. Memory is not: what a
-//!   run reads and writes must live until the run is done, which is why `run` is `unsafe`.
+//! - Every object keeps its [`Device`] open: the device closes when the last of them is dropped.
+//! - All types are `Send` and `Sync`, because the library allows any thread to call any function on any
+//!   handle. What requires exclusive access (destroying, changing a tensor map, writing to a [`Memory`])
+//!   takes `&mut self` or ownership here.
+//! - An [`Error`] is read on the thread of the failing call, before any other call.
+//! - A plan, a map or a stream may be dropped while its work is in flight. Memory may not: what a run
+//!   reads and writes must live until the run is done, which is why `run` is `unsafe`.
 //!
-//! The structs of the C API are used as they are: [`copy_desc`], [`gemm_args`] and the like return
-//! them with their defaults, and sizes that must be set as `TW_UNSET`; what stands in `struct_size` is
-//! not heeded, and a struct that did not come from such a function is refused. Whatever is missing here is
-//! in [`sys`], with `as_raw()`.
+//! The structs of the C API are used directly. Functions such as [`copy_desc`] and [`gemm_args`] return them
+//! with their defaults; sizes that must be set are `TW_UNSET`. A struct that does not come from such a
+//! function is refused, and its `struct_size` is ignored. What this crate lacks is in [`sys`], with
+//! `as_raw()`.
 
 pub use tilewright_sys as sys;
 
@@ -33,37 +33,37 @@ use std::ffi::CStr;
 use std::mem::{size_of, MaybeUninit};
 use std::os::raw::c_char;
 
-/// A zero-terminated string of the library's.
+/// Copies a zero-terminated string of the library.
 fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }
         .to_string_lossy()
         .into_owned()
 }
 
-/// The library's version, "0.2.0".
+/// The library's version, such as "0.2.0".
 pub fn version() -> String {
     text(unsafe { sys::tw_version_string() })
 }
 
-/// A struct with its defaults: what its own init function sets. Where that refuses, which is for a
-/// library older than the first version of the struct, the call that takes the struct refuses too.
+/// A struct with the defaults of its init function. If that fails, because the library is older
+/// than the struct's first version, the call that takes the struct fails, too.
 fn initialised<T: sys::Struct>() -> T {
     let mut value = MaybeUninit::<T>::zeroed();
-    // Zeros are a value of every such struct.
+    // All-zero bytes are a valid value of every such struct.
     unsafe {
         T::INIT(value.as_mut_ptr(), size_of::<T>());
         value.assume_init()
     }
 }
 
-/// A struct for C to read, which reads as many bytes as it says that it has: not the caller's word.
+/// A copy with the true struct_size: C reads that many bytes, and callers can change the field.
 fn resized<T: sys::Struct>(mut value: T) -> T {
     // Every such struct begins with its size.
     unsafe { (&mut value as *mut T).cast::<u32>().write(size_of::<T>() as u32) };
     value
 }
 
-/// A text that a call writes: first its length is asked for.
+/// Fetches a text, after a first call that asks for its length.
 fn written(
     call: impl Fn(*mut c_char, usize, *mut usize) -> sys::tw_status,
 ) -> Result<String> {

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::mem::size_of_val;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A type that owns one handle and destroys it.
+/// Defines a type that owns one handle and destroys it.
 macro_rules! owner {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* }, $raw:ident, $destroy:ident) => {
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! owner {
             pub(crate) handle: *mut sys::$raw,
             $(pub(crate) $field: $type,)*
         }
-        // "any thread": see the crate's beginning.
+        // "any thread": see the crate's documentation.
         unsafe impl Send for $name {}
         unsafe impl Sync for $name {}
         impl Drop for $name {
@@ -22,7 +22,7 @@ macro_rules! owner {
             }
         }
         impl $name {
-            /// The handle, still owned here, for calls of [`sys`].
+            /// The handle, still owned by this value, for calls of [`sys`].
             pub fn as_raw(&self) -> *mut sys::$raw {
                 self.handle
             }
@@ -31,7 +31,7 @@ macro_rules! owner {
 }
 owner!(Opened {}, tw_device, tw_device_destroy);
 
-/// A GPU, or the CPU reference. Clones are the same device.
+/// A GPU or the CPU reference. Clones refer to the same device.
 #[derive(Clone)]
 pub struct Device(pub(crate) Arc<Opened>);
 
@@ -41,7 +41,7 @@ impl Device {
         Device::open(sys::TW_DEVICE_HOST, 0)
     }
 
-    /// A GPU by number, on its primary context.
+    /// A GPU by its ordinal, on its primary context.
     pub fn cuda(ordinal: i32) -> Result<Device> {
         Device::open(sys::TW_DEVICE_CUDA, ordinal)
     }
@@ -54,7 +54,7 @@ impl Device {
     /// A GPU on the caller's own context.
     ///
     /// # Safety
-    /// The context must be live, and outlive the device and all that is made of it.
+    /// The context must be live, and outlive the device and everything created from it.
     pub unsafe fn from_context(context: *mut sys::CUctx_st) -> Result<Device> {
         let handle = created(|out| sys::tw_device_create_from_context(context, out))?;
         Ok(Device(Arc::new(Opened { handle })))
@@ -75,15 +75,15 @@ impl Device {
     }
 }
 
-/// Numbers without padding and with every bit pattern a value: what memory can be copied to.
+/// Element types that memory can be copied to: no padding, and every bit pattern is a valid value.
 ///
 /// # Safety
-/// Only such types may implement it.
+/// Only such types may implement this trait.
 pub unsafe trait Element: Copy {}
 macro_rules! elements { ($($type:ty),*) => {$(unsafe impl Element for $type {})*}; }
 elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
-/// Device memory of the library's own.
+/// Device memory that the library allocated.
 pub struct Memory {
     device: Device,
     address: u64,
@@ -113,15 +113,15 @@ impl Drop for Memory {
     }
 }
 
-/// Memory that the library did not give, in which operands of a device may lie while this lives. The
-/// host device takes operands in such memory and in [`Memory`] alone; a CUDA device takes any.
+/// Memory of another owner, registered for a device's operands while this value lives. The host
+/// device accepts operands only in registered memory and in [`Memory`]; a CUDA device accepts any.
 pub struct RegisteredMemory {
     device: Device,
     address: u64,
 }
 
 impl RegisteredMemory {
-    /// The memory stays its owner's. It may be given back once this is dropped and the runs that use
+    /// Registers memory, which its owner may free after this value is dropped and the runs that use
     /// it are done.
     pub fn new(device: &Device, address: u64, bytes: u64) -> Result<RegisteredMemory> {
         check(unsafe { sys::tw_memory_register(device.as_raw(), address, bytes) })?;
@@ -151,8 +151,9 @@ impl Stream {
     /// Wraps the caller's own stream.
     ///
     /// # Safety
-    /// The stream must be live, of the device's context, and outlive this. No capture of it may begin
-    /// while `upload` or `download` runs, which a `wait` of another `Stream` of it can do too.
+    /// The stream must be live, belong to the device's context, and outlive this value. No capture
+    /// of it may begin while `upload` or `download` runs; a `wait` by another `Stream` of the same
+    /// CUDA stream can begin one.
     pub unsafe fn from_raw(device: &Device, stream: *mut sys::CUstream_st) -> Result<Stream> {
         let handle = created(|out| sys::tw_stream_create_from(device.as_raw(), stream, out))?;
         let device = device.clone();
@@ -163,14 +164,16 @@ impl Stream {
         &self.device
     }
 
-    /// Held by copies that borrow host memory, and by `wait`: an event of a captured stream would
-    /// make this one part of the capture, and a copy that follows part of its graph.
+    /// A lock for copies that borrow host memory, and for `wait`: waiting for an event of a
+    /// capturing stream adds this stream to the capture, and a following copy would become part of
+    /// the graph.
     fn alone(&self) -> MutexGuard<'_, ()> {
         self.copying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a copy that borrows host memory: the memory must be of the stream's device, and the
-    /// stream must not be captured, since a graph's copy would come after the borrow.
+    /// Checks before a copy that borrows host memory: the memory must belong to the stream's
+    /// device, and the stream must not be capturing, because a graph would copy after the borrow
+    /// ended.
     fn ready_to_copy(&self, memory: &Memory, argument: &str) -> Result<()> {
         if !Arc::ptr_eq(&self.device.0, &memory.device.0) {
             let message = format!("{argument} was allocated on another Device than the stream is of");
@@ -179,11 +182,11 @@ impl Stream {
         self.synchronize()
     }
 
-    /// Copies to the beginning of `dst`, after the stream's earlier work, and waits, so that the
-    /// borrows may end. Memory of another device and a stream that is being captured are errors.
+    /// Copies to the start of `dst`, after the stream's earlier work, and waits, so that the
+    /// borrows may end. Memory of another device is an error, and so is a capturing stream.
     ///
     /// # Panics
-    /// When `src` is larger than `dst`.
+    /// If `src` is larger than `dst`.
     pub fn upload<T: Element>(&self, dst: &mut Memory, src: &[T]) -> Result<()> {
         assert!(size_of_val(src) <= dst.bytes, "more than the memory holds");
         let _alone = self.alone();
@@ -195,10 +198,10 @@ impl Stream {
         self.synchronize()
     }
 
-    /// Waits for the stream's work, and copies from the beginning of `src`. Errors as of `upload`.
+    /// Waits for the stream's work, and copies from the start of `src`. Errors as of `upload`.
     ///
     /// # Panics
-    /// When `dst` is larger than `src`.
+    /// If `dst` is larger than `src`.
     pub fn download<T: Element>(&self, dst: &mut [T], src: &Memory) -> Result<()> {
         assert!(size_of_val(dst) <= src.bytes, "more than the memory holds");
         let _alone = self.alone();
@@ -214,8 +217,7 @@ impl Stream {
         check(unsafe { sys::tw_stream_synchronize(self.handle) })
     }
 
-    /// Makes later work wait for the event. Returns at once, but for an `upload` or `download` that
-    /// another thread is in.
+    /// Makes later work wait for the event. Waits for an `upload` or `download` of another thread.
     pub fn wait(&self, event: &Event) -> Result<()> {
         let _alone = self.alone();
         check(unsafe { sys::tw_stream_wait_event(self.handle, event.handle) })
@@ -243,7 +245,7 @@ impl Event {
 }
 
 owner!(
-    /// A layout of CuTe's algebra; belongs to no device.
+    /// A layout of CuTe's algebra. It belongs to no device.
     Layout {}, tw_layout, tw_layout_destroy
 );
 
@@ -265,7 +267,7 @@ impl Layout {
 }
 
 owner!(
-    /// A descriptor that the TMA reads.
+    /// A TMA descriptor.
     TensorMap { _device: Device }, tw_tensor_map, tw_tensor_map_destroy
 );
 
@@ -277,12 +279,12 @@ impl TensorMap {
         Ok(TensorMap { handle, _device: device.clone() })
     }
 
-    /// Points it at another address; nobody else may be using it meanwhile.
+    /// Points it at another address. Nothing else may use the map meanwhile.
     pub fn rebind(&mut self, address: u64) -> Result<()> {
         check(unsafe { sys::tw_tensor_map_rebind(self.handle, address) })
     }
 
-    /// The 128 bytes.
+    /// The descriptor's 128 bytes.
     pub fn bytes(&self) -> Result<[u8; 128]> {
         let mut bytes = [0; 128];
         check(unsafe { sys::tw_tensor_map_bytes(self.handle, bytes.as_mut_ptr().cast()) })?;

@@ -3,10 +3,10 @@ use crate::error::{check, created};
 use crate::{initialised, resized, sys, text, written, Device, Result, Stream};
 use std::marker::PhantomData;
 
-/// An operation: its description, its arguments, and the two calls that take them.
+/// An operation: its description, its arguments, and the functions that take them.
 ///
 /// # Safety
-/// `PLAN` must make plans that `RUN` can run, and `SUPPORTED` must answer for it.
+/// `PLAN` must create plans that `RUN` can run, and `SUPPORTED` must answer like `PLAN`.
 pub unsafe trait Operation {
     type Desc: sys::Struct;
     type Args: sys::Struct;
@@ -60,10 +60,10 @@ macro_rules! operations {
 operations! {
     /// dst[i...] = src[i...].
     Copy: tw_copy_desc, tw_copy_args, tw_copy_plan, tw_copy_supported, tw_copy_run;
-    /// Brings memory into the L2 cache.
+    /// Prefetches memory into the L2 cache.
     Prefetch: tw_prefetch_desc, tw_prefetch_args, tw_prefetch_plan, tw_prefetch_supported,
         tw_prefetch_run;
-    /// dst[i...] = alpha a[i...] + beta b[i...], converted, and reduced into dst where asked.
+    /// dst[i...] = alpha a[i...] + beta b[i...], converted, and optionally reduced into dst.
     Elementwise: tw_elementwise_desc, tw_elementwise_args, tw_elementwise_plan,
         tw_elementwise_supported, tw_elementwise_run;
     /// packed[i] = table[index[i]].
@@ -72,21 +72,21 @@ operations! {
     Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_supported, tw_scatter_run;
     /// dst[i][...] = src[i][...] for each pair of addresses i.
     Copies: tw_copies_desc, tw_copies_args, tw_copies_plan, tw_copies_supported, tw_copies_run;
-    /// Packed sequences to padded ones and back.
+    /// Packed sequences to padded ones, and back.
     Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_supported, tw_ragged_run;
-    /// The experts of each token, and the order of the pairs by expert.
+    /// Selects the experts of each token, and sorts the (token, expert) pairs by expert.
     Route: tw_route_desc, tw_route_args, tw_route_plan, tw_route_supported, tw_route_run;
-    /// Groups of rows, each times a weight matrix of its own.
+    /// Groups of rows, each multiplied by its own weight matrix.
     Grouped: tw_grouped_desc, tw_grouped_args, tw_grouped_plan, tw_grouped_supported,
         tw_grouped_run;
-    /// A matrix to 8 bits with scales, or back.
+    /// Quantizes a matrix to 8 bits with scales, or dequantizes it.
     Quantize: tw_quantize_desc, tw_quantize_args, tw_quantize_plan, tw_quantize_supported,
         tw_quantize_run;
     /// D = alpha A B + beta C.
     Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_supported, tw_gemm_run;
 }
 
-/// An operation, made once and run many times, from any number of threads.
+/// An operation, planned once and run many times, from any number of threads.
 pub struct Plan<Op: Operation> {
     handle: *mut sys::tw_plan,
     _device: Device,
@@ -107,7 +107,7 @@ impl<Op: Operation> Plan<Op> {
         })
     }
 
-    /// Whether [`Plan::new`] would make a plan: the error that it would give, without a plan.
+    /// Whether [`Plan::new`] would succeed, with the same error if not. Creates no plan.
     pub fn supported(device: &Device, desc: &Op::Desc) -> Result<()> {
         let desc = resized(*desc);
         check(unsafe { Op::SUPPORTED(device.as_raw(), &desc) })
@@ -120,8 +120,8 @@ impl<Op: Operation> Plan<Op> {
     /// Enqueues a run.
     ///
     /// # Safety
-    /// The addresses in `args` must be memory of the device that stays allocated, and that nobody
-    /// else writes to, until the run is done.
+    /// The addresses in `args` must refer to memory of the device that stays allocated until the
+    /// run is done, and that nothing else writes to meanwhile.
     pub unsafe fn run(&self, stream: &Stream, args: &Op::Args) -> Result<()> {
         check(Op::RUN(self.handle, stream.as_raw(), &resized(*args)))
     }
@@ -137,7 +137,7 @@ impl<Op: Operation> Plan<Op> {
         Ok(text(self.info()?.kernel))
     }
 
-    /// What a run will do, in words.
+    /// A description of what a run will do.
     pub fn explain(&self) -> Result<String> {
         written(|buffer, capacity, length| unsafe {
             sys::tw_plan_explain(self.handle, buffer, capacity, length)

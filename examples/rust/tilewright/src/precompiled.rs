@@ -3,16 +3,16 @@ use crate::error::check;
 use crate::{initialised, sys, Result};
 use std::ffi::CStr;
 
-/// A precompiled kernel for one target. All of it can be asked without a GPU.
+/// A precompiled kernel for one target. Needs no GPU.
 #[derive(Clone, Copy)]
 pub struct Precompiled {
     entry: sys::tw_kernel_entry,
 }
-// Its pointers are to texts that live for ever.
+// Its pointers refer to static texts.
 unsafe impl Send for Precompiled {}
 unsafe impl Sync for Precompiled {}
 
-/// Every precompiled kernel times target.
+/// Every precompiled kernel for each target.
 pub fn precompiled() -> Result<Vec<Precompiled>> {
     let mut count = 0;
     check(unsafe { sys::tw_kernels_list(0, std::ptr::null_mut(), &mut count) })?;
@@ -26,7 +26,7 @@ pub fn precompiled() -> Result<Vec<Precompiled>> {
 }
 
 impl Precompiled {
-    /// Family, tile, stages, sizes.
+    /// The kernel's table entry: family, tile, stages, sizes.
     pub fn entry(&self) -> &sys::tw_kernel_entry {
         &self.entry
     }
@@ -41,14 +41,15 @@ impl Precompiled {
         unsafe { CStr::from_ptr(self.entry.target) }.to_str().unwrap_or("")
     }
 
-    /// What ptxas gave it; PTX has none of that before a driver compiles it, an error.
+    /// The resources that ptxas assigned. For PTX this is an error, because only a driver's
+    /// compiler assigns them.
     pub fn info(&self) -> Result<sys::tw_kernel_info> {
         let mut info: sys::tw_kernel_info = initialised();
         check(unsafe { sys::tw_kernels_info(self.entry.name, self.entry.target, &mut info) })?;
         Ok(info)
     }
 
-    /// The cubin or PTX text that holds it, for a disassembler.
+    /// The cubin or PTX text with the kernel, for a disassembler.
     pub fn image(&self) -> Result<Vec<u8>> {
         let (name, target, mut size) = (self.entry.name, self.entry.target, 0);
         check(unsafe { sys::tw_kernel_image(name, target, std::ptr::null_mut(), 0, &mut size) })?;

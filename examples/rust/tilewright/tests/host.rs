@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The safe crate on the host device: threads, errors, and what is dropped while it is in use.
+//! The safe crate on the host device: threads, errors, and objects dropped while in use.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use tilewright::{copy_args, copy_desc, op, register_tensor, sys, tensor, BorrowedTensor, Device};
@@ -35,7 +35,7 @@ fn an_error_carries_the_rule_and_its_numbers() {
     let mut desc = tilewright::tensor_map_desc();
     desc.global_address = 4096;
     desc.global_dim[..2].copy_from_slice(&[64, 64]);
-    desc.global_stride_bytes[0] = 129; // no multiple of 16
+    desc.global_stride_bytes[0] = 129; // not a multiple of 16
     desc.box_dim[..2].copy_from_slice(&[8, 8]);
     let error = TensorMap::new(&device, &desc).err().unwrap();
     assert_eq!(error.status, sys::TW_ERROR_RULE);
@@ -67,7 +67,7 @@ fn one_plan_from_many_threads() {
                     unsafe { plan.run(&stream, &args) }.unwrap();
                     stream.download(&mut back, &dst).unwrap();
                     assert_eq!(back, numbers);
-                    // A failure of this thread's own, whose message is this thread's.
+                    // A failure of this thread, whose message must be this thread's own.
                     let broken = format!("(2,{}", thread);
                     let error = Layout::parse(&broken).err().unwrap();
                     assert!(error.message.contains(&broken), "{}", error);
@@ -95,7 +95,7 @@ fn dropping_with_work_in_flight() {
             unsafe { plan.run(&stream, &args) }.unwrap();
         }
         done.record(&stream).unwrap();
-        // The plan goes first, then the stream, both before the work is done.
+        // Drops the plan, then the stream, both before the work is done.
     }
     done.synchronize().unwrap();
     let stream = Stream::new(&device).unwrap();
@@ -148,7 +148,7 @@ fn the_device_stays_open_for_what_was_made_of_it() {
     stream.upload(&mut memory, &[1u8; 64]).unwrap();
 }
 
-/// Memory that two threads share cannot be written to.
+/// Memory that two threads share cannot be written.
 #[test]
 fn an_upload_wants_the_memory_for_itself() {
     let _: fn(&Stream, &mut Memory, &[u8]) -> tilewright::Result<()> = Stream::upload::<u8>;
@@ -168,7 +168,7 @@ fn memory_of_another_device_is_refused() {
     stream.upload(&mut memory, &[1u8; 8]).unwrap();
 }
 
-/// It is a field that anybody can write to, and the number of bytes that C reads.
+/// struct_size is a public field, and C reads that many bytes: the crate must not trust it.
 #[test]
 fn struct_size_is_not_heeded() {
     let device = Device::host().unwrap();
@@ -199,7 +199,7 @@ fn struct_size_is_not_heeded() {
     }
 }
 
-/// Zeros are no description, and a size that nobody set is no empty copy.
+/// Zeros are not a description, and a size that was not set is not an empty copy.
 #[test]
 fn what_was_not_set_is_refused() {
     let device = Device::host().unwrap();
@@ -235,8 +235,8 @@ fn layouts_and_plans_say_what_they_are() {
     assert!(plan.explain().unwrap().contains(&plan.kernel().unwrap()));
 }
 
-/// A wait that came between an upload's look whether the stream is captured and its copy would put the
-/// copy, and the borrow with it, into a graph: it waits for the upload's end.
+/// `wait` must not run between upload's check for a capture and its copy: the copy, with its
+/// borrow, would become part of a graph.
 #[test]
 fn a_wait_does_not_come_into_an_upload() {
     const BYTES: usize = 64 << 20;
@@ -248,7 +248,7 @@ fn a_wait_does_not_come_into_an_upload() {
     // On the host device an address is a pointer.
     let byte = unsafe { &*(small.address() as *const AtomicU8) };
     let waited = (1..=5u8).any(|round| {
-        // The upload begins with the stream's earlier work, which waits for a long one.
+        // The upload first waits for the stream's earlier work, which waits for a long operation.
         for _ in 0..60 {
             let status = unsafe { sys::tw_memset(other.as_raw(), large.address(), 0, BYTES as u64) };
             assert_eq!(status, sys::TW_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DLPack and the table of precompiled kernels by the safe crate.
+//! DLPack and the table of precompiled kernels through the safe crate.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn a_tensor_goes_out_and_comes_back() {
     }
 }
 
-/// As the library reads DLPack's tensors that have none.
+/// The strides must equal those that the library computes for DLPack tensors without strides.
 #[test]
 fn strides_that_are_left_out() {
     let device = Device::host().unwrap();
@@ -67,7 +67,7 @@ fn what_cannot_be_made_takes_its_owner_along() {
     assert_eq!(none.err().unwrap().argument.as_deref(), Some("dlpack"));
 }
 
-/// C++ is above the deleter, and no panic may reach it.
+/// The deleter's callers may be C++, which no panic may reach.
 #[test]
 fn a_panic_of_the_owner_ends_with_it() {
     struct Owner {
@@ -82,14 +82,14 @@ fn a_panic_of_the_owner_ends_with_it() {
     let alive = Arc::new(());
     let mut out = tensor(&device, 4096, sys::TW_DTYPE_F32, &[1], None).unwrap();
     for size in [out.struct_size, u32::MAX] {
-        out.struct_size = size; // not heeded
+        out.struct_size = size; // ignored
         let owner = Owner { _alive: alive.clone() };
         drop(DlpackTensor::new(&out, sys::TW_DLPACK_TENSOR, owner).unwrap());
         assert_eq!(Arc::strong_count(&alive), 1);
     }
 }
 
-/// A library without kernels has an empty list.
+/// The list is empty in a library without kernels.
 #[test]
 fn every_target_has_its_images() {
     let mut seen = HashSet::new();

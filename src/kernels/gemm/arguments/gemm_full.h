@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the full rows of the gemm family are launched with: the plain rows' arguments and, behind
-// them, an epilogue's options and a batch's, all of them run-time choices of one body.
+// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue): those of the basic
+// kernels, then the options of an epilogue and of a batch. One kernel body serves all options at
+// run time.
 //
-//   v = alpha * A B + beta * C + bias          of m x n, as C is
-//   D = act(v) * scale                         or, gated, act(v of the gate) * (v beside it) *
-//   scale
+//   v = alpha * A B + beta * C + bias             m x n, as C
+//   D = act(v) * scale
+//   D = act(gate element of v) * (value element of v) * scale      with a gate
 //
-// Maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written through
-// a map where it suits one and the row has whole tiles to itself, else by plain stores, of pairs or
-// of 16 bytes at once where it is aligned to that.
+// Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
+// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Otherwise D is written by
+// plain stores of pairs, or of 16 bytes if D is aligned to that.
 //
-// D lies in lines, rows of a row-major D, columns of a column-major one; C lies as D does, bias and
-// scale go along its lines or across them. Gated, each element of D comes from two columns of v:
-// neighbours, or `half` apart. Through maps the gated dimension is the one along D's lines; a tile
-// whose columns lie apart loads half of them from each half of the operand.
+// A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
+// scale vary along D's lines or across them. With a gate, each element of D comes from two elements
+// of v, which are neighbors or `half` apart. TMA kernels take a gate along D's lines only; if its
+// elements are `half` apart, a tile loads half of its columns from each half of the operand.
 
 #include "kernels/common/activation.h"
 #include "kernels/gemm/arguments/gemm.h"
@@ -24,31 +25,31 @@ namespace tw {
 /// Where bias and scale vary.
 enum : unsigned char {
   kFullNone = 0,
-  kFullOne = 1,     // one for all (scale alone)
-  kFullAcross = 2,  // one a line of D
-  kFullAlong = 3    // one an element of a line
+  kFullSingle = 1,     // one value for all of D (scale only)
+  kFullPerLine = 2,    // one value per line of D
+  kFullPerElement = 3  // one value per element of a line
 };
 
-/// A bias in f16 behind operands of narrow types.
+/// Value of bias_f32: operands of a narrow type with an f16 bias.
 inline constexpr unsigned char kBiasF16 = 2;
 
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
 
-struct GemmFullArgs {
-  // plain_from, adds, more_chains and early are not used; units are those of one matrix.
+struct GemmEpilogueArgs {
+  // plain_from, adds, more_chains and early are not used; units_m and units_n count one matrix.
   GemmArgs base;
   u64 bias;
-  u64 scale;  // f32; 0 with kFullOne: scale_value counts
-  u64 amax;   // f32 word that the bits of the largest |D| are raised to; 0: none
-  // Of a batch whose matrices lie anywhere, in device memory: maps, three a matrix (A, B, D), and
-  // addresses, four (A, B, C, D). 0: maps are those of base, addresses a constant distance apart.
+  u64 scale;  // f32; 0 with kFullSingle: scale_value applies
+  u64 amax;   // f32 word, raised to the largest |D|, of 8-bit floats before their scale; 0: none
+  // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
+  // D) for each matrix. 0: the maps of base and constant batch strides apply.
   u64 maps;
   u64 matrices;
-  // Read when the kernel begins, where they are not 0.
+  // Addresses of values that replace those of base; the kernel reads them when it starts. 0: none.
   u64 device_m;      // i64
   u64 device_alpha;  // f32
   u64 device_beta;   // f32
-  i64 a_batch;       // elements between matrices of a batch, for what goes through no map
+  i64 a_batch;       // elements between matrices of a batch, for accesses that use no map
   i64 b_batch;
   i64 c_batch;
   i64 d_batch;
@@ -57,49 +58,48 @@ struct GemmFullArgs {
   float scale_value;
   u32 flags;  // kFull bits below
   unsigned char bias_by;
-  unsigned char bias_f32;  // 0: the type of A and B, of narrow types bf16; or kBiasF16
+  unsigned char bias_f32;  // 1: f32; 0: the type of A and B, bf16 for narrow types; or kBiasF16
   unsigned char scale_by;
   unsigned char activation;
   unsigned char gate;
-  unsigned char gate_across;  // 1: the gated dimension is that of D's lines, for plain rows
+  unsigned char gate_across;  // 1: the gate is across D's lines (mma.sync kernels only)
   unsigned char reserved[10];
 };
 
-static_assert(sizeof(GemmFullArgs) == 640, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmFullArgs, bias) == 512, "as above");
-static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
+static_assert(sizeof(GemmEpilogueArgs) == 640, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmEpilogueArgs, bias) == 512, "as above");
+static_assert(__builtin_offsetof(GemmEpilogueArgs, batch) == 608, "as above");
 
-/// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
-/// device_m stands for n, where operands are swapped.
-/// And that D suits a map and is written by the copy engine; then also that nothing but alpha is
-/// asked for, or nothing but bias, relu, scale, amax and a C that lies in aligned pairs; and that C
-/// lies in pieces of 16 bytes.
+/// Bits of GemmEpilogueArgs::flags. The last three are set with kFullTmaStores only.
 enum : u32 {
-  kFullEarlyA = kGemmEarlyA,
+  kFullEarlyA = kGemmEarlyA,  // constant operands, may be loaded before griddepcontrol.wait
   kFullEarlyB = kGemmEarlyB,
   kFullEarly = kGemmEarlyBoth,
-  kFullRowsAreN = 4,
-  kFullStores = 8,
-  kFullAlphaAlone = 16,
-  kFullShort = 32,
-  kFullWideC = 64
+  kFullSwapped = 4,          // operands are swapped: device_m replaces n
+  kFullTmaStores = 8,        // D suits a map and is written by TMA
+  kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B
+  kFullSimpleEpilogue = 32,  // at most bias, relu, scale, amax and a C of aligned pairs; no gate
+  kFullAlignedC = 64,        // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout
+  kFullPairs = 128           // two tiles along m belong together: wgmma/narrow/narrow_blocks.cuh
 };
 
-/// Lines of a box of D, which a warp writes: its share of 64.
+/// Lines of D's TMA box: the share of one warp in a warpgroup's 64 rows.
 inline constexpr u32 kGemmStoreLines = 16;
 
-/// Where v's elements for one of D's are: line, place along it, and the step to the next.
+/// Position in v of the elements for a run of D's: line, position in the line, and the step from
+/// one element to the next.
 struct FullPlace {
   i32 line, at, step;
 };
 
-/// Which of two dimensions is gated, and how.
+/// How v is gated, and whether across lines.
 struct FullGate {
   unsigned char gate, across;
-  i32 half;  // distance of what is apart
+  i32 half;  // distance of the two elements with kGateHalves
 };
 
-/// `second`: not the gate's element but the one that it lets through.
+/// Position in v for D's element (line, at). `second` selects the value element, otherwise the gate
+/// element.
 TW_KERNEL_HD constexpr FullPlace full_place(FullGate gated, i32 line, i32 at, bool second) {
   if (gated.gate == kGateNone) return {line, at, 1};
   const i32 more = second ? 1 : 0;
@@ -108,14 +108,14 @@ TW_KERNEL_HD constexpr FullPlace full_place(FullGate gated, i32 line, i32 at, bo
   return gated.across ? FullPlace{line + more * gated.half, at, 1}
                       : FullPlace{line, at + more * gated.half, 1};
 }
-TW_KERNEL_HD constexpr FullPlace full_place(const GemmFullArgs& args, i32 line, i32 at,
+TW_KERNEL_HD constexpr FullPlace full_place(const GemmEpilogueArgs& args, i32 line, i32 at,
                                             bool second) {
   return full_place(FullGate{args.gate, args.gate_across, args.half}, line, at, second);
 }
 
-/// First row or column of a gated operand that line `line` of a tile is, where the tile's first is
-/// `first` and it has `lines`.
-TW_KERNEL_HD constexpr i32 full_line(const GemmFullArgs& args, i32 first, i32 line, i32 lines) {
+/// The operand's row or column that line `line` of a tile of `lines` lines holds. `first` is the
+/// tile's first row or column of v. With kGateHalves, half of the tile comes from each half.
+TW_KERNEL_HD constexpr i32 full_line(const GemmEpilogueArgs& args, i32 first, i32 line, i32 lines) {
   if (args.gate != kGateHalves) return first + line;
   return first / 2 + (line < lines / 2 ? line : args.half + line - lines / 2);
 }

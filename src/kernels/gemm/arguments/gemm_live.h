@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a full row works by once it may read device memory: sizes and scalars of the run, and the
-// matrices of one product of its batch. Kernels and host bodies share it. Kernels look here after
-// griddepcontrol.wait.
+// Effective sizes, scalars and matrices of an epilogue kernel: launch arguments, replaced by values
+// in device memory where the run gives such. Kernels and host bodies share these functions. Kernels
+// call them after griddepcontrol.wait only.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm_pointers.h"
 
 namespace tw {
 
-/// Sizes of a run, those that the device holds in the place of the arguments' own.
-struct GemmLive {
+/// Sizes of a run after device_m and device_alpha are applied.
+struct GemmEffectiveSizes {
   i32 m, n, k;  // k is 0 where alpha is 0
   i32 units_m, units_n, band;
 };
@@ -19,20 +19,21 @@ TW_KERNEL_HD inline float gemm_scalar(u64 address, float own) {
   return address == 0 ? own : *reinterpret_cast<const float*>(address);
 }
 
-/// As planned, but for the rows m: more than the run's count as the run's, less than none as none.
+/// device_m clamped to 0 .. the run's m.
 TW_KERNEL_HD inline i32 gemm_clamped_rows(i64 wanted, i32 most) {
   return wanted < 0 ? 0 : wanted < most ? static_cast<i32>(wanted) : most;
 }
 
-/// `rows` and `columns` are those of a unit.
-TW_KERNEL_HD inline GemmLive gemm_live(const GemmFullArgs& args, i32 rows, i32 columns) {
+/// `rows` and `columns` are the size of a unit.
+TW_KERNEL_HD inline GemmEffectiveSizes gemm_live(const GemmEpilogueArgs& args, i32 rows,
+                                                 i32 columns) {
   const GemmArgs& own = args.base;
-  GemmLive live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
+  GemmEffectiveSizes live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
   if (args.device_alpha != 0 && *reinterpret_cast<const float*>(args.device_alpha) == 0.0f)
     live.k = 0;
   if (args.device_m == 0) return live;
   const i64 wanted = *reinterpret_cast<const i64*>(args.device_m);
-  if (args.flags & kFullRowsAreN) {
+  if (args.flags & kFullSwapped) {
     live.n = gemm_clamped_rows(wanted, live.n);
     live.units_n = (live.n + columns - 1) / columns;
   } else {
@@ -43,12 +44,12 @@ TW_KERNEL_HD inline GemmLive gemm_live(const GemmFullArgs& args, i32 rows, i32 c
   return live;
 }
 
-TW_KERNEL_HD inline i32 gemm_units(const GemmFullArgs& args, const GemmLive& live) {
+TW_KERNEL_HD inline i32 gemm_units(const GemmEpilogueArgs& args, const GemmEffectiveSizes& live) {
   return live.units_m * live.units_n * args.batch;
 }
 
-/// Addresses of product `z`; d is 0 where it is left out. Elements have in_bytes and out_bytes.
-TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmFullArgs& args, i32 z, i32 in_bytes,
+/// Addresses of product `z` of the batch; d is 0 if the product is skipped (gemm_pointers.h).
+TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmEpilogueArgs& args, i32 z, i32 in_bytes,
                                            i32 out_bytes) {
   if (args.matrices != 0) return reinterpret_cast<const GemmMatrix*>(args.matrices)[z];
   return {args.base.a + static_cast<u64>(z * args.a_batch * in_bytes),
@@ -57,15 +58,15 @@ TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmFullArgs& args, i32 z, i32 
           args.base.d + static_cast<u64>(z * args.d_batch * out_bytes)};
 }
 
-/// The maps of product `z` and where it lies in their third dimension. Of one that is left out all
-/// boxes lie outside: they bring zeros and touch no memory.
+/// The maps of product `z`, and its index in their third dimension. A skipped product has an index
+/// outside of the map, so that its boxes load zeros and touch no memory.
 struct GemmMapsAt {
   const KernelMap* a;
   const KernelMap* b;
   i32 a_index, b_index;
 };
 
-TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
+TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmEpilogueArgs& args, i32 z) {
   if (args.maps == 0)
     return {&args.base.map_a, &args.base.map_b, args.a_batch == 0 ? 0 : z,
             args.b_batch == 0 ? 0 : z};
@@ -75,8 +76,8 @@ TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
   return {maps, maps + 1, index, index};
 }
 
-/// D's map of product `z`, where D goes through one.
-TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmFullArgs& args, i32 z) {
+/// Map of D of product `z`, if kFullTmaStores is set.
+TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmEpilogueArgs& args, i32 z) {
   if (args.maps == 0) return &args.base.map_d;
   return reinterpret_cast<const KernelMap*>(args.maps) + static_cast<i64>(z) * kGemmMaps + 2;
 }

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Operands that no tensor map reads, both in one launch, to where one does.
+// Arguments of the staging copy: it copies operands whose address or pitch no tensor map can
+// describe to aligned lines in the workspace, both operands in one launch.
 
 #include "kernels/common/divide.h"
 
 namespace tw {
 
-/// Lines of one of the two, in pieces of 16 bytes. The copy's lines are whole pieces, and whatever
-/// comes behind a line's end is never looked at.
+/// Lines of one operand, copied in pieces of 16 bytes. The copy's lines consist of whole pieces:
+/// the bytes after the end of a line are undefined and never read.
 struct GemmRealignOperand {
-  u64 src;  // a multiple of 2
-  u64 end;  // of src: nothing is read from here on
-  u64 dst;  // a multiple of 16, as dst_pitch is
-  i64 src_pitch, dst_pitch;
-  u32 pieces;  // of all lines; 0: there is nothing to copy
-  Divider of_line;
+  u64 src;                   // a multiple of 2
+  u64 end;                   // end of src: nothing is read from here on
+  u64 dst;                   // a multiple of 16, like dst_pitch
+  i64 src_pitch, dst_pitch;  // bytes
+  u32 pieces;                // of all lines; 0: nothing to copy
+  Divider of_line;           // by the pieces of a line
 };
 
 struct GemmRealignArgs {
   GemmRealignOperand operands[2];
-  u32 blocks;  // of the first operand; the others have the second
+  u32 blocks;  // CTAs for the first operand; the remaining ones copy the second
   u32 reserved;
 };
 
@@ -27,12 +28,12 @@ static_assert(sizeof(GemmRealignOperand) == 56, "the device sees the layout the 
 static_assert(sizeof(GemmRealignArgs) == 120, "the device sees the layout the host writes");
 
 inline constexpr u32 kRealignThreads = 256;
-/// Of them on an SM that a launch counts on. Registers are for twice as many: half of an SM's are
-/// left for a block of the product, if it has one warpgroup that multiplies, which makes its
-/// barriers and asks for the operand that lies ready.
-inline constexpr u32 kRealignBlocks = 4;
-inline constexpr u32 kRealignRoom = 8;
-/// Pieces of a thread that are one launch's at most.
-inline constexpr u32 kRealignMost = 3;
+/// CTAs per SM: a launch uses kStagingCtasPerSm, registers suffice for kStagingRegisterCtas. The
+/// other half is for a CTA of the product with one consumer warpgroup: it starts early, initializes
+/// its barriers and loads the operand that needs no copy.
+inline constexpr u32 kStagingCtasPerSm = 4;
+inline constexpr u32 kStagingRegisterCtas = 8;
+/// Largest number of pieces per thread for this kernel; plans copy larger operands by copy plans.
+inline constexpr u32 kStagingMaxPieces = 3;
 
 }  // namespace tw

@@ -53,7 +53,7 @@ static_assert(sizeof(GemmScales) == 104, "the device sees the layout the host wr
 
 /// Arguments of the mma.sync kernels and host bodies of narrow types.
 struct GemmScaledArgs {
-  GemmFullArgs full;
+  GemmEpilogueArgs full;
   GemmScales scales;
 };
 

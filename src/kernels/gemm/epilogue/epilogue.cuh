@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From accumulators to D: alpha, beta * C, conversion, shared memory, TMA store.
+// The epilogue of the basic kernels: alpha, beta * C, conversion, shared memory, TMA store to D.
 //
-// A warpgroup writes its 64 rows in slabs (gemm_slab). Staging slabs alternate where there is
-// room: while the copy engine reads one, the other is written. What a TMA store cannot end at (it
-// clips at 16 bytes), from args.plain_from on, goes by plain stores, and all of D where that is 0.
-//
-// "Row" and "column" are wgmma's here: a transposed row of the table stores its rows contiguously.
+// A warpgroup writes its 64 rows in slabs (gemm_slab). Two or more staging slabs alternate if they
+// fit, so that the TMA reads one while the next is written. TMA stores can only end at a multiple
+// of 16 bytes, so plain stores write D from args.plain_from on (all of it if that is 0). Rows and
+// columns are those of wgmma: with swap-AB, rows are contiguous in D.
 
 #include "kernels/gemm/epilogue/epilogue_lines.cuh"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
-// alpha * d, plus beta * C where asked. NaN and infinity in C pass; with beta 0, and where D is
-// added to, C is not read.
+// d = alpha * d + beta * C. C is not read if beta is 0 or if D is added to.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArgs& args, i32 row0,
                                                i32 column0, bool adds) {
@@ -28,13 +26,13 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
   for (int half = 0; half < 2; ++half) {
     const i32 row = row0 + 8 * half;
     if (row >= args.m) break;
-    const i64 row_step = Config::kTransposed ? 1 : args.c_stride_m;
-    const i64 column_step = Config::kTransposed ? args.c_stride_m : 1;
+    const i64 row_step = Config::kSwapAB ? 1 : args.c_stride_m;
+    const i64 column_step = Config::kSwapAB ? args.c_stride_m : 1;
     const auto* line = c + row * row_step + column0 * column_step;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      // In steps, or so many of C are on their way at once that sums leave the registers.
-      if (Config::kTransposed && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
+      // Leave early in steps of 32: with more loads of C in flight, accumulators would spill.
+      if (Config::kSwapAB && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
       if (epilogue_half(i) == half && epilogue_column(i) < columns)
         d[i] += args.beta * Out::to_float(line[epilogue_column(i) * column_step]);
     }
@@ -52,14 +50,14 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
   using Out = typename Config::Out;
   auto* out = reinterpret_cast<typename Out::Storage*>(args.d);
   const i32 columns = args.n - column0;
-  const i32 first = Config::kTransposed ? 0 : args.plain_from - column0;
+  const i32 first = Config::kSwapAB ? 0 : args.plain_from - column0;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const i32 row = row0 + 8 * half;
     if (row >= args.m) break;
-    if (Config::kTransposed && row < args.plain_from) continue;
-    const i64 row_step = Config::kTransposed ? 1 : args.d_stride_m;
-    const i64 column_step = Config::kTransposed ? args.d_stride_m : 1;
+    if (Config::kSwapAB && row < args.plain_from) continue;
+    const i64 row_step = Config::kSwapAB ? 1 : args.d_stride_m;
+    const i64 column_step = Config::kSwapAB ? args.d_stride_m : 1;
     auto* line = out + row * row_step + column0 * column_step;
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
@@ -69,24 +67,23 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
 }
 
 /// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0). `turn` counts
-/// the slabs of the whole run: a tile may have an odd number of them, so the buffer that is free is
-/// not a matter of the slab's place in its tile. `again`: this thread has written here before, and
-/// what it has now is added.
+/// the slabs of the whole run, since a tile may have an odd number of them. `again`: this thread
+/// has already written an accumulation chain of the tile, and d is added to it.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& args, u32 staging,
                                          u32& turn, u32 group, i32 m0, i32 n0, bool again) {
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;  // along D's contiguous dimension
+  constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;  // along D's contiguous dimension
   static_assert(kExtent % kContiguous == 0, "whole slabs");
   constexpr i32 kAcross = kExtent / kContiguous;
   constexpr i32 kLines = static_cast<i32>(Config::kSlab.lines);
-  constexpr i32 kParts = kTransposed ? 2 * kCount / kLines : 1;
+  constexpr i32 kParts = kSwapAB ? 2 * kCount / kLines : 1;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32 % 4;
   const i32 row0 = m0 + static_cast<i32>(warp * 16 + lane / 4);
   const i32 column0 = n0 + static_cast<i32>(lane % 4 * 2);
-  const i32 start = kTransposed ? m0 : n0;
+  const i32 start = kSwapAB ? m0 : n0;
   const bool adds = args.adds != 0 || again;
   epilogue_scale<Config>(d, args, row0, column0, adds);
   if (m0 >= args.m || n0 >= args.n) return;
@@ -94,9 +91,9 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   if (start + kExtent > args.plain_from) epilogue_plain<Config>(d, args, row0, column0, adds);
 
   const u32 barrier = 1 + group;
-  // One and the same thread throughout: groups of stores belong to the thread that commits them.
+  // The same thread throughout: the thread that commits a group of bulk stores must wait for it.
   const bool issuer = threadIdx.x % 128 == 0;
-  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
+  if (again && issuer) ptx::store_wait<0>();  // what is added to must be in memory
 #pragma unroll
   for (int slab = 0; slab < kAcross * kParts; ++slab) {
     const i32 at = start + slab % kAcross * kContiguous;
@@ -104,14 +101,14 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
     const u32 buffer = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
     if (issuer) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
     ptx::named_barrier(barrier, 128);
-    if constexpr (kTransposed)
+    if constexpr (kSwapAB)
       epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, buffer, slab);
     ptx::fence_async_shared();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
-      const i32 line = kTransposed ? n0 + slab / kAcross * kLines : m0;
+      const i32 line = kSwapAB ? n0 + slab / kAcross * kLines : m0;
       if (adds)
         ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, buffer, at, line);
       else
@@ -121,7 +118,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   }
 }
 
-/// Before the block ends: shared memory stays until the last stores are made, each by its thread.
+/// Before the CTA exits: each thread waits until the TMA has read its slabs.
 __device__ __forceinline__ void epilogue_finish() {
   ptx::store_wait_read<0>();
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a staged slab to D where its pitch or address suits no tensor map. Of 2-byte elements a lane
-// stores the aligned 16-byte pieces of D's lines, shifted out of two of the slab's, and single
-// elements at their ends; of floats a warp stores line by line, 4 bytes a lane. From the registers
-// a store of the warp would be eight pieces of four elements, each of which the L2 has to merge
-// with its neighbours.
+// The epilogue for a D whose pitch or address suits no tensor map, from a staged slab. For 2-byte
+// elements, a lane shifts aligned 16-byte pieces of D's lines out of two of the slab's, and single
+// elements cover the ends. For floats, a warp stores line by line, 4 bytes per lane. Stores from
+// the registers would give the L2 eight pieces of four elements per warp to merge.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
@@ -12,7 +11,7 @@
 
 namespace tw {
 
-// A line of a slab by the warp: lane l has words l, l + 32 and so on of 4 bytes.
+// A warp's registers for one line of a slab: lane l holds the 4-byte words l, l + 32 and so on.
 template <class Config>
 inline constexpr int kLineWords =
     (static_cast<int>(Config::kSlab.contiguous * Config::Out::kBytes) / 4 + 31) / 32;
@@ -43,12 +42,12 @@ __device__ __forceinline__ void lines_write(float* to, u32 (&words)[kWords], i32
   }
 }
 
-// Lines of a slab of floats by the warp: elements [0, count) of those from `first` to `end` - 1.
+// Writes lines `first` to `end` - 1 of a staged slab of floats: elements [0, count) of each.
 template <class Config, i32 kLines>
 __device__ __forceinline__ void lines_put(float* to, i64 pitch, u32 staging, i32 first, i32 end,
                                           i32 count, bool adds) {
   constexpr int kAtOnce = 4;
-  // Some at a time, so that one line's way to the registers does not hold up the next.
+  // Several lines at a time overlap their loads from shared memory.
   for (i32 line = first; line < end; line += kAtOnce) {
     u32 words[kAtOnce][kLineWords<Config>];
 #pragma unroll
@@ -60,8 +59,8 @@ __device__ __forceinline__ void lines_put(float* to, i64 pitch, u32 staging, i32
   }
 }
 
-// A line of 2-byte elements at any even address: `head` elements up to the first aligned piece of
-// 16 bytes, whole pieces, and the rest, which begins at `rest`.
+// A line of 2-byte elements at any even address: `head` elements up to the first aligned 16-byte
+// piece, then whole pieces, then single elements from `rest` on.
 struct LinePieces {
   u64 at;
   i32 head, rest;
@@ -71,19 +70,19 @@ struct LinePieces {
     rest = head + (count - head) / 8 * 8;
   }
   __device__ __forceinline__ bool has(i32 piece) const { return head + piece * 8 < rest; }
-  /// The element that is number `i` of those in no whole piece.
+  /// The element that is number `i` among those in no whole piece.
   __device__ __forceinline__ i32 single(i32 i) const { return i < head ? i : rest + i - head; }
 };
 
-// The same of 2-byte elements, to which nothing is added. All of a warp's pieces are one list, so
-// that lanes are busy whatever a line has of them.
+// The same for 2-byte elements, which are never added to D. The pieces of all of the warp's lines
+// form one list, which keeps all lanes busy.
 template <class Config, i32 kLines>
 __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 staging, i32 first,
                                           i32 end, i32 count, bool) {
-  constexpr i32 kPieces = static_cast<i32>(Config::kSlab.contiguous) / 8;  // of a line
+  constexpr i32 kPieces = static_cast<i32>(Config::kSlab.contiguous) / 8;  // per line
   constexpr i32 kRounds = (kLines * kPieces + 31) / 32, kSingles = (kLines + 3) / 4;
-  // What registers allow beside the sums.
-  constexpr i32 kMost = Config::kPieces * Config::kSums > 128 ? 2 : 4;
+  // As many as registers allow beside the accumulators.
+  constexpr i32 kMost = Config::kPieces * Config::kAccumulators > 128 ? 2 : 4;
   constexpr i32 kAtOnce = kRounds < kMost ? kRounds : kMost;
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto line_at = [&](i32 line) {
@@ -114,7 +113,7 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
                             make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
     }
   }
-  // Eight lanes for a line: those of whole pieces in all have eight single elements or none.
+  // Eight lanes per line. If count is a multiple of 8, head and rest have 8 or 0 elements in all.
   const i32 most = count % 8 == 0 ? 8 : 16;
 #pragma unroll 1
   for (i32 from = 0; from < most; from += 8) {
@@ -131,26 +130,25 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
   }
 }
 
-/// The warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0), with alpha and beta
-/// in it, through the group's first slab, which the copy engine has no part in. `adds`: to what
-/// lies there, in f32.
+/// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0), with alpha and
+/// beta applied, through the group's first slab. The TMA has no part in it. `adds`: to an f32 D.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const GemmArgs& args,
                                                u32 staging, u32 group, i32 m0, i32 n0, bool adds) {
   using Storage = typename Config::Out::Storage;
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;
+  constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;
   constexpr i32 kAcross = kExtent / kContiguous;
-  constexpr i32 kLines = kTransposed ? static_cast<i32>(Config::kSlab.lines) : 64;
-  constexpr i32 kSlabs = kTransposed ? kAcross * (2 * kCount / kLines) : kAcross;
-  const i32 start = kTransposed ? m0 : n0;
-  const i32 columns = (kTransposed ? args.m : args.n) - start;
-  // Lines of a slab of columns come from one warp each, those of a slab of rows from all.
+  constexpr i32 kLines = kSwapAB ? static_cast<i32>(Config::kSlab.lines) : 64;
+  constexpr i32 kSlabs = kSwapAB ? kAcross * (2 * kCount / kLines) : kAcross;
+  const i32 start = kSwapAB ? m0 : n0;
+  const i32 columns = (kSwapAB ? args.m : args.n) - start;
+  // A warp writes a quarter of a slab's lines. It staged them by itself, except with swap-AB.
   const i32 warp = static_cast<i32>(threadIdx.x / 32 % 4);
   const i32 first = warp * (kLines / 4);
   const auto meet = [&] {
-    if (kTransposed)
+    if (kSwapAB)
       ptx::named_barrier(1 + group, 128);
     else
       ptx::sync_warp();
@@ -158,11 +156,11 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
     const i32 from = slab % kAcross * kContiguous;
-    const i32 line0 = kTransposed ? n0 + slab / kAcross * kLines : m0;
+    const i32 line0 = kSwapAB ? n0 + slab / kAcross * kLines : m0;
     if (from >= columns) continue;
-    const i32 lines = (kTransposed ? args.n : args.m) - line0;
+    const i32 lines = (kSwapAB ? args.n : args.m) - line0;
     const i32 end = min(first + kLines / 4, lines);
-    if constexpr (kTransposed)
+    if constexpr (kSwapAB)
       epilogue_stage_transposed<Config>(d, staging, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, staging, slab);

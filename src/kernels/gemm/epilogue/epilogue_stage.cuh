@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From accumulators to a slab of D in shared memory, see gemm_slab.
+// Stages accumulators as a slab of D in shared memory. gemm_slab has the layout.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/types.cuh"
 
 namespace tw {
 
-// A thread's elements of D: two rows eight apart, and in each the columns 8 j and 8 j + 1 from its
-// first. Distances from the first column are constants, which keeps addresses out of registers.
+// A thread's elements of D: two rows, eight apart, and in each the columns 8 j and 8 j + 1,
+// relative to its first one. As constants these offsets take no registers.
 __device__ __forceinline__ constexpr int epilogue_half(int i) {
   return (i & 2) / 2;
 }
@@ -16,7 +16,7 @@ __device__ __forceinline__ constexpr int epilogue_column(int i) {
   return i / 4 * 8 + (i & 1);
 }
 
-// Piece c of 16 bytes of line r of a swizzled slab lies at c ^ (r % 8).
+// Swizzled slabs: 16-byte piece c of line r lies at c ^ (r % 8).
 template <class Config>
 __device__ __forceinline__ u32 epilogue_place(u32 staging, u32 line, u32 piece) {
   if constexpr (Config::kSlab.swizzled)
@@ -25,7 +25,7 @@ __device__ __forceinline__ u32 epilogue_place(u32 staging, u32 line, u32 piece) 
     return staging + line * (Config::kSlab.contiguous * Config::Out::kBytes) + (piece << 4);
 }
 
-// Pairs of neighbours of 16 bits, as a thread has them: those of sums 2 i and 2 i + 1 from `first`.
+// Converts accumulators from `first` on to pairs of 16-bit elements.
 template <class Config, int kPairs, int kCount>
 __device__ __forceinline__ void epilogue_pack(const float (&d)[kCount], int first,
                                               u32 (&pairs)[kPairs]) {
@@ -34,7 +34,7 @@ __device__ __forceinline__ void epilogue_pack(const float (&d)[kCount], int firs
     pairs[i] = Config::Out::pack(d[first + 2 * i], d[first + 2 * i + 1]);
 }
 
-// One slab of columns of 16 bits into shared memory, the pairs of which begin at `first`.
+// Stages one slab of 16-bit columns, whose pairs begin at `first`.
 template <class Config, int kPairs>
 __device__ __forceinline__ void epilogue_stage_pairs(const u32 (&pairs)[kPairs], u32 staging,
                                                      int first) {
@@ -52,7 +52,7 @@ __device__ __forceinline__ void epilogue_stage_pairs(const u32 (&pairs)[kPairs],
   }
 }
 
-// One slab of columns of 16 bits into shared memory.
+// Stages one slab of 16-bit columns.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], u32 staging,
                                                       int slab) {
@@ -62,8 +62,8 @@ __device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], 
   epilogue_stage_pairs<Config>(pairs, staging, 0);
 }
 
-// The same of floats. In a swizzled slab two rows that follow one another have their eight columns
-// in the same banks: the odd ones write two groups on, and what the even ones write then later.
+// Stages one slab of floats. In a swizzled slab, the same eight columns of two successive rows
+// share banks. Odd rows therefore swap the order of two groups with even rows.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], u32 staging,
                                                       int slab) {
@@ -71,7 +71,7 @@ __device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], 
   constexpr int kOn = Config::kSlab.swizzled ? 2 : 0;
   static_assert(kOn == 0 || kGroups == 4, "two times two groups");
   u32 lane = ptx::lane_id();
-  asm volatile("" : "+r"(lane));  // kept from slab to slab, offsets are too many for 192 columns
+  asm volatile("" : "+r"(lane));  // stops nvcc from keeping offsets, too many for 192 columns
   const bool odd = kOn != 0 && lane / 4 % 2 != 0;
 #pragma unroll
   for (int group = 0; group < kGroups - kOn; ++group)
@@ -89,7 +89,7 @@ __device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], 
     }
 }
 
-// One slab of columns into shared memory.
+// Stages slab `slab` of a tile, without swap-AB.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 staging, int slab) {
   if constexpr (Config::Out::kBytes == 2)
@@ -98,8 +98,8 @@ __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 sta
     epilogue_stage_floats<Config>(d, staging, slab);
 }
 
-// One slab of rows into shared memory, a line for each column: slab `slab` along D's contiguous
-// dimension, and of the lines the slab's own, part `part`.
+// Stages a slab with swap-AB, where each column is a line of D: slab number `slab` along the lines,
+// and number `part` among the groups of lines.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCount], u32 staging,
                                                           int slab, int part) {

@@ -1,46 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From accumulators to D where TMA stores write all of it and C is not read: alpha, conversion,
-// shared memory, store. It is epilogue.cuh without what is seldom asked for, in a loop of its own
-// (gemm_consume_stored): between two tiles the time is that of fetching instructions, and code that
-// is jumped over costs as much as code that runs.
+// epilogue.cuh reduced to the common case in which TMA stores write all of D and C is not read. It
+// has a loop of its own (gemm_consume_stored): the time between two tiles is instruction fetch, and
+// code that is jumped over costs as much as code that runs.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 
 namespace tw {
 
-/// Whether epilogue_stored can write D, and there are products, in one chain unless there are
-/// registers for more: the same for all tiles of a launch.
+/// Whether epilogue_stored can write D, for all tiles of a launch. It needs products (k > 0) and,
+/// for several accumulation chains, registers.
 template <class Config>
 __device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
-  const i32 contiguous = Config::kTransposed ? args.m : args.n;
+  const i32 contiguous = Config::kSwapAB ? args.m : args.n;
   return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
          !(Config::kChains && !Config::kStoresChains && args.more_chains);
 }
 
-// The slabs of a piece that are written between two barriers. In ping-pong rows one, so that the
-// engine reads it while the next is written: they have time for barriers. Else as many as have
-// room.
+// Slabs of a piece that are written between two barriers. Ping-pong kernels, which have time for
+// barriers, write one, so that the TMA reads it during the next. Others write as many as fit.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   if (Config::kPingpong) return 1;
   u32 at_once = slabs < Config::kShared.slabs ? slabs : Config::kShared.slabs;
-  while (slabs % at_once != 0 || at_once > 4) --at_once;  // a warp for each
+  while (slabs % at_once != 0 || at_once > 4) --at_once;  // one warp stores each
   return at_once;
 }
 
-// Slabs of a cooperative row that has staging memory for half of a tile's: the engine would have to
-// read those before the others are written. All of them stay in registers, in 16 bits, and are
-// written while the next tile's products are made.
+// Slabs of a tile that stay in registers, as 16-bit elements, until the next tile's main loop
+// writes them. That is all of them in cooperative kernels that can stage only half of a tile:
+// otherwise the second half would have to wait until the TMA has read the first.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_left() {
-  if (Config::kPingpong || Config::kTransposed || Config::Out::kBytes != 2 || Config::kTileN < 192)
+  if (Config::kPingpong || Config::kSwapAB || Config::Out::kBytes != 2 || Config::kTileN < 192)
     return 0;
   constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
   return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs : 0;
 }
 
-/// What is left to write of the tile at (m0, n0).
+/// The converted D of the tile at (m0, n0), not yet written.
 template <class Config>
 struct EpilogueLeft {
   static constexpr int kSlabPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
@@ -49,13 +47,13 @@ struct EpilogueLeft {
   u32 pairs[kPairs == 0 ? 1 : kPairs];
 };
 
-// Slabs beside one another along D's contiguous dimension.
+// Number of slabs side by side along D's contiguous dimension.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_across() {
-  return static_cast<u32>(Config::kTransposed ? 64 : Config::kTileN) / Config::kSlab.contiguous;
+  return static_cast<u32>(Config::kSwapAB ? 64 : Config::kTileN) / Config::kSlab.contiguous;
 }
 
-// Slabs that a warpgroup has written go to the engine, each by a warp of its own.
+// Stores the slabs that a warpgroup has written: each one by the first lane of its own warp.
 template <class Config, u32 kAtOnce>
 __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, u32 group,
                                               u32 first, i32 m0, i32 n0, bool adds) {
@@ -67,9 +65,9 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   constexpr u32 kAcross = epilogue_across<Config>();
   const u32 slab = first + warp;
   const i32 at =
-      (Config::kTransposed ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
+      (Config::kSwapAB ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
   const i32 line =
-      Config::kTransposed ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
+      Config::kSwapAB ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
   if (adds)
     ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, from, at, line);
   else
@@ -77,7 +75,7 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   ptx::store_commit();
 }
 
-/// Writes a half of what is left, 0 or 1.
+/// Stages and stores half 0 or 1 of the slabs in `left`.
 template <class Config, u32 kHalf>
 __device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& left,
                                                     const GemmArgs& args, u32 staging, u32 group) {
@@ -91,18 +89,17 @@ __device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& 
   epilogue_send<Config, kSlabs>(args, staging, group, kHalf * kSlabs, left.m0, left.n0, false);
 }
 
-/// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
-/// which also waits until the engine has read it: groups of stores belong to the thread that
-/// commits them. One barrier for both, that slabs are written and that the next ones are free, is
-/// slower: the engine takes its time with stores while it loads, and the wait would hold up a slab
-/// that is ready.
+/// As epilogue(), but `turn` is in bytes. One warp per slab stores it and later waits until the TMA
+/// has read it, since the thread that commits a group of bulk stores must wait for it. Two barriers
+/// per step are faster than one for both purposes: the TMA delays stores while it loads, and a slab
+/// that is ready would wait for the next buffer to become free.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
                                                 bool again, EpilogueLeft<Config>& left) {
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   constexpr u32 kAcross = epilogue_across<Config>();
-  constexpr u32 kSlabs = kTransposed ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
+  constexpr u32 kSlabs = kSwapAB ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
   constexpr u32 kStep = kAtOnce * kSlabBytes;
@@ -120,7 +117,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
     epilogue_pack<Config>(d, 0, left.pairs);
     return;
   }
-  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
+  if (again && issuer) ptx::store_wait<0>();  // what is added to must be in memory
 #pragma unroll
   for (u32 first = 0; first < kSlabs; first += kAtOnce) {
     const u32 buffer = staging + turn;
@@ -129,7 +126,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
     ptx::named_barrier(barrier, 128);
 #pragma unroll
     for (u32 i = 0; i < kAtOnce; ++i) {
-      if constexpr (kTransposed)
+      if constexpr (kSwapAB)
         epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
                                           static_cast<int>((first + i) % kAcross),
                                           static_cast<int>((first + i) / kAcross));

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// C of a tile is asked for before the product is made, into the staging memory that D is written
-// from.
+// Loads C of a tile before its products are made, into the staging memory of D.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/async_copy.cuh"
 
 namespace tw {
 
-/// C of one slab whose first element is (line, at), in pieces of kBytes. What is outside reads as
-/// 0.
+/// Copies C of the slab that begins at (line, at), in pieces of kBytes, with 0 outside of C.
 template <class Slab, u32 kBytes>
-__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr u32 kAcross = Slab::kLine / kBytes;
   constexpr i32 kElements = kBytes / Out::kBytes;
@@ -23,7 +21,7 @@ __device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullR
     const u32 piece = first + lane;
     const u32 own = piece / kAcross, byte = piece % kAcross * kBytes;
     const i32 column = at + static_cast<i32>(byte / Out::kBytes);
-    // In elements, as a line's bytes may need more than 32 bits.
+    // In elements, since a line's bytes may need more than 32 bits.
     const i32 rest = min(run.extent - column, kElements);
     const bool there = line + static_cast<i32>(own) < run.lines && rest > 0;
     const u64 from = full_c<Out>(args, run, {line, column, 1}) + own * step;
@@ -34,11 +32,11 @@ __device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullR
   }
 }
 
-/// C of one slab in whatever pieces it is promised to lie in.
+/// Copies C of one slab in the largest pieces that its alignment allows.
 template <class Slab>
-__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 slab, i32 line, i32 at) {
-  if (args.flags & kFullWideC)
+__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 slab, i32 line, i32 at) {
+  if (args.flags & kFullAlignedC)
     ahead_slab<Slab, 16>(args, run, lane, slab, line, at);
   else
     ahead_slab<Slab, 2 * Slab::Out::kBytes>(args, run, lane, slab, line, at);

@@ -1,74 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue's common way, to the copy engine: chunks of a tile's sums, each laid out
-// without branches and sent at once. Short functions have all of a tile's chunks one behind the
-// other. The longer ones would be more instructions than are at hand, 2 us of 4096 x 7168 x 512's
-// 61 with gelu_tanh; there the next chunk's sums are moved to where the first one's were, since
-// registers have no addresses.
+// The common form of the full epilogue, for a D that the TMA stores. It computes a tile in chunks,
+// without branches, and sends each chunk at once. With short functions, the chunks of a tile are
+// unrolled. With longer ones they would overflow the instruction cache (2 us of 61 us for 4096 x
+// 7168 x 512 with gelu_tanh). There a loop moves the next chunk's accumulators to where the first
+// one's were, since registers cannot be indexed.
 
 #include "kernels/gemm/epilogue/full_ahead.cuh"
 #include "kernels/gemm/epilogue/full_board.cuh"
 
 namespace tw {
 
-/// What a loop does to the sums: a function, kActIdentity being none; whether a bias along D's
-/// lines is added; a gate; whether C is, and whether there is more. With C or more kActRelu is none
-/// or relu, as the arguments say, and bias any. A bias that is not asked for is -0.
+/// The options that a consumer loop is compiled for: activation, bias along D's lines, gate, C, and
+/// the rest ("more": full_has_more). With kC or kMore, kActRelu stands for relu or no activation,
+/// and bias for any or none, as the arguments say. A bias that is not asked for is -0.
 template <u32 kFunction, bool kWithBias, u32 kGateOf, bool kWithC, bool kWithMore>
 struct FullWay {
   static constexpr u32 kWhich = kFunction, kGate = kGateOf;
   static constexpr bool kBias = kWithBias, kC = kWithC, kMore = kWithMore;
   static constexpr bool kShort = kWhich == kActIdentity || kWhich == kActRelu;
   static constexpr bool kFloor = kWhich == kActRelu && (kC || kMore);
-  // Relu by the conversion to D's type.
+  // Relu is a part of the conversion to D's type.
   static constexpr bool kPacks = kWhich == kActRelu && !kFloor;
 };
 
-/// Chunks of a piece of kSums sums: what is taken of them at once, and what they are moved on by.
-/// Where there is room for just the slabs of a piece, and those are not to be halved, all of them.
-template <class Slab, u32 kGate, int kSums, int kRing>
+/// How a piece of kAccumulators accumulators is cut into chunks: at most half of the staging slabs,
+/// so that the TMA reads one chunk while the next is written. If the staging memory holds just the
+/// slabs of a piece, and an odd number of them, a chunk is the whole piece.
+template <class Slab, u32 kGate, int kAccumulators, int kRing>
 struct FullChunk {
-  static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
+  static constexpr i32 kOfPiece =
+      kGate == kGateNone ? 2 * kAccumulators : kAccumulators;  // columns of D
   static constexpr int kSlabsOfPiece = kOfPiece / Slab::kColumns;
   static constexpr bool kAll = kRing == kSlabsOfPiece && kRing % 2 != 0;
   static constexpr int kMost = kAll ? kRing : kRing < 4 ? 1 : kRing / 2;
   static constexpr int kSlabs = kSlabsOfPiece < kMost ? kSlabsOfPiece : kMost;
   static constexpr i32 kColumns = kSlabs * Slab::kColumns;
   static constexpr int kChunks = kSlabsOfPiece / kSlabs;
-  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // sums
+  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // accumulators
   static_assert(kChunks * kColumns == kOfPiece, "whole chunks");
 };
 
-/// kRing: slabs of the warp's staging memory.
-template <class In, class Slab, class Way, int kRing, int kPieces, int kSums, int kOfThread>
+/// Writes a warp's part of a tile. kRing: slabs of the warp's staging memory.
+template <class In, class Slab, class Way, int kRing, int kPieces, int kAccumulators, int kOfThread>
 struct FullChunks {
   static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
   using Out = typename Slab::Out;
-  using Chunk = FullChunk<Slab, Way::kGate, kSums, kRing>;
+  using Chunk = FullChunk<Slab, Way::kGate, kAccumulators, kRing>;
   static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0, "slabs are counted on");
   static constexpr int kValues = Slab::kValues;
-  // Of many sums the bias is taken part by part: registers are for one only.
-  static constexpr bool kBiasByPart = kSums > 64 && Chunk::kAll;
+  // With many accumulators, registers hold the bias of one part only.
+  static constexpr bool kBiasByPart = kAccumulators > 64 && Chunk::kAll;
   static constexpr i32 kColumns = Slab::kPartColumns;
 
-  const GemmFullArgs& args;
+  const GemmEpilogueArgs& args;
   const FullRun& run;
   const FragmentOut& out;
-  FullAsked<kPieces, kOfThread>& asked;
+  FullLoaded<kPieces, kOfThread>& asked;
   u32 board;  // of the lane's first two columns
   u32 lane;
   float floor;
   u32& largest;
-  // Along the lines, of a chunk or part: two columns for each four sums.
-  float bias[kBiasByPart ? kValues / 2 : kSums / 2];
+  // Along the lines, for a chunk or part: two columns for each four accumulators.
+  float bias[kBiasByPart ? kValues / 2 : kAccumulators / 2];
 
-  // The bias of a chunk.
+  // Reads the bias of a chunk.
   __device__ __forceinline__ void take_bias(u32 along) {
     if constexpr (Way::kBias && !kBiasByPart) {
 #pragma unroll
       for (int i = 0; i < Chunk::kStep; i += 4) {
         take_two(along, i);
-        if (Way::kGate == kGateHalves) take_two(along, kSums / 2 + i);
+        if (Way::kGate == kGateHalves) take_two(along, kAccumulators / 2 + i);
       }
     }
   }
@@ -77,7 +79,7 @@ struct FullChunks {
     board_take(along + static_cast<u32>(place) * 8, two);
     bias[place / 2] = two[0], bias[place / 2 + 1] = two[1];
   }
-  // Of the part whose sums begin at `place` of the chunk's.
+  // Reads the bias of the part whose accumulators begin at `place` in the chunk.
   __device__ __forceinline__ void take_bias_of_part(u32 along, int place) {
     if constexpr (Way::kBias && kBiasByPart) {
 #pragma unroll
@@ -85,9 +87,10 @@ struct FullChunks {
     }
   }
 
-  // alpha * sums + (beta * C + bias) of the sums from `place` on; those of a chunk begin at `base`.
-  __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, int piece,
-                                         const float (&c)[kValues], float (&v)[kValues]) const {
+  // v = alpha * d + (beta * C + bias), of the accumulators from `place` on in the chunk at `base`.
+  __device__ __forceinline__ void before(const float (&d)[kAccumulators], int base, int place,
+                                         int piece, const float (&c)[kValues],
+                                         float (&v)[kValues]) const {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] = d[base + place + i];
     if constexpr (Way::kBias) {
@@ -111,22 +114,24 @@ struct FullChunks {
     }
   }
 
-  // v of a part without a gate, or with one whose columns lie apart.
-  __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, int piece,
-                                        const float (&c)[kValues], float (&v)[kValues]) const {
+  // A part of D without a gate, or with a gate of two halves.
+  __device__ __forceinline__ void apart(const float (&d)[kAccumulators], int base, int place,
+                                        int piece, const float (&c)[kValues],
+                                        float (&v)[kValues]) const {
     before(d, base, place, piece, c, v);
     function(v);
     if constexpr (Way::kGate == kGateHalves) {
       float through[kValues];
-      before(d, base, kSums / 2 + place, piece, c, through);
+      before(d, base, kAccumulators / 2 + place, piece, c, through);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= through[i];
     }
   }
 
-  // Of neighbours, part `i` of a chunk: a lane's columns 8 j + 2 (lane % 4) and the one beside it
-  // are column 4 j + lane % 4 of D.
-  __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 slab) const {
+  // Stages part `i` of a chunk with a gate of neighbors: column 4 j + lane % 4 of D comes from a
+  // lane's columns 8 j + 2 (lane % 4) and the one after.
+  __device__ __forceinline__ void beside(const float (&d)[kAccumulators], int base, int i,
+                                         u32 slab) const {
     const float none[kValues] = {};
     const u32 first = store_place<Slab>(slab, lane / 4, 0) + lane % 4 * 2;
 #pragma unroll
@@ -165,8 +170,8 @@ struct FullChunks {
     }
   }
 
-  // Part i of the chunk whose sums begin at `base`, into slab `slab`; `along` is its board.
-  __device__ __forceinline__ void part(const float (&d)[kSums], int base, int i, int piece,
+  // Stages part i of the chunk at `base` in slab `slab`. `along` is the chunk's place in the board.
+  __device__ __forceinline__ void part(const float (&d)[kAccumulators], int base, int i, int piece,
                                        u32 slab, u32 along, i32 line, i32 at) {
     constexpr int kPending = kRing / Chunk::kSlabs - 1;  // chunks
     const auto half = static_cast<u32>(i % Slab::kParts);
@@ -180,30 +185,29 @@ struct FullChunks {
       if (Way::kC) store_unstage<Slab>(c, first, half);
       apart(d, base, i * kValues, piece, c, v);
       if constexpr (Way::kMore)
-        more(v, along + (2 * kSums + static_cast<u32>(i) * kColumns) * 4, piece, line,
+        more(v, along + (2 * kAccumulators + static_cast<u32>(i) * kColumns) * 4, piece, line,
              at + i * kColumns);
       if (!Way::kC && i == 0) store_free<kPending>(lane);
       store_stage<Slab, Way::kPacks>(v, first, half);
     }
   }
 
-  // What is two steps of the chip's own, an exponential and a reciprocal: each takes so long that a
-  // warp by itself has to have several under way all the time.
+  // Activations that take an exponential and a reciprocal, both with a long latency. A warp that
+  // has its scheduler to itself must keep several in flight.
   static constexpr bool kByPairs = (Way::kWhich == kActGeluTanh || Way::kWhich == kActSilu) &&
                                    Way::kGate == kGateNone && !Way::kC && !Way::kMore;
 
-  // What alpha and the bias are multiplied by before the function, see gelu_tanh_power_of_scaled():
-  // its result is divided by as much.
+  // Factor of alpha and bias that the activation divides out: see gelu_tanh_power_of_scaled().
   static constexpr float kFactor =
       kByPairs && Way::kWhich == kActGeluTanh ? act::kGeluTanhFactor : 1.0f;
 
-  // Of two pieces the second one's sums are moved to where the first one's were: as alpha * sums +
-  // bias, which costs no more than a move.
+  // Whether the second piece's accumulators move to the first one's place as alpha * d + bias,
+  // which costs no more than a move.
   static constexpr bool kMovesBiased = kByPairs && kPieces == 2 && Chunk::kChunks == 1;
 
-  __device__ __forceinline__ void move_biased(float (&d)[kPieces][kSums], int from) const {
+  __device__ __forceinline__ void move_biased(float (&d)[kPieces][kAccumulators], int from) const {
 #pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
+    for (int i = 0; i < kAccumulators; i += 4) {
       float two[2];
       if constexpr (kBiasByPart)
         board_take(board + static_cast<u32>(i) * 8, two);
@@ -214,15 +218,16 @@ struct FullChunks {
     }
   }
 
-  // The exponent of a pair's two, then the power, its reciprocal and the product, each some pairs
-  // behind the one before; part by part into slabs.
-  __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kSums], u32 turn, u32 along) {
+  // Activates and stages a chunk as a software pipeline over pairs: exponent, power, reciprocal and
+  // product, each kBehind pairs behind the one before.
+  __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kAccumulators], u32 turn,
+                                           u32 along) {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;
     constexpr int kAll = kParts * kPairs, kBehind = 2;
     static_assert(Way::kBias && !Way::kShort,
                   "alpha is in no sum yet, and chunks are moved to d[0]");
     float x[2 * kAll], y[2 * kAll], column[2][kValues / 2];
-    // The bias of a part, asked for half a part ahead.
+    // Reads the bias of a part half a part ahead.
     constexpr bool kAsks = !kMovesBiased && kBiasByPart;
     const auto ask = [&](int part) {
 #pragma unroll
@@ -232,7 +237,7 @@ struct FullChunks {
         column[part % 2][i / 2] = two[0], column[part % 2][i / 2 + 1] = two[1];
       }
     };
-    store_free<kRing / Chunk::kSlabs - 1>(lane);  // amid the work there is no register for it
+    store_free<kRing / Chunk::kSlabs - 1>(lane);  // registers do not suffice for it later
     ask(0);
 #pragma unroll
     for (int step = 0; step < kAll + 3 * kBehind; ++step) {
@@ -252,10 +257,10 @@ struct FullChunks {
       }
 #pragma unroll
       for (int i = 2 * power; i < 2 * power + 2 && power >= 0 && power < kAll; ++i)
-        y[i] = act::fused(act::exp2_of_chip(y[i]), kFactor, kFactor);
+        y[i] = act::fused(act::exp2_approx(y[i]), kFactor, kFactor);
 #pragma unroll
       for (int i = 2 * inverse; i < 2 * inverse + 2 && inverse >= 0 && inverse < kAll; ++i)
-        y[i] = act::reciprocal_of_chip(y[i]);
+        y[i] = act::reciprocal_approx(y[i]);
 #pragma unroll
       for (int i = 2 * last; i < 2 * last + 2 && last >= 0; ++i) x[i] *= y[i];
       if (last >= 0 && last % kPairs == kPairs - 1) {
@@ -273,7 +278,7 @@ struct FullChunks {
     return out.staging + (Chunk::kAll ? s : (turn + s) % kRing) * Slab::kBytes;
   }
 
-  // The chunk's slabs, the first of which is number `turn` of all that the warp has written.
+  // Stores the chunk's slabs. `turn` is the number of slabs that the warp has written before.
   __device__ __forceinline__ void send(u32 turn, i32 line, i32 at) const {
     const bool partial =
         args.device_m != 0 &&
@@ -296,7 +301,7 @@ struct FullChunks {
     }
   }
 
-  // C of a chunk that there was no room for before.
+  // Loads C of a chunk for which full_ask_c had no room.
   __device__ __forceinline__ void late_c(u32 turn, i32 line, i32 at) const {
     store_free<0>(lane);
 #pragma unroll 1
@@ -308,9 +313,9 @@ struct FullChunks {
     ptx::sync_warp();
   }
 
-  // Chunk `of` of the tile, of piece `piece`, whose sums begin at `base` of d[from].
-  __device__ __forceinline__ void chunk(float (&d)[kPieces][kSums], int from, int base, int piece,
-                                        int of, u32& turn, u32 along, i32 line, i32 at) {
+  // Writes chunk number `of` of the tile, in piece `piece`. Accumulators begin at d[from][base].
+  __device__ __forceinline__ void chunk(float (&d)[kPieces][kAccumulators], int from, int base,
+                                        int piece, int of, u32& turn, u32 along, i32 line, i32 at) {
     if (Way::kC && of * Chunk::kSlabs >= kRing) late_c(turn, line, at);
     if constexpr (kByPairs) by_pairs(d, turn, along);
 #pragma unroll
@@ -327,8 +332,8 @@ struct FullChunks {
     return board + static_cast<u32>(chunk * Chunk::kStep) * 8;
   }
 
-  // All of a tile one behind the other.
-  __device__ __forceinline__ void at_length(float (&d)[kPieces][kSums], u32& turn) {
+  // Writes a tile with all chunks unrolled.
+  __device__ __forceinline__ void at_length(float (&d)[kPieces][kAccumulators], u32& turn) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
       const i32 line = out.line + piece * 64;
@@ -342,8 +347,8 @@ struct FullChunks {
     }
   }
 
-  // By turns.
-  __device__ __forceinline__ void in_turn(float (&d)[kPieces][kSums], u32& turn) {
+  // Writes a tile in a loop over chunks.
+  __device__ __forceinline__ void in_turn(float (&d)[kPieces][kAccumulators], u32& turn) {
     if constexpr (kMovesBiased) move_biased(d, 0);
 #pragma unroll 1
     for (int piece = 0; piece < kPieces; ++piece) {
@@ -355,14 +360,14 @@ struct FullChunks {
         chunk(d, 0, 0, 0, piece * Chunk::kChunks + i, turn, along(i), line,
               out.at + i * Chunk::kColumns);
 #pragma unroll
-        for (int j = 0; Chunk::kChunks > 1 && j + Chunk::kStep < kSums; ++j)
+        for (int j = 0; Chunk::kChunks > 1 && j + Chunk::kStep < kAccumulators; ++j)
           d[0][j] = d[0][j + Chunk::kStep];
       }
       if constexpr (kPieces > 1) {
         if (piece + 1 == kPieces) break;
         if constexpr (kMovesBiased) move_biased(d, 1);
 #pragma unroll
-        for (int i = 0; !kMovesBiased && i < kSums; ++i) d[0][i] = d[1][i];
+        for (int i = 0; !kMovesBiased && i < kAccumulators; ++i) d[0][i] = d[1][i];
 #pragma unroll
         for (int i = 0; Way::kMore && i < 2; ++i) {
           asked.bias_across[0][i] = asked.bias_across[1][i];
@@ -372,7 +377,7 @@ struct FullChunks {
     }
   }
 
-  __device__ __forceinline__ void tile(float (&d)[kPieces][kSums], u32& turn) {
+  __device__ __forceinline__ void tile(float (&d)[kPieces][kAccumulators], u32& turn) {
     if constexpr (!Way::kBias) {
       if (run.alpha != 1.0f) {
 #pragma unroll
@@ -389,11 +394,11 @@ struct FullChunks {
   }
 };
 
-/// C of as much of a tile as there is room for.
-template <class Slab, int kRing, int kPieces, int kSums>
-__device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                           u32 staging, i32 line, i32 at, u32 turn) {
-  constexpr int kOfPiece = 2 * kSums / Slab::kColumns;
+/// Loads C of as much of a tile as the staging memory holds.
+template <class Slab, int kRing, int kPieces, int kAccumulators>
+__device__ __forceinline__ void full_ask_c(const GemmEpilogueArgs& args, const FullRun& run,
+                                           u32 lane, u32 staging, i32 line, i32 at, u32 turn) {
+  constexpr int kOfPiece = 2 * kAccumulators / Slab::kColumns;
   constexpr int kAll = kPieces * kOfPiece;
   store_free<0>(lane);
 #pragma unroll 1
@@ -403,10 +408,10 @@ __device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullR
   ptx::async_copy_commit();
 }
 
-/// Whether the common way has what is asked for, of a D that goes through its map.
+/// Whether FullChunks supports the run's options, for a D with a tensor map.
 template <class Out, i32 kTileN>
-__device__ __forceinline__ bool full_in_chunks(const GemmFullArgs& args, const FullRun& run) {
-  if (args.flags & (kFullAlphaAlone | kFullShort)) return true;
+__device__ __forceinline__ bool full_in_chunks(const GemmEpilogueArgs& args, const FullRun& run) {
+  if (args.flags & (kFullNoEpilogue | kFullSimpleEpilogue)) return true;
   if (run.beta != 0.0f) return false;
   if (args.gate == kGateNone) return args.activation > kActRelu;
   return kTileN % 128 == 0 && args.activation == kActSilu && !full_has_more(args) &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue of split and plain rows: eight neighbours of a line of D at a time, from sums
-// in shared memory to plain stores, so that bias, C, scale and D are read and written 16 bytes at
-// once where they are aligned to that. One body for all options; what differs is where the sums are
-// taken from. And what every full row needs of a run; the others go on in full_fragment.cuh.
+// The full epilogue from accumulators in shared memory, for split-K, stream-K and mma.sync kernels:
+// eight neighbors of a line of D at a time, by plain stores. Bias, C, scale and D are accessed 16
+// bytes at once if they are aligned. One body serves all options. Also here: what every epilogue
+// kernel needs of a run. full_fragment.cuh has the epilogue in registers.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/ptx/global.cuh"
@@ -11,15 +11,15 @@
 
 namespace tw {
 
-/// What the epilogue needs of one matrix of a batch.
+/// A run's scalars, and one matrix of its batch.
 struct FullRun {
-  i32 lines, extent;  // of D that are written
+  i32 lines, extent;  // of D, as far as it is written
   u64 c, d;
   float alpha, beta;
 };
 
-/// `lines` and `extent` are D's; scalars from device memory where they lie there.
-__device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines, i32 extent) {
+/// `lines` and `extent` are D's. Scalars are read from device memory if they lie there.
+__device__ __forceinline__ FullRun full_run(const GemmEpilogueArgs& args, i32 lines, i32 extent) {
   FullRun run;
   run.lines = lines;
   run.extent = extent;
@@ -30,16 +30,16 @@ __device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines,
   return run;
 }
 
-/// The scale for all of D; 1 where there is none or it varies. Looked up where it is used: kept, it
-/// would be a register that a tile's sums do not leave.
-__device__ __forceinline__ float full_scale(const GemmFullArgs& args) {
-  if (args.scale_by != kFullOne) return 1.0f;
+/// The scale for all of D, or 1 if there is none or it varies. Read at each use, since accumulators
+/// leave no register to keep it.
+__device__ __forceinline__ float full_scale(const GemmEpilogueArgs& args) {
+  if (args.scale_by != kFullSingle) return 1.0f;
   return gemm_scalar(args.scale, args.scale_value);
 }
 
-/// C and D of product `z`, and the lines of D that are written: none where it is left out.
+/// Sets C and D of product `z`, and the lines of D to write: none if the product is left out.
 template <class In, class Out>
-__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32 lines,
+__device__ __forceinline__ void full_matrix(const GemmEpilogueArgs& args, i32 z, i32 lines,
                                             FullRun* run) {
   const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
   run->c = matrix.c;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32
   run->lines = matrix.d == 0 ? 0 : lines;
 }
 
-/// Eight neighbours, of which `count` are there; the rest are not touched.
+/// Loads eight neighbors, of which `count` exist; the others stay unchanged.
 template <class Type>
 __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
   const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
@@ -100,7 +100,7 @@ __device__ __forceinline__ void full_store(u64 address, i32 count, const float (
     if (i < count) to[i] = Out::from_float(v[i]);
 }
 
-// A bias that is not f32 has the type of 16-bit operands.
+// The type of a bias that is not f32: that of 16-bit operands, else bf16.
 template <class In, u32 kBytes = In::kBytes>
 struct FullBiasType {
   using Type = Bf16;
@@ -117,7 +117,7 @@ __device__ __forceinline__ float full_element_of(u64 address, i32 at) {
   return Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
 }
 
-/// One element of a bias, of the type that GemmFullArgs::bias_f32 says.
+/// One element of a bias. `which` is GemmEpilogueArgs::bias_f32.
 template <class In>
 __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
   if (In::kBytes != 2 && which == kBiasF16) return full_element_of<F16>(address, at);
@@ -125,15 +125,15 @@ __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
   return full_element_of<FullBias<In>>(address, at);
 }
 
-/// Bias and scale of eight neighbours; of a gate's two, the first's bias.
+/// Bias and scale of eight neighbors; with a gate, the gate's own bias.
 struct FullVectors {
   float bias[8];
   float scale[8];
 };
 
-/// The bias of the eight from a place on, where it goes along D's lines.
+/// The bias along D's lines of the eight neighbors from `place` on.
 template <class In>
-__device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
+__device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
   if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
     full_load<F16>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
@@ -143,9 +143,9 @@ __device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace pl
     full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
-/// What goes along D's lines; what goes across them has a value a line, see full_across.
+/// Bias and scale along D's lines for eight neighbors. full_across has those that vary by line.
 template <class In>
-__device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullRun& run, i32 at,
+__device__ __forceinline__ void full_along(const GemmEpilogueArgs& args, const FullRun& run, i32 at,
                                            i32 count, FullVectors& vectors) {
   const float scale = full_scale(args);
 #pragma unroll
@@ -153,62 +153,63 @@ __device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullR
     vectors.bias[i] = -0.0f;
     vectors.scale[i] = scale;
   }
-  if (args.bias_by == kFullAlong)
+  if (args.bias_by == kFullPerElement)
     full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);
-  if (args.scale_by == kFullAlong)
+  if (args.scale_by == kFullPerElement)
     full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, vectors.scale);
 }
 
-/// Bias and scale of a line of D.
+/// Bias and scale of a line of D, where they vary by line.
 struct FullAcross {
   float bias, scale;
 };
 
 template <class In>
-__device__ __forceinline__ FullAcross full_across(const GemmFullArgs& args, i32 line) {
+__device__ __forceinline__ FullAcross full_across(const GemmEpilogueArgs& args, i32 line) {
   FullAcross across = {};
-  if (args.bias_by == kFullAcross)
+  if (args.bias_by == kFullPerLine)
     across.bias = full_element<In>(args.bias, args.bias_f32, full_place(args, line, 0, false).line);
-  if (args.scale_by == kFullAcross) across.scale = reinterpret_cast<const float*>(args.scale)[line];
+  if (args.scale_by == kFullPerLine)
+    across.scale = reinterpret_cast<const float*>(args.scale)[line];
   return across;
 }
 
-__device__ __forceinline__ void full_spread(const GemmFullArgs& args, const FullAcross& across,
+__device__ __forceinline__ void full_spread(const GemmEpilogueArgs& args, const FullAcross& across,
                                             FullVectors& vectors) {
-  if (args.bias_by == kFullAcross) {
+  if (args.bias_by == kFullPerLine) {
 #pragma unroll
     for (float& value : vectors.bias) value = across.bias;
   }
-  if (args.scale_by == kFullAcross) {
+  if (args.scale_by == kFullPerLine) {
 #pragma unroll
     for (float& value : vectors.scale) value = across.scale;
   }
 }
 
-/// The bias of what a gate lets through, read when it is needed: it would be eight registers more.
+/// The bias of the values that a gate multiplies. Read when needed: it takes eight registers.
 template <class In>
-__device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullPlace place,
+__device__ __forceinline__ void full_second_bias(const GemmEpilogueArgs& args, FullPlace place,
                                                  i32 count, const FullVectors& vectors,
                                                  float (&bias)[8]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
-  if (args.bias_by == kFullAlong) full_bias<In>(args, place, count, bias);
-  if (args.bias_by == kFullAcross && args.gate_across) {
+  if (args.bias_by == kFullPerElement) full_bias<In>(args, place, count, bias);
+  if (args.bias_by == kFullPerLine && args.gate_across) {
     const float other = full_element<In>(args.bias, args.bias_f32, place.line);
 #pragma unroll
     for (float& value : bias) value = other;
   }
 }
 
-/// Where C's eight for a place are read from.
+/// Address of C's elements for a place.
 template <class Out>
-__device__ __forceinline__ u64 full_c(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ u64 full_c(const GemmEpilogueArgs& args, const FullRun& run,
                                       FullPlace place) {
   const i64 element = place.line * args.base.c_stride_m + place.at;
   return run.c + static_cast<u64>(element * Out::kBytes);
 }
 
-/// alpha * sums + (beta * C + bias), of the eight from `place` on.
+/// v = alpha * v + (beta * C + bias), of the eight neighbors from `place` on.
 template <class Out, class TakeC>
 __device__ __forceinline__ void full_before(float (&v)[8], const float (&bias)[8],
                                             const FullRun& run, FullPlace place, TakeC take_c) {
@@ -231,11 +232,11 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// Makes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
-/// take_c(place, c) what is added, put(v) takes the result. `largest` keeps the bits of the largest
-/// |value| of D, or of what its scale multiplies; NaN is larger than all.
+/// Computes eight neighbors of D from (line, at) on, of which `count` exist. take(second, v)
+/// provides the accumulators, take_c(place, c) C; put(v) receives the result. `largest` collects
+/// the bits of the largest |D|, or of |D| before its scale (kLargestUnscaled). NaN is the largest.
 template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
-__device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_make(const GemmEpilogueArgs& args, const FullRun& run,
                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
                                           u32& largest, Take take, TakeC take_c, Put put) {
   float v[8];
@@ -271,9 +272,9 @@ __device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRu
   put(v);
 }
 
-/// Writes it to D.
+/// full_make() with plain stores to D.
 template <class In, class Out, class Take, class TakeC>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
                                            const FullVectors& vectors, i32 line, i32 at, i32 count,
                                            u32& largest, Take take, TakeC take_c) {
   full_make<In, Out, false>(
@@ -283,10 +284,10 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
       });
 }
 
-/// The same where nothing was read ahead.
+/// The same for callers that have not loaded bias, scale and C.
 template <class In, class Out, class Take>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
-                                           i32 at, i32 count, u32& largest, Take take) {
+__device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
+                                           i32 line, i32 at, i32 count, u32& largest, Take take) {
   FullVectors vectors;
   full_along<In>(args, run, at, count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
@@ -296,9 +297,9 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
                       });
 }
 
-/// At the end, by whole warps: the largest |D| as it stands in D. Rounding keeps the order.
+/// At the end, by whole warps: updates amax with the largest |D|. D's rounding is monotonic.
 template <class Out>
-__device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest) {
+__device__ __forceinline__ void full_amax(const GemmEpilogueArgs& args, u32 largest) {
   if (!args.amax) return;
   const u32 all = __reduce_max_sync(0xffffffffu, largest);
   if (ptx::lane_id() != 0) return;
@@ -306,7 +307,7 @@ __device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest)
   atomicMax(reinterpret_cast<u32*>(args.amax), act::bits(rounded) & 0x7fffffffu);
 }
 
-/// Every other one of sixteen neighbours.
+/// Every other one of sixteen neighbors.
 __device__ __forceinline__ void full_every_other(const float (&low)[8], const float (&high)[8],
                                                  bool second, float (&v)[8]) {
 #pragma unroll
@@ -316,9 +317,9 @@ __device__ __forceinline__ void full_every_other(const float (&low)[8], const fl
   }
 }
 
-/// Asks for a tile's C in the L2, by a warpgroup: `lines` from line0 on, `columns` from at0.
+/// A warpgroup prefetches C of a tile into the L2: `lines` lines from line0, `columns` from at0.
 template <class Out>
-__device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_prefetch(const GemmEpilogueArgs& args, const FullRun& run,
                                               i32 line0, i32 at0, i32 lines, i32 columns) {
   if (run.beta == 0.0f || args.gate != kGateNone) return;
   constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue in registers: a warp goes through its sums 16 lines by 64 bytes of D at a time
-// and computes on wgmma's fragment as it lies. Of 16 lines a lane has two, eight apart, and in each
-// the columns 8 j + 2 (lane % 4) and the one beside it.
+// The full epilogue in registers: a warp handles 16 lines by 64 bytes of D ("part") at a time, in
+// the layout of wgmma's fragment. Of the 16 lines a lane has two, eight apart, and in each the
+// columns 8 j + 2 (lane % 4) and the one after.
 //
-// Two ways, the same bits but of gelu_tanh (FullChunks::kFactor); splits (full_split.cuh) have
-// those of the second. One warp a scheduler has nobody to hide behind, neither a jump to a line
-// that is not in the instruction cache nor a load. So the common way (full_chunks.cuh) has no
-// branches, an option that is not asked for is computed with what changes nothing, a bias of -0, a
-// factor of 1, a floor of minus infinity, and what it reads was asked for before the product was
-// made. The other (full_at_large.cuh) takes the rest, by branches: odd C, gates that are seldom,
-// longer functions with C, D that suits no map.
+// There are two forms, which give the same bits except for gelu_tanh (FullChunks::kFactor). In a
+// warp that has its scheduler to itself, nothing hides loads or instruction cache misses. The
+// common form (full_chunks.cuh) therefore has no branches and loads its inputs before the products.
+// It computes options that are not asked for with neutral values: a bias of -0, a factor of 1, a
+// floor of minus infinity. The general form (full_general.cuh) has branches and supports the rest:
+// unaligned C, rare gates, long functions with C, a D without a tensor map. Split-K gives the
+// general form's bits.
 
 #include "kernels/gemm/epilogue/full_store.cuh"
 
 namespace tw {
 
-/// Columns of a part of 64 bytes a line, and a lane's values of it.
+/// Columns of a part, which has 64 bytes per line, and a lane's values of it.
 template <class Out>
 inline constexpr i32 kSlabColumns = 128 / static_cast<i32>(Out::kBytes);
 template <class Out>
@@ -24,13 +24,12 @@ inline constexpr i32 kPartColumns = kSlabColumns<Out> / 2;
 template <class Out>
 inline constexpr int kPartValues = kPartColumns<Out> / 2;
 
-/// What lies along a line of v for a part: elements `from` to `from` + `count` of bias and C. A
-/// gate has two such for one part of D.
+/// A part's elements of bias and C. A gate has two such spans for one part of D.
 struct FragmentSpan {
   i32 from, count;
 };
 
-/// Lanes that have two columns each of a part's bias and scale. The others ask them.
+/// Lanes that hold two columns each of a part's bias and scale, which the others read by shuffles.
 template <class Out>
 inline constexpr u32 kPartLanes = static_cast<u32>(kPartValues<Out>);
 
@@ -46,9 +45,9 @@ __device__ __forceinline__ void fragment_two(u32 lane, u32 lanes, i32 count, Loa
 }
 
 template <class In, class Out>
-__device__ __forceinline__ void fragment_bias(const GemmFullArgs& args, u32 lane, FragmentSpan span,
-                                              float (&bias)[2]) {
-  if (args.bias_by != kFullAlong) span.count = 0;
+__device__ __forceinline__ void fragment_bias(const GemmEpilogueArgs& args, u32 lane,
+                                              FragmentSpan span, float (&bias)[2]) {
+  if (args.bias_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kPartLanes<Out>, span.count,
       [&](i32 i) { return full_element<In>(args.bias, args.bias_f32 != 0, span.from + i); }, -0.0f,
@@ -56,48 +55,50 @@ __device__ __forceinline__ void fragment_bias(const GemmFullArgs& args, u32 lane
 }
 
 template <class Out>
-__device__ __forceinline__ void fragment_scales(const GemmFullArgs& args, u32 lane,
+__device__ __forceinline__ void fragment_scales(const GemmEpilogueArgs& args, u32 lane,
                                                 FragmentSpan span, float (&scale)[2]) {
-  if (args.scale_by != kFullAlong) span.count = 0;
+  if (args.scale_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kPartLanes<Out>, span.count,
       [&](i32 i) { return reinterpret_cast<const float*>(args.scale)[span.from + i]; }, 1.0f,
       scale);
 }
 
-/// The value of column 8 j + 2 (lane % 4) + e of the part, from the lane that has it.
+/// The value of column 8 j + 2 (lane % 4) + e of the part, from the lane that holds it.
 __device__ __forceinline__ float fragment_column(const float (&two)[2], u32 lane, int j, int e) {
   return __shfl_sync(0xffffffffu, two[e], 4 * j + static_cast<int>(lane % 4));
 }
 
-/// Bias of the lane's two lines where it goes across them; else none.
+/// Bias of the lane's two lines if it varies by line, else -0.
 template <class In>
-__device__ __forceinline__ void fragment_bias_across(const GemmFullArgs& args, const FullRun& run,
-                                                     u32 lane, i32 line, float (&bias)[2]) {
+__device__ __forceinline__ void fragment_bias_across(const GemmEpilogueArgs& args,
+                                                     const FullRun& run, u32 lane, i32 line,
+                                                     float (&bias)[2]) {
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
     bias[half] = -0.0f;
-    if (args.bias_by == kFullAcross && own < run.lines)
+    if (args.bias_by == kFullPerLine && own < run.lines)
       bias[half] = full_element<In>(args.bias, args.bias_f32 != 0, own);
   }
 }
 
-/// Scale of the lane's two lines where it goes across them, or the one for all.
-__device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, const FullRun& run,
-                                                      u32 lane, i32 line, float (&scale)[2]) {
+/// Scale of the lane's two lines if it varies by line, else the one for all of D.
+__device__ __forceinline__ void fragment_scale_across(const GemmEpilogueArgs& args,
+                                                      const FullRun& run, u32 lane, i32 line,
+                                                      float (&scale)[2]) {
   const float all = full_scale(args);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
     scale[half] = all;
-    if (args.scale_by == kFullAcross && own < run.lines)
+    if (args.scale_by == kFullPerLine && own < run.lines)
       scale[half] = reinterpret_cast<const float*>(args.scale)[own];
   }
 }
 
-/// alpha * sums + (beta * C + bias); c(i) gives what value i has of C, along(j, e) the bias of
-/// column 8 j + 2 (lane % 4) + e. The bias is one of that and `across`, and -0 the other.
+/// v = alpha * v + (beta * C + bias). c(i) is C for value i; along(j, e) is the bias of column
+/// 8 j + 2 (lane % 4) + e. At most one of `along` and `across` is a bias, the other is -0.
 template <bool kAcross, bool kC, int kCount, class TakeAlong, class TakeC>
 __device__ __forceinline__ void fragment_before(float (&v)[kCount], const FullRun& run,
                                                 TakeAlong along, const float (&across)[2],
@@ -121,7 +122,7 @@ __device__ __forceinline__ void fragment_activate(float (&v)[kCount]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// By one of `along` and `across`, the other being 1.
+/// Multiplies by `along` or `across`; the other one is 1.
 template <class Out>
 __device__ __forceinline__ void fragment_scale(float (&v)[kPartValues<Out>], u32 lane,
                                                const float (&along)[2], const float (&across)[2]) {
@@ -134,11 +135,11 @@ __device__ __forceinline__ void fragment_scale(float (&v)[kPartValues<Out>], u32
   }
 }
 
-/// Takes part `place` out of the sums, which lie in registers and have no addresses.
-template <class Out, int kPlace = 0, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kSums], int place,
+/// Copies part `place` of the accumulators, by branches, since registers cannot be indexed.
+template <class Out, int kPlace = 0, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kAccumulators], int place,
                                               float (&v)[kPartValues<Out>]) {
-  constexpr int kParts = kSums / kPartValues<Out>;
+  constexpr int kParts = kAccumulators / kPartValues<Out>;
   if (kPlace + 1 == kPieces * kParts || place == kPlace) {
 #pragma unroll
     for (int i = 0; i < kPartValues<Out>; ++i)
@@ -148,7 +149,7 @@ __device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kSums], 
   }
 }
 
-/// Of what is in D alone.
+/// Updates `largest` with the values that lie inside D.
 template <int kCount>
 __device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const FullRun& run,
                                                  u32 lane, i32 line, i32 count, u32& largest) {
@@ -160,12 +161,12 @@ __device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const
       largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
 }
 
-/// Whether there is more than a bias along D's lines, C and an activation.
-__device__ __forceinline__ bool full_has_more(const GemmFullArgs& args) {
-  return args.bias_by == kFullAcross || args.scale_by != kFullNone || args.amax != 0;
+/// Whether the epilogue has more than a bias along D's lines, C, an activation and a gate.
+__device__ __forceinline__ bool full_has_more(const GemmEpilogueArgs& args) {
+  return args.bias_by == kFullPerLine || args.scale_by != kFullNone || args.amax != 0;
 }
 
-/// Where the parts of a tile's D go: first element, and product of the map.
+/// Where a warp's part of a tile goes: D's map, first element, and index in the batch dimension.
 struct FragmentOut {
   const KernelMap* map;
   u32 staging;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D of a full row by the copy engine. Each warp has staging memory of its own, slabs of 16 lines,
-// so that no warp waits for another. One and the same lane sends and
-// waits throughout: groups of stores belong to the thread that commits them.
+// TMA stores of D in the epilogue kernels. Each warp has its own staging memory, in slabs of 16
+// lines, so that no warp waits for another. The same lane stores and waits throughout, since the
+// thread that commits a group of bulk stores must wait for it.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -10,8 +10,8 @@
 
 namespace tw {
 
-/// A warp's share of a slab: 16 lines of kWidth columns of D. It is made in parts, of a lane's
-/// values as wgmma's fragment lies: pairs of columns in two lines, four for eight columns.
+/// A warp's slab: 16 lines of kWidth columns of D. It is written in parts of 64 bytes per line, in
+/// which a lane has the values of wgmma's fragment.
 template <class OutType, i32 kWidth>
 struct FullSlab {
   using Out = OutType;
@@ -20,20 +20,19 @@ struct FullSlab {
   static constexpr u32 kBytes = kGemmStoreLines * kLine;
   static constexpr int kParts = kLine / 64;
   static constexpr i32 kPartColumns = kWidth / kParts;
-  static constexpr int kValues = kPartColumns / 2;  // of a part
+  static constexpr int kValues = kPartColumns / 2;  // of a lane in a part
   static_assert(kLine == 128 || kLine == 64, "as the copy engine's swizzles have it");
 };
 
-// Piece c of 16 bytes of line r of a slab lies at c ^ (r % 8), or in lines of 64 bytes at
-// c ^ (r / 2 % 4), as the copy engine's swizzles have it.
+// TMA swizzle of 16-byte piece c of line r: c ^ (r % 8), or c ^ (r / 2 % 4) in 64-byte lines.
 template <class Slab>
 __device__ __forceinline__ u32 store_place(u32 slab, u32 line, u32 piece) {
   const u32 turned = Slab::kLine == 128 ? line % 8 : line / 2 % 4;
   return slab + line * Slab::kLine + ((piece ^ turned) << 4);
 }
 
-/// Where the lane's first values of a slab lie, of which store_at gives the piece that is `piece`
-/// further on. Slabs begin at multiples of 1024, so that bits are changed.
+/// Address of the lane's first values in a slab. store_at gives the address `piece` pieces further
+/// on, by XOR, since slabs are aligned to 1024 bytes.
 template <class Slab>
 __device__ __forceinline__ u32 store_first(u32 lane, u32 slab) {
   if constexpr (Slab::Out::kBytes == 2) return store_place<Slab>(slab, lane % 16, lane / 16);
@@ -43,7 +42,7 @@ __device__ __forceinline__ u32 store_at(u32 first, u32 piece) {
   return first ^ (piece << 4);
 }
 
-/// Part `part` of a slab. kRelu: what is below 0 becomes 0.
+/// Writes part `part` of a slab. kRelu: negative values become 0.
 template <class Slab, bool kRelu = false>
 __device__ __forceinline__ void store_stage(const float (&v)[Slab::kValues], u32 first, u32 part) {
   using Out = typename Slab::Out;
@@ -68,7 +67,7 @@ __device__ __forceinline__ void store_stage(const float (&v)[Slab::kValues], u32
   }
 }
 
-/// The way back.
+/// Reads a part of a slab back, in the same layout.
 template <class Slab>
 __device__ __forceinline__ void store_unstage(float (&v)[Slab::kValues], u32 first, u32 part) {
   using Out = typename Slab::Out;
@@ -91,17 +90,17 @@ __device__ __forceinline__ void store_unstage(float (&v)[Slab::kValues], u32 fir
   }
 }
 
-/// Waits until at most kPending of the groups that were sent have not been read.
+/// Waits until the TMA has read all but the last kPending groups of slabs.
 template <int kPending>
 __device__ __forceinline__ void store_free(u32 lane) {
   if (lane == 0) ptx::store_wait_read<kPending>();
   ptx::sync_warp();
 }
 
-/// Of a slab what is in D, by plain stores: the map knows nothing of the rows that the device has.
+/// Writes the part of a slab that lies inside D by plain stores: D's map does not know device_m.
 template <class Slab>
-__device__ __forceinline__ void store_inside(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                             u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void store_inside(const GemmEpilogueArgs& args, const FullRun& run,
+                                             u32 lane, u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr i32 kElements = 16 / static_cast<i32>(Out::kBytes);
   constexpr u32 kAcross = Slab::kLine / 16;
@@ -124,8 +123,7 @@ __device__ __forceinline__ void store_inside(const GemmFullArgs& args, const Ful
   }
 }
 
-/// Before the block ends: shared memory stays until it is read; the writes themselves are the
-/// grid's end.
+/// Before the CTA exits: shared memory must outlive TMA reads. The grid's end completes the writes.
 __device__ __forceinline__ void full_store_finish() {
   if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
 }

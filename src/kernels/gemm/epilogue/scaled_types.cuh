@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// C and D of products of narrow types, whose type a run says.
+// Access to C and D of narrow-type kernels, where the arguments select the type of D.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 
 namespace tw {
 
-// Eight of C, and eight of D, of whatever type.
+// Load eight elements of C and store eight of D.
 __device__ __forceinline__ void scaled_load(u32 type, u64 matrix, i64 element, i32 step, i32 count,
                                             float (&v)[8]) {
   const auto load = [&](auto tag) {
@@ -57,9 +57,9 @@ __device__ __forceinline__ i32 scaled_bytes(u32 type) {
   return type == kGemmI8 ? 1 : type == kGemmI32 ? 4 : static_cast<i32>(format_bytes(type));
 }
 
-// At the end, by whole warps: the largest |D| as it stands in D, of 8-bit floats in front of their
-// scale.
-__device__ __forceinline__ void scaled_amax(const GemmFullArgs& args, u32 type, u32 largest) {
+// At the end, by whole warps: updates amax with the largest |D|, rounded as in D. For 8-bit floats
+// it is the largest before D's scale.
+__device__ __forceinline__ void scaled_amax(const GemmEpilogueArgs& args, u32 type, u32 largest) {
   if (type == kFormatF16) return full_amax<F16>(args, largest);
   if (type == kFormatBF16) return full_amax<Bf16>(args, largest);
   if (type == kGemmI8) return full_amax<I8>(args, largest);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One tile shared along k by a cluster: each block multiplies its part of k, and the parts are
-// summed through distributed shared memory in the order of ranks, so that equal inputs give equal
-// bits. Each block sums and writes a share of the tile.
+// Split-K: each CTA of a cluster multiplies a part of one tile's k. Each then adds up and writes a
+// share of the tile, in the order of ranks, so that equal inputs give equal bits.
 //
-// Blocks send their sums, as they lie in registers, straight to those that add them up, whose
-// barrier counts the bytes (st.async): 14 bytes a clock, which is what the network between SMs
-// carries. Nobody waits for a barrier of the whole cluster behind its products where the sums have
-// room beside the ring, and who has no share leaves at once. (1, 3072, 1536) in two parts
-// takes 5.15 us in place of 6.07 that way, of which a cluster's barriers, each a fence of all
-// memory for every thread, were some 0.6. What comes behind the products runs once: what counts is
-// how many instructions there are, six clocks each, not how they are ordered.
+// CTAs send accumulators from registers to the CTA that adds them up, whose barrier counts the
+// bytes (st.async, at 14 bytes per cycle, the bandwidth of the network between SMs). If they have
+// room beside the stages, no cluster barrier is needed after the products, and a CTA without a
+// share exits at once. For (m, n, k) = (1, 3072, 1536) and a split-K factor of 2 this takes 5.15 us
+// instead of 6.07 us, of which cluster barriers were some 0.6 us. Code after the products runs
+// once: it costs six cycles per instruction, in any order.
 //
-// Full rows (gemm/full_split.cuh) send theirs by lines, rows of D as it lies in memory.
+// The epilogue kernels send accumulators by lines of D instead (wgmma/full_split.cuh).
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/basic.cuh"
@@ -20,32 +18,30 @@
 
 namespace tw {
 
-/// The partial tile of a full row in shared memory, f32, as D lies: `lines` of `extent` elements.
-/// The pitch keeps a fragment's lines, two pairs of columns or eight rows of them, in banks of
-/// their own.
+/// A tile's f32 accumulators in shared memory, in the epilogue kernels: `lines` lines of `extent`
+/// elements, as D lies. The pitch puts the lines that a warp accesses at once in different banks.
 template <class Config>
 struct SplitTile {
-  static constexpr u32 kLines = Config::kTransposed ? Config::kTileN : Config::kTileM;
-  static constexpr u32 kExtent = Config::kTransposed ? Config::kTileM : Config::kTileN;
+  static constexpr u32 kLines = Config::kSwapAB ? Config::kTileN : Config::kTileM;
+  static constexpr u32 kExtent = Config::kSwapAB ? Config::kTileM : Config::kTileN;
   static constexpr u32 kPitch =
-      Config::kTransposed ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
+      Config::kSwapAB ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
   static_assert(kPitch * kLines * 4 <= Config::kShared.d_offset,
                 "the partial tile takes the place of the ring");
 };
 
-/// How a split's tile is shared out among its `parts` blocks: by cells, four sums of a thread, of
-/// which a group of eight columns has one for each thread and piece. Groups and warps that are
-/// outside of D count for nothing.
+/// How a tile is shared out to the `parts` CTAs. The unit is a group of eight columns, which has
+/// one cell of four accumulators per thread and piece. Groups and warps outside of D are left out.
 template <class Config>
 struct SplitShare {
   static constexpr u32 kThreads = 128 * Config::kConsumers;
   static constexpr u32 kPieces = static_cast<u32>(Config::kPieces);
   static constexpr u32 kGroups = static_cast<u32>(Config::kTileN) / 8;
-  static constexpr u32 kStep = kPieces * kThreads * 16;  // bytes, from a group to the next
+  static constexpr u32 kStep = kPieces * kThreads * 16;  // bytes from a group to the next
   u32 part, parts;
   u32 groups;      // inside D
-  u32 each, more;  // of them for each block; the first `more` blocks have one more
-  u32 warps;       // pieces of 16 rows inside D
+  u32 each, more;  // groups of each CTA; the first `more` CTAs have one more
+  u32 warps;       // 16-row pieces inside D
 
   __device__ SplitShare(const GemmArgs& args, i32 m0, i32 n0) {
     part = ptx::cluster_rank() / Config::kCluster;
@@ -61,11 +57,11 @@ struct SplitShare {
   }
   __device__ u32 owned(u32 block) const { return each + (block < more ? 1 : 0); }
   __device__ u32 first() const { return part * each + (part < more ? part : more); }
-  /// Bytes that others send to this block.
+  /// Bytes that the other CTAs send to this one.
   __device__ u32 bytes() const { return (parts - 1) * owned(part) * warps * 512; }
 };
 
-/// Sends the sums of one piece to those that add them up.
+/// Sends the accumulators of one piece to the CTAs that add them up.
 template <class Config>
 __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
                                            const SplitShare<Config>& share, u32 room, u32 barrier,
@@ -79,7 +75,7 @@ __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
     const u32 at = cell + (share.part * owned + local) * kStep;
     const u32 to = block * Config::kCluster + rank;
     const float(&sums)[4] = reinterpret_cast<const float(&)[4]>(d[group * 4]);
-    if (block == share.part)  // the thread itself reads it
+    if (block == share.part)  // read by this same thread
       ptx::store_shared_v4(at, sums);
     else
       ptx::store_async_v4(ptx::cluster_address(at, to), sums, ptx::cluster_address(barrier, to));
@@ -90,40 +86,40 @@ __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
   }
 }
 
-// Where a thread writes its cells, the first of them; groups of eight columns lie `step` apart.
+// A thread's next cell in D. Successive groups of eight columns are `step` elements apart.
 template <class Config>
 struct SplitPlace {
   using Out = typename Config::Out;
-  static constexpr bool kTurned = Config::kTransposed && Out::kBytes == 2;
+  static constexpr bool kTransposesPairs = Config::kSwapAB && Out::kBytes == 2;
   typename Out::Storage* out;
   i64 step;
-  i32 row, column, columns;  // `columns` of D are there, or this block's
+  i32 row, column, columns;  // `columns`: where D ends, or this CTA's share
 
   __device__ SplitPlace(const GemmArgs& args, i32 row0, i32 column0, u32 groups) {
     const auto lane = static_cast<i32>(ptx::lane_id());
-    row = row0 + (kTurned ? lane % 4 * 2 : lane / 4);
-    column = column0 + (kTurned ? lane / 4 : lane % 4 * 2);
+    row = row0 + (kTransposesPairs ? lane % 4 * 2 : lane / 4);
+    column = column0 + (kTransposesPairs ? lane / 4 : lane % 4 * 2);
     const i32 all = column0 + static_cast<i32>(groups) * 8;
     columns = args.n < all ? args.n : all;
     const i64 across = args.d_stride_m;
     out = reinterpret_cast<typename Out::Storage*>(args.d) +
-          (Config::kTransposed ? column * across + row : row * across + column);
-    step = Config::kTransposed ? 8 * across : 8;
+          (Config::kSwapAB ? column * across + row : row * across + column);
+    step = Config::kSwapAB ? 8 * across : 8;
   }
-  // Whether the warp's cells need no C and no narrow stores.
+  // Whether the warp's cells need neither C nor stores of single elements.
   __device__ bool is_plain(const GemmArgs& args, i32 row0) const {
-    return args.beta == 0.0f && (Config::kTransposed ? row0 + 16 : columns) <= args.plain_from;
+    return args.beta == 0.0f && (Config::kSwapAB ? row0 + 16 : columns) <= args.plain_from;
   }
   __device__ __forceinline__ void put(const GemmArgs& args, const float (&sum)[4]) {
     const i64 across = args.d_stride_m;
-    if constexpr (kTurned) {
-      const u32 low = ptx::turn_matrix(Out::pack(sum[0], sum[1]));
-      const u32 high = ptx::turn_matrix(Out::pack(sum[2], sum[3]));
+    if constexpr (kTransposesPairs) {
+      const u32 low = ptx::transpose_matrix(Out::pack(sum[0], sum[1]));
+      const u32 high = ptx::transpose_matrix(Out::pack(sum[2], sum[3]));
       if (column < columns) {
         *reinterpret_cast<u32*>(out) = low;
         *reinterpret_cast<u32*>(out + 8) = high;
       }
-    } else if constexpr (Config::kTransposed) {
+    } else if constexpr (Config::kSwapAB) {
       if (column < columns) {
         out[0] = sum[0];
         out[8] = sum[2];
@@ -148,11 +144,11 @@ struct SplitPlace {
   }
 };
 
-// A cell's four sums to D, element by element.
+// Writes a cell's four values to D one by one, with C.
 template <class Config>
 __device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i32 row, i32 column) {
   using Out = typename Config::Out;
-  constexpr bool kTransposed = Config::kTransposed;
+  constexpr bool kSwapAB = Config::kSwapAB;
   auto* d = reinterpret_cast<typename Out::Storage*>(args.d);
   const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
 #pragma unroll 1
@@ -162,12 +158,12 @@ __device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i3
     if (y >= args.m || x >= args.n) continue;
     if (args.beta != 0.0f)
       value += args.beta *
-               Out::to_float(kTransposed ? c[x * args.c_stride_m + y] : c[y * args.c_stride_m + x]);
-    d[kTransposed ? x * args.d_stride_m + y : y * args.d_stride_m + x] = Out::from_float(value);
+               Out::to_float(kSwapAB ? c[x * args.c_stride_m + y] : c[y * args.c_stride_m + x]);
+    d[kSwapAB ? x * args.d_stride_m + y : y * args.d_stride_m + x] = Out::from_float(value);
   }
 }
 
-/// Adds up this block's share of the sums, in the order of parts, and writes it.
+/// Adds up this CTA's share of the accumulators in the order of parts, and writes it.
 template <class Config>
 __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitShare<Config>& share,
                                               u32 room, u32 barrier, u32 first_piece, u32 thread,
@@ -184,11 +180,11 @@ __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitS
     const u32 cell = room + (piece * Share::kThreads + thread) * 16;
     SplitPlace<Config> place(args, m0 + static_cast<i32>(row), column0, owned);
     const bool plain = place.is_plain(args, m0 + static_cast<i32>(row));
-    if (piece == 0) ptx::mbarrier_wait(barrier, 0);  // behind what need not wait
+    if (piece == 0) ptx::mbarrier_wait(barrier, 0);  // after all that need not wait
 #pragma unroll 1
     for (u32 local = 0; local < owned; local += kAtOnce) {
       float sum[kAtOnce][4] = {};
-      u32 from[kAtOnce];  // behind the last, the last once more
+      u32 from[kAtOnce];  // beyond the last group, the last one again
 #pragma unroll
       for (u32 i = 0; i < kAtOnce; ++i)
         from[i] = cell + (local + i < owned ? local + i : owned - 1) * Share::kStep;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The full rows on the CPU: the same maps, places and functions as the kernels', element by
-// element.
+// Host bodies of the epilogue kernels. They use the kernels' tensor maps, index functions and
+// activation functions, one element at a time.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"
@@ -23,9 +23,9 @@ void load_gated(HostEngine& engine, const FullJob& job, const KernelMap& map, bo
   }
 }
 
-// The tile's part of D; sums stand in the tile as the gate has laid them.
+// Writes the tile's part of D. With a gate, tile.d has the columns of v that load_gated loaded.
 void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
-  const GemmFullArgs& args = job.args;
+  const GemmEpilogueArgs& args = job.args;
   const bool gated = args.gate != kGateNone;
   const i32 at0 = gated ? n0 / 2 : n0;
   const i32 columns = gated ? kHostTile / 2 : kHostTile;
@@ -42,7 +42,7 @@ void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
 }  // namespace
 
 void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
-  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  FullJob job(*static_cast<const GemmEpilogueArgs*>(arguments));
   const GemmArgs& base = job.base;
   const bool a_along_k = base.host_column_a == 0;
   const bool b_along_k = base.host_column_b != 0;
@@ -56,7 +56,7 @@ void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
     n0 *= kHostTile;
     job.matrix(z);
     const GemmMapsAt maps = gemm_maps_at(job.args, z);
-    // Gated, a tile's lines come from two places.
+    // With a gate, a tile's lines come from both halves, so lines_inside() does not apply.
     const bool gated = job.args.gate != kGateNone;
     const uint32_t rows = gated ? kHostTile : lines_inside(job.live.m, m0);
     const uint32_t columns = gated ? kHostTile : lines_inside(job.live.n, n0);
@@ -76,7 +76,7 @@ void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
 }
 
 void gemm_host_full_plain(HostEngine&, const void* arguments) {
-  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  FullJob job(*static_cast<const GemmEpilogueArgs*>(arguments));
   const GemmArgs& base = job.base;
   for (i32 z = 0; z < job.args.batch; ++z) {
     job.matrix(z);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = alpha A B + beta C on the CPU, in plain loops. One body moves its tiles through the tensor
-// maps as a wgmma row does, the other reads elements as the plain row does.
+// Host bodies of D = alpha A B + beta C. One moves its tiles through tensor maps like a wgmma
+// kernel, the other reads single elements like the mma.sync kernels.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace gemm_host;
 
-// The tile being computed, as the arguments and the maps have it.
+// The arguments of a launch, and access to single elements of C and D.
 struct Job {
   const GemmArgs& args;
   DType in;
@@ -26,7 +26,7 @@ struct Job {
         in_bytes(dtype_bytes(in)),
         out_bytes(dtype_bytes(out)) {}
 
-  // alpha * sum + beta * C, as it will stand in D.
+  // alpha * sum + beta * C, before the rounding to D's type.
   float scaled(float sum, i32 row, i32 column) const {
     float value = args.alpha * sum;
     if (args.beta != 0.0f) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the host bodies with an epilogue have in common: one matrix of a batch and what becomes of
-// its sums.
+// The epilogue of the host bodies: from the sums of one matrix of a batch to its D.
 
 #include <algorithm>
 
@@ -14,20 +13,20 @@ inline float f32_at(u64 address, i64 element = 0) {
   return read_element(global(address, element, 4), DType::F32);
 }
 
-// One matrix of a batch, its epilogue, and the largest |D| so far.
+// A launch's epilogue, the matrix that matrix() selected last, and the largest |D| so far.
 struct FullJob {
-  const GemmFullArgs& args;
+  const GemmEpilogueArgs& args;
   const GemmArgs& base;
   DType in, out, bias_type{};
   bool largest_before_scale = false;
   int32_t in_bytes, out_bytes;
-  GemmLive live;
-  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
+  GemmEffectiveSizes live;
+  i32 lines, extent;  // of the selected product's D; no lines if it is skipped
   float alpha, beta, scale;
   GemmMatrix at{};
   u32 largest = 0;
 
-  explicit FullJob(const GemmFullArgs& a)
+  explicit FullJob(const GemmEpilogueArgs& a)
       : args(a),
         base(a.base),
         in(static_cast<DType>(a.base.host_in)),
@@ -39,7 +38,7 @@ struct FullJob {
         extent(live.n),
         alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
         beta(gemm_scalar(a.device_beta, a.base.beta)),
-        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {
+        scale(gemm_scalar(a.scale_by == kFullSingle ? a.scale : 0, a.scale_value)) {
     const bool narrow = in != DType::BF16 && in != DType::F16;
     bias_type = args.bias_f32 == 1          ? DType::F32
                 : args.bias_f32 == kBiasF16 ? DType::F16
@@ -54,11 +53,11 @@ struct FullJob {
     if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
     if (at.d == 0) lines = 0;
   }
-  // alpha * sum + beta * C + bias at a place of v.
+  // v, the input of the activation: alpha * sum + beta * C + bias.
   float before(float sum, FullPlace place) const {
     float bias = -0.0f;
     if (args.bias_by != kFullNone) {
-      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
+      const i32 element = args.bias_by == kFullPerElement ? place.at : place.line;
       bias = read_element(global(args.bias, element, dtype_bytes(bias_type)), bias_type);
     }
     float added = 0.0f;
@@ -70,9 +69,8 @@ struct FullJob {
   void see(float value) {
     if (args.amax) largest = std::max(largest, act::bits(value) & 0x7fffffffu);
   }
-  // What is to be D's element (line, place) from v's sums: sum_at gives the one at a place, the
-  // second of a pair or not. The largest of 8-bit floats is that of the numbers in front of their
-  // scale.
+  // D's element (line, place) before rounding. sum_at(place of v, second of a gated pair) returns
+  // the sum of products. For 8-bit floats, amax is of the values before their scale.
   template <class SumAt>
   float value_of(i32 line, i32 place, SumAt sum_at) {
     const FullPlace first = full_place(args, line, place, false);
@@ -82,9 +80,9 @@ struct FullJob {
       value *= before(sum_at(second, true), second);
     }
     if (largest_before_scale) see(value);
-    if (args.scale_by == kFullOne) value *= scale;
-    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
-    if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
+    if (args.scale_by == kFullSingle) value *= scale;
+    if (args.scale_by == kFullPerElement) value *= f32_at(args.scale, place);
+    if (args.scale_by == kFullPerLine) value *= f32_at(args.scale, line);
     return value;
   }
   void put(i32 line, i32 place, float value) {

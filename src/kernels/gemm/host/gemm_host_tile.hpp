@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the gemm family's host bodies have in common: elements, and tiles from shared memory.
+// Shared by the gemm family's host bodies: elements by type, and tiles out of shared memory.
 
 #include <algorithm>
 #include <cstring>
@@ -62,20 +62,19 @@ struct Tile {
   alignas(64) float d[kHostTile][kHostTile];
 };
 
-// Byte of element (line, position) where lines of 128 bytes are 128-byte-swizzled: the 16-byte
-// piece p of line l lies at p ^ (l % 8).
+// Offset of byte `byte` of line `line` in 128-byte-swizzled lines of 128 bytes: the 16-byte piece p
+// of line l is at p ^ (l % 8).
 inline uint32_t swizzled(uint32_t line, uint32_t byte) {
   return line * 128 + (((byte / 16) ^ (line % 8)) * 16) + byte % 16;
 }
 
-// Lines of the tile that begins at `first` inside an extent. What is behind them makes sums that
-// nobody reads.
+// How many lines of the tile that begins at `first` are inside of an extent.
 inline uint32_t lines_inside(i32 extent, i32 first) {
   return static_cast<uint32_t>(std::clamp(extent - first, 0, i32{kHostTile}));
 }
 
-// The first lines of an operand's k block from shared memory. Lines are m or n; along_k says what
-// is contiguous.
+// Calls put(line, k, value) for the first `lines` rows of A or columns of B in a stage. along_k:
+// the operand is contiguous along k, not along m or n.
 template <class Put>
 void unpack(const uint8_t* shared, bool along_k, DType type, uint32_t lines, Put put) {
   for (uint32_t line = 0; line < lines; ++line)

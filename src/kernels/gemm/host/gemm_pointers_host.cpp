@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel in front of a batch by addresses, on the CPU.
+// Host body that prepares a batch given by addresses, see gemm_pointers.cuh.
 #include "kernels/gemm/arguments/gemm_pointers.h"
 #include "kernels/gemm/host/gemm_host.hpp"
 #include "tensor_map/rebind.hpp"
@@ -7,7 +7,7 @@
 namespace tw {
 namespace {
 
-// The addresses of one product; false where it is left out.
+// Reads the addresses of one product; false if it has to be skipped.
 bool read_addresses(const GemmPointersArgs& args, i32 index, u64 (&out)[kGemmOperands]) {
   bool good = true;
   for (u32 operand = 0; operand < kGemmOperands; ++operand) {

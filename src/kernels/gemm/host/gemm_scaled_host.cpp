@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of narrow types on the CPU: tiles of elements that are read one by one, in blocks of k
-// that have a scale. Sums of a block are f32, for i8 exact.
+// Host body for narrow types. It reads operands element by element and multiplies one tile and one
+// scale block of k (kScaleDepth) at a time. A block's sums are f32, which is exact for i8.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"
@@ -17,10 +17,10 @@ constexpr i32 kTile = kHostTile;
 struct ScaledTile {
   float a[kTile][kScaleDepth];
   float b[kScaleDepth][kTile];
-  float sums[kTile][kTile];  // of a block of k
+  float sums[kTile][kTile];  // of one scale block of k
   float total[kTile][kTile];
   u32 integers[kTile][kTile];  // exact totals, modulo 2^32
-  float values[kTile][kTile];  // of D
+  float values[kTile][kTile];  // of D, before quantization
 };
 
 class ScaledJob {
@@ -38,9 +38,9 @@ class ScaledJob {
         along_k_(gemm_scales_along_k(scales_)) {}
 
   void run() {
-    GemmLive& live = job_.live;
+    GemmEffectiveSizes& live = job_.live;
     const bool quantizes = scales_.d.address != 0;
-    // Gated, the 128 columns of D that have a scale in common come from two tiles.
+    // With a gate, the 128 columns of D that share a scale come from two tiles.
     const i32 passes = quantizes && along_ ? 2 : 1;
     live.units_n = (live.units_n + passes - 1) / passes;
     const i32 units = live.units_m * live.units_n;
@@ -91,7 +91,7 @@ class ScaledJob {
       }
   }
 
-  // The product of an element's two scales for a block of k.
+  // The product of the scales of A's row m and B's column n for a scale block of k.
   float factor(i32 m, i32 n, i32 block) const {
     if (m >= job_.base.m || n >= job_.base.n) return 0.0f;
     return gemm_scale(scales_.a, scales_.a_by, m, block, z_) *
@@ -152,7 +152,7 @@ class ScaledJob {
             &tile_.integers[i][j], 4);
   }
 
-  // Divides 128 columns of each row by their scale and writes that.
+  // Computes the scale of 128 columns of each row, writes it, and divides the values by it.
   void quantize(i32 line0, i32 at0) {
     const float most = format_max(scales_.d_type);
     for (i32 i = 0; i < kTile && line0 + i < job_.lines; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mma.sync kernels for any strides and addresses, with every epilogue and batches.
+// The mma.sync epilogue kernels, for any strides and addresses.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_full_plain.cuh"
 
@@ -7,7 +7,7 @@
   TW_EMIT(                                                                        \
       feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(threads)                       \
-          symbol(const __grid_constant__ tw::GemmFullArgs args) {                 \
+          symbol(const __grid_constant__ tw::GemmEpilogueArgs args) {             \
             static_assert((threads) == tw::kPlainThreads);                        \
             tw::gemm_full_plain<tw::in, tw::out>(args);                           \
           })

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue for any strides and addresses: the plain row's loop over k, with the sums of a
-// tile in shared memory for the epilogue. A gated tile has columns (or rows) of both halves.
+// mma.sync kernels with every epilogue and batches, for any strides and addresses. They have the
+// main loop of gemm_plain.cuh, then move a tile's accumulators to shared memory for the epilogue.
+// With a gate of halves, a tile has columns (or rows) of both halves.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
 
-// As plain_fetch; line i of the tile is line first(i) of the operand.
+// Like plain_fetch, but line i of the tile is line first(i) of the operand.
 template <class Storage, class First>
 __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* global, i64 line_stride,
                                            i64 k_stride, First first, i32 lines, i32 k0,
@@ -26,16 +27,17 @@ __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* globa
   }
 }
 
-// The tile's sums to D, whose first line and place are (line0, at0).
+// Applies the epilogue to a tile's accumulators and writes its part of D. (m0, n0) is the tile's
+// first row and column in v.
 template <class In, class Out>
-__device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_plain_write(const GemmEpilogueArgs& args, const FullRun& run,
                                                  const float* sums, i32 m0, i32 n0, u32& largest) {
   const bool gated = args.gate != kGateNone;
   const bool across = gated && args.gate_across;
   const bool along = gated && !across;
   const i32 groups = kPlainTile / (along ? 16 : 8);
   const i32 lines = kPlainTile / (across ? 2 : 1);
-  // In the tile, what is apart is half of it apart.
+  // Inside of the tile the halves of a gate are half a tile apart.
   const FullGate inside = {args.gate, args.gate_across, kPlainTile / 2};
 #pragma unroll 1
   for (i32 item = static_cast<i32>(threadIdx.x); item < lines * groups;
@@ -55,14 +57,14 @@ __device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const
 }
 
 template <class In, class Out>
-__device__ void gemm_full_plain(const GemmFullArgs& args) {
+__device__ void gemm_full_plain(const GemmEpilogueArgs& args) {
   using Storage = typename In::Storage;
   __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
   __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
   __shared__ __align__(16) float sums[kPlainTile * kFullPlainPitch];
   ptx::grid_dependency_wait_and_launch();
   const GemmArgs& base = args.base;
-  const GemmLive live = gemm_live(args, kPlainTile, kPlainTile);
+  const GemmEffectiveSizes live = gemm_live(args, kPlainTile, kPlainTile);
   const bool gated = args.gate != kGateNone;
   const bool across = gated && args.gate_across, along = gated && !across;
   const i32 lines = across ? args.half : live.m;

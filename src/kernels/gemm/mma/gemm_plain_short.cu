@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels without tensor cores, for few rows and a k of 64 at most.
+// The kernels for few rows and a k of at most 64, without tensor cores.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_plain_short.cuh"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C of a k of 64 at most, where A and B are contiguous along k, at any address
-// and pitch. It is made for few rows, which are all latency: one round of loads, a loop without
-// tensor cores, one round of stores, and little code, since what runs once costs what it takes to
-// fetch it. A block has 32 rows and 32 columns, a thread four rows of a column.
+// D = alpha A B + beta C for a k of at most 64. A and B are contiguous along k, at any address and
+// pitch. Such products of few rows are bound by latency: the kernel has one round of loads, a loop
+// without tensor cores and one round of stores. Its code is short, because code that runs once is
+// bound by instruction fetches. A CTA computes 32 x 32 of D, a thread four rows of one column.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/basic.cuh"
@@ -15,20 +15,20 @@ namespace tw {
 inline constexpr i32 kPlainShortTile = 32;
 inline constexpr i32 kPlainShortK = 64;
 inline constexpr i32 kPlainShortThreads = 256;
-inline constexpr i32 kPlainShortRows = 4;  // of a warp
-// Elements of an operand's tile that a thread loads at most.
+inline constexpr i32 kPlainShortRows = 4;  // per warp
+// Most elements of an operand's tile that a thread loads.
 inline constexpr i32 kPlainShortRounds = kPlainShortTile * kPlainShortK / kPlainShortThreads;
-// Elements from a line to the next, so that what a warp reads or writes side by side is not all in
-// one bank: of B along k, and of A across it.
+// Pitches in shared memory, padded against bank conflicts: B is stored along k, A across k.
 inline constexpr i32 kPlainShortPitch = kPlainShortK + 2;
 inline constexpr i32 kPlainShortAcross = kPlainShortTile + 4;
 
-// Where a thread's elements of a tile are: numbers of all of them, line by line, and a line has k.
+// Which elements of an operand's tile a thread loads. Elements are numbered line by line; a line
+// has k of them. Round r of thread t loads element t + r * kPlainShortThreads.
 struct PlainShortWalk {
   i32 k, inverse;
 
-  // Of 2^20 / k, and more by less than three: numbers are below 2^11, and times k and three they
-  // are below 2^20.
+  // `inverse` exceeds 2^20 / k by less than 3. Quotients by k are exact, since number * k * 3 is
+  // below 2^11 * 2^6 * 3 < 2^20.
   __device__ __forceinline__ explicit PlainShortWalk(i32 depth)
       : k(depth),
         inverse(static_cast<i32>(1048576.0f * ptx::reciprocal(static_cast<float>(depth))) + 2) {}
@@ -38,13 +38,13 @@ struct PlainShortWalk {
   __device__ __forceinline__ i32 line(i32 number) const {
     return static_cast<i32>(static_cast<u32>(number) * static_cast<u32>(inverse) >> 20);
   }
-  // Of all lines.
+  // Whether the round is beyond the tile.
   __device__ __forceinline__ bool over(i32 round) const {
     return round * kPlainShortThreads >= kPlainShortTile * k;
   }
 };
 
-// An operand's lines from the tile's first on; those that are there.
+// The lines of an operand that a tile covers: `count` of them exist.
 struct PlainShortLines {
   u64 first;
   i64 pitch;
@@ -111,7 +111,7 @@ __device__ void gemm_plain_short(const GemmArgs& args) {
 #pragma unroll 1
   for (auto unit = static_cast<i32>(blockIdx.x); unit < args.units_m * args.units_n;
        unit += static_cast<i32>(gridDim.x)) {
-    // Few rows are one tile, and a division is longer than all else that finds it.
+    // Few rows are one tile: skip the division, which takes longer than all other index arithmetic.
     const i32 across = args.units_m == 1 ? unit : unit / args.units_m;
     const i32 m0 = (unit - across * args.units_m) * kPlainShortTile, n0 = across * kPlainShortTile;
     plain_short_fetch<In>(walk, {args.a, args.a_stride_m, m0, args.m},

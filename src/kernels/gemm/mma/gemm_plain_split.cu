@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mma.sync kernels for few columns of B, of operands that the TMA cannot address.
+// The mma.sync split-K kernels for few columns of B, for operands that the TMA cannot address.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_plain_split.cuh"
 

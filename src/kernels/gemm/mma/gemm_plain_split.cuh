@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C where A and B are contiguous along k, at any address and pitch, and B has
-// few columns: weights that the TMA cannot address, and tokens. A goes from global memory straight
-// to the registers of mma.sync, B through shared memory. A cluster shares each tile along k.
+// D = alpha A B + beta C for a B of few columns (tokens; A has the weights), where A and B are
+// contiguous along k but have an address or pitch that the TMA cannot use. A goes from global
+// memory straight to the registers of mma.sync, B through shared memory. The CTAs of a cluster
+// divide k of each tile (split-K).
 //
-// The order of k inside a dot product is free as long as A and B agree on it. So a thread's four
-// pairs of two mma.sync are eight neighbours along k, an aligned 16-byte load of its row of A. Rows
-// eight apart begin at the same place within 16 bytes, whatever the pitch: a warp has sixteen of
-// those, and B's words follow from where they begin.
+// The order of k in a dot product is free as long as A and B use the same one. Here a thread's
+// operands of two mma.sync are eight consecutive elements along k: one aligned 16-byte load (a
+// piece) of its row of A. Rows eight apart have the same alignment within 16 bytes, whatever the
+// pitch. A warp takes 16 such rows, so that all its lanes share one offset between A and B.
 
 #include "kernels/common/realign.h"
 #include "kernels/gemm/arguments/gemm.h"
@@ -19,18 +20,19 @@ namespace tw {
 
 inline constexpr i32 kPlainSplitRows = 128;
 inline constexpr i32 kPlainSplitColumns = 32;
-inline constexpr i32 kPlainSplitStep = 32;  // of k: a 16-byte piece for each thread and row
+inline constexpr i32 kPlainSplitStep = 32;  // of k: one 16-byte piece for each thread and row
 inline constexpr u32 kPlainSplitThreads = 256;
-inline constexpr u32 kPlainSplitWords = 10240;  // of shared memory: a panel of B, then sums
-inline constexpr u32 kPlainSplitPitch = kPlainSplitRows + 1;  // of sums: no bank three times
-// As kPlainChain, in steps.
+inline constexpr u32 kPlainSplitWords = 10240;  // shared memory: panel of B, then accumulators
+inline constexpr u32 kPlainSplitPitch = kPlainSplitRows + 1;  // of a column of accumulators
+// kPlainChain in steps.
 inline constexpr i32 kPlainSplitChain = 1024 / kPlainSplitStep;
 
-// A panel of B: of each column the aligned 16-byte pieces that a number of steps need, as they lie.
-// Columns that lie alike within 16 bytes have halves of the banks of their own.
+// A panel of B in shared memory: for each of 8 * kGroups columns, copies of the aligned 16-byte
+// pieces that up to kSteps steps need. Two columns with equal alignment within 16 bytes are placed
+// in different halves of the banks.
 template <int kGroups>
 struct PlainSplitPanel {
-  // Steps that a thread has in flight while it multiplies as many: what registers allow.
+  // Steps that a thread multiplies while it loads the same number ahead; limited by registers.
   static constexpr i32 kAhead = kGroups == 4 ? 2 : kGroups == 3 ? 3 : 4;
   static constexpr u32 kPitch = kPlainSplitWords / (8 * kGroups) / 32 * 32;
   static constexpr i32 kRoom = (kPitch - 24) / 16 / kAhead * kAhead;
@@ -44,7 +46,7 @@ struct PlainSplitSpan {
   i32 begin, end;  // steps
 };
 
-// What a piece has of a row: elements [first, end) of its eight.
+// The elements [first, end) of a piece's eight that belong to the row. cut() zeroes the others.
 struct PlainSplitPart {
   i32 first, end;
 
@@ -62,10 +64,10 @@ struct PlainSplitPart {
 
 // A thread's two rows of A.
 struct PlainSplitLines {
-  u64 base[2];   // the aligned place at or before the row's first element
-  i32 begin[2];  // the first piece that is loaded whole, aligned and inside of A
-  u32 count[2];  // of those
-  i32 lead;      // elements from there to the row's first: of the warp
+  u64 base[2];   // address of the thread's piece of step 0, rounded down to a multiple of 16
+  i32 begin[2];  // first piece whose load is inside of A, relative to the thread's first piece
+  u32 count[2];  // number of such pieces
+  i32 lead;      // elements from the aligned address to the row's first; the same in a warp
 
   __device__ __forceinline__ PlainSplitLines(const GemmArgs& args, i32 m0, PlainSplitSpan span) {
     const auto lane = static_cast<i32>(ptx::lane_id());
@@ -86,7 +88,7 @@ struct PlainSplitLines {
     }
   }
 
-  // The pieces of steps `step` on; zeros outside.
+  // Loads the thread's pieces of kAhead steps from `step` on; zeros outside.
   template <i32 kAhead>
   __device__ __forceinline__ void load(uint4 (&v)[kAhead][2], i32 step) const {
     const u64 at = static_cast<u64>(step) * 64;
@@ -102,7 +104,7 @@ struct PlainSplitLines {
   }
 };
 
-// Piece `k0` on of a line, of which a part is the line's, element by element to shared memory.
+// Loads elements k0 to k0 + 7 of a line one by one to shared memory; zeros outside of the line.
 __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, i32 k) {
   u32 element[8] = {};
 #pragma unroll
@@ -113,8 +115,7 @@ __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, 
   for (i32 w = 0; w < 4; ++w) to[w] = element[2 * w] | element[2 * w + 1] << 16;
 }
 
-// The two pieces of A that aligned loads would leave it for: its first, where it begins behind an
-// aligned place, and its last.
+// Loads the pieces of A whose aligned loads would leave A: the last, and the first if unaligned.
 __device__ __forceinline__ void plain_split_corners(const GemmArgs& args, u32 (*corner)[4]) {
   if (threadIdx.x >= 2) return;
   const u64 start =
@@ -129,7 +130,8 @@ __device__ __forceinline__ void plain_split_corners(const GemmArgs& args, u32 (*
                         static_cast<u32>(args.k + lead - last) * 2);
 }
 
-// Steps `first` to `end` - 1 of B's columns to shared memory, with a piece in front and one behind.
+// Starts copies of B's columns to shared memory: steps `first` to `end` - 1, one piece before them
+// and one after, because A's and B's alignments differ.
 template <int kGroups>
 __device__ __forceinline__ void plain_split_stage(const GemmArgs& args, u32* panel, i32 n0,
                                                   i32 first, i32 end) {
@@ -158,7 +160,7 @@ __device__ __forceinline__ void plain_split_stage(const GemmArgs& args, u32* pan
                           static_cast<u32>(elements) * 2);
     }
   }
-  // In front of a line lies another's.
+  // The first aligned piece begins before the column, so its elements are loaded one by one.
   const auto mine = static_cast<i32>(thread);
   if (first != 0 || mine >= columns) return;
   const i32 lead = static_cast<i32>(line(mine) & 15) / 2;
@@ -167,8 +169,8 @@ __device__ __forceinline__ void plain_split_stage(const GemmArgs& args, u32* pan
                          line(mine), -lead, args.k);
 }
 
-// A step: two mma.sync for each group of eight columns. `words` is where the thread's words of the
-// first group's column begin, `odd` is 16 where they begin in the middle of a word.
+// One step: two mma.sync for each group of eight columns. `words` points to the thread's first word
+// in the first group's column; `odd` is 16 if its elements begin in the middle of a word, else 0.
 template <class In, int kGroups>
 __device__ __forceinline__ void plain_split_multiply(float (&d)[kGroups][4], const uint4 (&a)[2],
                                                      const u32* words, u32 odd) {
@@ -194,7 +196,7 @@ __device__ __forceinline__ void plain_split_multiply(float (&d)[kGroups][4], con
   }
 }
 
-// The block's sums to shared memory, column by column as D lies.
+// Writes the CTA's accumulators to shared memory, column-major like D.
 template <int kGroups>
 __device__ __forceinline__ void plain_split_put(const float (&d)[kGroups][4], u32 shared) {
   const u32 lane = ptx::lane_id();
@@ -207,7 +209,8 @@ __device__ __forceinline__ void plain_split_put(const float (&d)[kGroups][4], u3
       ptx::store_shared(to + ((g * 8 + e % 2) * kPlainSplitPitch + e / 2 * 64) * 4, d[g][e]);
 }
 
-// This block's share of the tile, column by column: sums of the parts in the order of ranks.
+// Writes this CTA's share of D's columns: sums the CTAs' accumulators in the order of ranks, so
+// that equal inputs give equal bits.
 template <class Out>
 __device__ __forceinline__ void plain_split_write(const GemmArgs& args, u32 shared, i32 m0,
                                                   i32 n0) {
@@ -247,7 +250,7 @@ __device__ __forceinline__ void plain_split_add(float (&d)[kGroups][4],
     for (i32 e = 0; e < 4; ++e) d[g][e] += chain[g][e];
 }
 
-// Of a step at an end of the rows: what lies outside is zero, and the corners are not loaded.
+// At the ends of rows: zeroes elements outside of the row, takes A's end pieces from `corner`.
 __device__ __forceinline__ void plain_split_cut(const GemmArgs& args, const u32 (*corner)[4],
                                                 uint4 (&a)[2], i32 m0, i32 step, i32 lead) {
   const auto lane = static_cast<i32>(ptx::lane_id());
@@ -274,13 +277,13 @@ __device__ __forceinline__ void plain_split_sum(const GemmArgs& args, u32* panel
   constexpr i32 kAhead = Panel::kAhead;
   const PlainSplitLines lines(args, m0, span);
   const u32 lane = ptx::lane_id();
-  // Where the words of a piece of this warp's rows are in the pieces of this thread's columns.
+  // Offset, in elements, of a piece of A in the panel of this thread's columns.
   const u64 column =
       args.b + static_cast<u64>((n0 + static_cast<i32>(lane / 4)) * args.b_stride_n) * 2;
   const u32 behind = 8 + static_cast<u32>(column & 15) / 2 - static_cast<u32>(lines.lead);
   const u32 odd = behind % 2 * 16;
   const u32* words = panel + Panel::column(lane / 4, args.b_stride_n) + lane % 4 * 4 + behind / 2;
-  const i32 whole = (args.k + lines.lead) / 32;  // steps before it have nothing to cut behind
+  const i32 whole = (args.k + lines.lead) / 32;  // the first step that reaches beyond k
   float d[kGroups][4] = {};
   float chain[kGroups][4] = {};
   uint4 a[kAhead][2], next[kAhead][2];
@@ -295,7 +298,7 @@ __device__ __forceinline__ void plain_split_sum(const GemmArgs& args, u32* panel
       const i32 end = step + Panel::kSteps;
       plain_split_stage<kGroups>(args, panel, n0, step, end < span.end ? end : span.end);
       if (step == span.begin) {
-        // The threads' own loads stand in line behind what all of them wait for.
+        // All threads wait for the panel, so its copies are issued before these loads.
         if ((m0 == 0 && step == 0) ||
             (m0 + kPlainSplitRows >= args.m && span.end * kPlainSplitStep >= args.k))
           plain_split_corners(args, corner);
@@ -346,12 +349,12 @@ __device__ void gemm_plain_split(const GemmArgs& args) {
   __shared__ __align__(16) u32 corner[2][4];
   ptx::grid_dependency_wait();
   const u32 part = ptx::cluster_rank(), parts = ptx::cluster_size();
-  // Tiles of the same rows of A one after the other.
+  // Tiles that share rows of A have consecutive units.
   const u32 unit = blockIdx.x / parts, across = unit / static_cast<u32>(args.units_n);
   const i32 m0 = static_cast<i32>(across) * kPlainSplitRows;
   const i32 n0 =
       static_cast<i32>(unit - across * static_cast<u32>(args.units_n)) * kPlainSplitColumns;
-  // Rows begin up to seven elements behind an aligned place.
+  // Steps start at the aligned address, up to 7 elements before the row's first.
   const u32 steps =
       args.k == 0 ? 0 : static_cast<u32>(args.k + 7 + kPlainSplitStep - 1) / kPlainSplitStep;
   const PlainSplitSpan span = {static_cast<i32>(steps * part / parts),
@@ -367,7 +370,7 @@ __device__ void gemm_plain_split(const GemmArgs& args) {
     plain_split_sum<In, 4>(args, words, corner, m0, n0, span);
   plain_split_meet(parts);
   plain_split_write<Out>(args, ptx::shared_address(words), m0, n0);
-  if (parts > 1) {  // others may still read this block's parts
+  if (parts > 1) {  // other CTAs may still read this one's accumulators
     ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
   }

@@ -240,8 +240,8 @@ struct ScaledTile {
   using Sum = typename Loads::Sum;
 
   const GemmScaledArgs& all;
-  const GemmFullArgs& args;
-  GemmLive live;
+  const GemmEpilogueArgs& args;
+  GemmEffectiveSizes live;
   FullRun run;
   bool across, along;  // which dimension is gated
   i32 z;
@@ -371,7 +371,7 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
   __shared__ __align__(16) float sums[kScaledRows * kScaledSumPitch];
   __shared__ u32 largest_of[kScaledRows];
   ptx::grid_dependency_wait_and_launch();
-  const GemmFullArgs& args = all.full;
+  const GemmEpilogueArgs& args = all.full;
   const bool gated = args.gate != kGateNone;
   ScaledTile<Loads> tile = {all,
                             args,
@@ -380,7 +380,7 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
                             gated && args.gate_across,
                             gated && !args.gate_across,
                             0};
-  GemmLive& live = tile.live;
+  GemmEffectiveSizes& live = tile.live;
   const bool quantizes = all.scales.d.address != 0;
   const i32 passes = quantizes && tile.along ? 2 : 1;
   live.units_n = (live.units_n + passes - 1) / passes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tile of the mma.sync kernels without and with an epilogue, their products of one k block, and
-// the accumulators in shared memory for an epilogue.
+// Shared by the basic and the epilogue mma.sync kernels: the tile's constants, the products of one
+// k block, and the accumulators' way to shared memory.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/types.cuh"
@@ -10,11 +10,11 @@ namespace tw {
 
 inline constexpr i32 kPlainTile = 64;
 inline constexpr i32 kPlainK = 32;
-inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements: rows start four banks apart
+inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements, padded against bank conflicts
 inline constexpr u32 kPlainThreads = 128;
-// mma.sync truncates each sum it keeps, so that a long chain drifts by more than the inputs'
-// rounding: after this much of k a chain is added to a second sum, rounded to nearest, and begins
-// anew.
+// k of an accumulation chain. mma.sync truncates its accumulators, so that a long chain drifts by
+// more than the rounding of the inputs. Kernels add each chain to a second accumulator, rounded to
+// nearest, and start the next chain at zero.
 inline constexpr i32 kPlainChain = 1024;
 
 template <class In>
@@ -62,7 +62,6 @@ __device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2]
 
 inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
 
-// A tile's accumulators into shared memory.
 __device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32;

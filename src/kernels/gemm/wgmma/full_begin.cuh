@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels with gemm_full.h's arguments begin with, and how they load their operands.
+// Setup and operand loads shared by the kernels that take gemm_full.h's arguments.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 
 namespace tw {
 
-// Of a split: counts the sums that other blocks send.
+// Split-K: barrier that counts the bytes of accumulators from other CTAs.
 template <class Config>
-__device__ __forceinline__ u32 full_sums_barrier(const GemmRing<Config>& ring) {
+__device__ __forceinline__ u32 full_sums_barrier(const GemmPipeline<Config>& ring) {
   return ring.empty_barrier(Config::kStages);
 }
 
-// As gemm_load_share, of matrix z. A gated operand whose columns lie apart (kHalves) comes in boxes
-// of half a tile's lines at most.
+// As gemm_load_share, for matrix z. kHalves: the halves of a gated operand lie apart, so that a box
+// has at most half of a tile's lines.
 template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
-__device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
+__device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u32 shared,
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,
                                                 i32 z, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes =
-      kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = kAlongK && kHalves && kSharers == 1
+                             ? 2
+                             : gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
@@ -40,20 +41,19 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
   }
 }
 
-// Makes the barriers, and has the maps at hand. One thread makes all: ptxas makes a loop over lanes
-// of what each of them would do, 1 us of it. Where loads reach their own block alone the producer's
-// warp waits for nobody, and the others for it. Blocks of a cluster wait until all have begun; what
-// their arrivals tell is that barriers are made, which the fence behind those says to all of the
-// cluster, so that they need not release anything else.
+// Initializes the barriers and prefetches the tensor maps. One thread initializes all: ptxas
+// unrolls a loop over lanes into what each lane would do, which takes 1 us. Without a cluster, the
+// producer warp waits for nobody and the other warps wait for it. CTAs of a cluster wait for each
+// other's barriers. The mbarrier fence makes those visible, so that relaxed arrivals suffice.
 template <class Config>
-__device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
-                                           u32 warp) {
+__device__ __forceinline__ void full_begin(const GemmEpilogueArgs& args,
+                                           const GemmPipeline<Config>& ring, u32 warp) {
   if (warp == 0) {
     if (ptx::elect_one()) {
 #pragma unroll
       for (i32 stage = 0; stage < Config::kStages; ++stage) {
         ptx::mbarrier_init(ring.full_barrier(stage), 1);
-        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
       }
       if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
       ptx::fence_mbarrier_init();
@@ -62,7 +62,7 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
   } else if (warp == 1 && ptx::elect_one()) {
     ptx::prefetch_map(&args.base.map_a);
     ptx::prefetch_map(&args.base.map_b);
-    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
+    if (args.flags & kFullTmaStores) ptx::prefetch_map(&args.base.map_d);
   }
   if (Config::kCluster > 1) {
     ptx::sync_block();
@@ -71,9 +71,9 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
   } else if (warp == 0) {
     ptx::named_barrier_arrive(5, Config::kThreads);
   } else {
-    // Of one product alone, and whole columns: what else there is lies where arguments say.
+    // gemm_prefetch_weights knows only the basic arguments: one product, adjacent columns.
     if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
-      gemm_ask_for_weights<Config>(args.base);
+      gemm_prefetch_weights<Config>(args.base);
     ptx::named_barrier(5, Config::kThreads);
   }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of a full row that are written from sums in shared memory, by lines of D: those of a split,
-// whose blocks send each other the sums of the lines that they write, and whole ones.
-//
-// As in epilogue/split.cuh sums are sent (st.async), and a barrier of their receiver counts them;
-// they come into the ring, when all of the cluster's are read. What the epilogue needs besides them
-// is asked for in front of the products.
+// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, then
+// adds up and writes every parts-th line of D. The CTAs send each other the accumulators of those
+// lines (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster
+// has read its stages. A cluster may be one CTA, with the whole tile. C and bias are prefetched
+// before the products.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -13,20 +12,19 @@
 
 namespace tw {
 
-// How the lines of a split's D are dealt out among its parts: one to each in turn. Those that lie
-// outside of D count for nothing.
+// How the lines of a tile that lie in D are dealt out to the parts: line i to part i % parts.
 template <class Config>
-struct FullDeal {
+struct FullLineShares {
   using Tile = SplitTile<Config>;
   u32 part, parts, inverse;
-  u32 lines, own;  // in D, and this part's of them
-  u32 slots;       // room that a part's sums have in each block
+  u32 lines, own;  // in D, and of those this part's
+  u32 slots;       // lines reserved for the accumulators of each part
   static_assert(!Config::kSplit || Config::kCluster == 1, "a part is a rank of the cluster");
   static_assert(!Config::kSplit ||
                     (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
                 "the sums of eight parts take the place of the ring");
 
-  __device__ explicit FullDeal(i32 rest) {
+  __device__ explicit FullLineShares(i32 rest) {
     part = ptx::cluster_rank() / Config::kCluster;
     parts = ptx::cluster_size() / Config::kCluster;
     inverse = 65536u / parts + 1;
@@ -34,37 +32,37 @@ struct FullDeal {
     own = turn(lines + parts - 1 - part);
     slots = turn(Tile::kLines + parts - 1);
   }
-  /// line / parts, of less than 8192.
+  /// line / parts, for lines below 8192
   __device__ u32 turn(u32 line) const { return line * inverse >> 16; }
-  /// Where the sums that `of` makes for a block's line of turn `at` lie in that block.
+  /// Shared address of the accumulators of part `of` for the owner's line number `at`.
   __device__ u32 place(u32 room, u32 of, u32 at) const {
     return room + (of * slots + at) * (Tile::kPitch * 4);
   }
-  /// Bytes that others send to this block.
+  /// Bytes that the other CTAs send to this one.
   __device__ u32 bytes() const { return (parts - 1) * own * (Tile::kExtent * 4); }
 };
 
-// The sums of one piece to the blocks whose lines they are in, which lie at `room` there and are
-// counted by `barrier` (st.async, see epilogue/split.cuh). This block's own are ordinary stores.
+// Sends the accumulators of one piece to the CTAs that own their lines: to shared address `room`
+// there, counted by `barrier` (st.async). This CTA's own lines are ordinary stores.
 template <class Config>
-__device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
-                                              const FullDeal<Config>& deal, u32 room, u32 barrier,
-                                              u32 piece) {
+__device__ __forceinline__ void full_send_lines(const float (&d)[Config::kAccumulators],
+                                                const FullLineShares<Config>& deal, u32 room,
+                                                u32 barrier, u32 piece) {
   const u32 lane = ptx::lane_id();
   const u32 row = piece * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
   const u32 column = lane % 4 * 2;
 #pragma unroll
-  for (u32 i = 0; i < (Config::kTransposed ? Config::kSums / 2 : 2); ++i) {
-    // Of a transposed tile two rows in each of some lines, else all columns of two lines.
-    const u32 line = Config::kTransposed ? column + i / 2 * 8 + i % 2 : row + i * 8;
+  for (u32 i = 0; i < (Config::kSwapAB ? Config::kAccumulators / 2 : 2); ++i) {
+    // With swap-AB, two rows in each of several lines; otherwise all columns of two lines.
+    const u32 line = Config::kSwapAB ? column + i / 2 * 8 + i % 2 : row + i * 8;
     if (line >= deal.lines) continue;
     const u32 turn = deal.turn(line);
     const u32 to = line - turn * deal.parts;
-    const u32 at = deal.place(room, deal.part, turn) + (Config::kTransposed ? row : column) * 4;
+    const u32 at = deal.place(room, deal.part, turn) + (Config::kSwapAB ? row : column) * 4;
     const bool own = to == deal.part;
     const u32 remote = ptx::cluster_address(at, to);
     const u32 counts = ptx::cluster_address(barrier, to);
-    if constexpr (Config::kTransposed) {
+    if constexpr (Config::kSwapAB) {
 #pragma unroll
       for (u32 half = 0; half < 2; ++half) {
         const float value = d[i / 2 * 4 + half * 2 + i % 2];
@@ -75,7 +73,7 @@ __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
       }
     } else {
 #pragma unroll
-      for (u32 j = 0; j < Config::kSums / 4; ++j) {
+      for (u32 j = 0; j < Config::kAccumulators / 4; ++j) {
         const float x = d[j * 4 + i * 2], y = d[j * 4 + i * 2 + 1];
         if (own)
           ptx::store_shared_v2(at + j * 32, x, y);
@@ -86,10 +84,10 @@ __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
   }
 }
 
-// Eight sums of a line of this block's, from a column on, added up over the parts in their order.
+// Adds up eight accumulators of an own line, from a column on, in the order of the parts.
 template <class Config>
-__device__ __forceinline__ void full_add_parts(const FullDeal<Config>& deal, u32 room, u32 line,
-                                               u32 column, float (&sum)[8]) {
+__device__ __forceinline__ void full_add_parts(const FullLineShares<Config>& deal, u32 room,
+                                               u32 line, u32 column, float (&sum)[8]) {
 #pragma unroll
   for (float& value : sum) value = 0.0f;
 #pragma unroll 4
@@ -106,16 +104,16 @@ __device__ __forceinline__ void full_add_parts(const FullDeal<Config>& deal, u32
   }
 }
 
-// This block's lines of a split's D.
+// Writes this CTA's lines of D.
 template <class Config>
-__device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const FullRun& run,
-                                               const FullDeal<Config>& deal, u32 room, u32 thread,
-                                               i32 m0, i32 n0, u32& largest) {
+__device__ __forceinline__ void full_write_own(const GemmEpilogueArgs& args, const FullRun& run,
+                                               const FullLineShares<Config>& deal, u32 room,
+                                               u32 thread, i32 m0, i32 n0, u32& largest) {
   constexpr u32 kExtent = SplitTile<Config>::kExtent;
   const bool gated = args.gate != kGateNone;
   const u32 groups = kExtent / (gated ? 16 : 8);
-  const i32 line0 = Config::kTransposed ? n0 : m0;
-  const i32 at0 = (Config::kTransposed ? m0 : n0) / (gated ? 2 : 1);
+  const i32 line0 = Config::kSwapAB ? n0 : m0;
+  const i32 at0 = (Config::kSwapAB ? m0 : n0) / (gated ? 2 : 1);
 #pragma unroll 1
   for (u32 item = thread; item < deal.own * groups; item += 128 * Config::kConsumers) {
     const u32 line = item / groups;
@@ -137,31 +135,32 @@ __device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const F
   }
 }
 
-// Asks the L2 for what this block's lines of a split's D need besides sums.
+// Prefetches C and bias of this CTA's lines into the L2.
 template <class Config>
-__device__ __forceinline__ void full_ask_own(const GemmFullArgs& args, const FullRun& run,
-                                             const FullDeal<Config>& deal, u32 thread, i32 m0,
-                                             i32 n0) {
+__device__ __forceinline__ void full_prefetch_own(const GemmEpilogueArgs& args, const FullRun& run,
+                                                  const FullLineShares<Config>& deal, u32 thread,
+                                                  i32 m0, i32 n0) {
   using Out = typename Config::Out;
-  if (args.gate != kGateNone || (run.beta == 0.0f && args.bias_by != kFullAlong)) return;
+  if (args.gate != kGateNone || (run.beta == 0.0f && args.bias_by != kFullPerElement)) return;
   constexpr u32 kGroups = SplitTile<Config>::kExtent / 8;
 #pragma unroll 1
   for (u32 item = thread; item < deal.own * kGroups; item += 128 * Config::kConsumers) {
     const i32 line =
-        (Config::kTransposed ? n0 : m0) + static_cast<i32>(deal.part + item / kGroups * deal.parts);
-    const i32 at = (Config::kTransposed ? m0 : n0) + static_cast<i32>(item % kGroups * 8);
+        (Config::kSwapAB ? n0 : m0) + static_cast<i32>(deal.part + item / kGroups * deal.parts);
+    const i32 at = (Config::kSwapAB ? m0 : n0) + static_cast<i32>(item % kGroups * 8);
     if (at >= run.extent) continue;
     if (run.beta != 0.0f) ptx::prefetch_line(full_c<Out>(args, run, {line, at, 1}));
-    if (args.bias_by == kFullAlong && item < kGroups)
+    if (args.bias_by == kFullPerElement && item < kGroups)
       ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
   }
 }
 
-// One tile a cluster. Its rings are done with once all of its threads are here, which is all that
-// their arrivals tell. No block leaves before everything that is sent to it has come.
+// One tile per cluster. Accumulators may overwrite the stages once all threads of the cluster have
+// arrived, and relaxed arrivals suffice for that. No CTA exits before it has received everything.
 template <class Config>
-__device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, const GemmLive& live,
-                                                   FullRun run, GemmRing<Config> ring, u32 group,
+__device__ __forceinline__ void full_consume_split(const GemmEpilogueArgs& args,
+                                                   const GemmEffectiveSizes& live, FullRun run,
+                                                   GemmPipeline<Config> ring, u32 group,
                                                    u32& largest) {
   const i32 unit = full_first<Config>();
   if (unit >= gemm_units(args, live)) return;
@@ -170,10 +169,10 @@ __device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, con
   const u32 barrier = full_sums_barrier<Config>(ring);
   const FullTile tile = full_tile<Config>(args, live, unit, 0);
   full_matrix<typename Config::In, typename Config::Out>(args, tile.z, run.lines, &run);
-  const FullDeal<Config> deal(run.lines - (Config::kTransposed ? tile.n0 : tile.m0));
+  const FullLineShares<Config> deal(run.lines - (Config::kSwapAB ? tile.n0 : tile.m0));
   if (thread == 0) ptx::mbarrier_arrive_expect(barrier, deal.bytes());
-  full_ask_own<Config>(args, run, deal, thread, tile.m0, tile.n0);
-  float d[Config::kPieces][Config::kSums];
+  full_prefetch_own<Config>(args, run, deal, thread, tile.m0, tile.n0);
+  float d[Config::kPieces][Config::kAccumulators];
   gemm_accumulate<Config>(d, gemm_span<Config>(live.k), ring, first_piece);
   gemm_wait_products<Config>(d);
   if (deal.parts > 1) {
@@ -184,8 +183,8 @@ __device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, con
   }
 #pragma unroll
   for (u32 piece = 0; piece < Config::kPieces; ++piece)
-    full_deal_out<Config>(d[piece], deal, ring.base, barrier, first_piece + piece);
-  ptx::named_barrier(1, 128 * Config::kConsumers);  // this block's own are there
+    full_send_lines<Config>(d[piece], deal, ring.base, barrier, first_piece + piece);
+  ptx::named_barrier(1, 128 * Config::kConsumers);  // this CTA's own stores are done
   ptx::mbarrier_wait(barrier, 0);
   full_write_own<Config>(args, run, deal, ring.base, thread, tile.m0, tile.n0, largest);
 }

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the tiles of a full row are. A warpgroup of a ping-pong row does all of a tile by itself,
-// one warp a scheduler: what it computes between a tile's D and the next one's first product nobody
-// hides.
+// Tile scheduler of the epilogue and batched kernels. It has to be fast: in ping-pong kernels
+// nothing hides what a warpgroup computes between a tile's D and its next product.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/gemm/wgmma/gemm_turns.cuh"
 
 namespace tw {
 
-/// Where a unit's tile of this block lies.
+/// Matrix of the batch, and the first row and column, of a CTA's tile.
 struct FullTile {
   i32 z, m0, n0;
 };
 
-/// A cluster's units: the first, and the step from one to the next. Producer and consumers look
-/// them up for themselves, the step each time: what is kept takes registers that neither has.
+/// A cluster's first unit and the step to its next. Producer and consumers compute both at each
+/// use, since they have no registers to keep them.
 template <class Config>
-__device__ __forceinline__ u32 full_walkers(u32 blocks) {
+__device__ __forceinline__ u32 full_clusters(u32 blocks) {
   return blocks / (Config::kSplit ? ptx::cluster_size() : Config::kCluster);
 }
 template <class Config>
 __device__ __forceinline__ i32 full_first() {
-  return static_cast<i32>(full_walkers<Config>(ptx::block_id_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::block_id_again()));
 }
 template <class Config>
 __device__ __forceinline__ i32 full_step() {
-  return static_cast<i32>(full_walkers<Config>(ptx::grid_size_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::grid_size_again()));
 }
 
-/// Both, where there are registers for them.
+/// Both, for kernels that have registers to keep them.
 struct FullWalk {
   i32 first, step;
 };
@@ -38,12 +37,12 @@ __device__ __forceinline__ FullWalk full_walk() {
   return {full_first<Config>(), full_step<Config>()};
 }
 
-// a / b for 0 <= a < 2^31 and 0 < b < 2^31, in a third of a division's time. A first quotient of
-// a number and a reciprocal within 2^-22 each is off by a / b / 2^21 + 1 at most, so that what is
-// left is below 2^11 b, and its own quotient, rounded to the nearest, off by no more than one half
-// and 2^-10: the last rest lies between -b and b.
+// a / b and the rest for 0 <= a < 2^31 and 0 < b < 2^31, in a third of a division's time. The first
+// quotient, from a float and a reciprocal within 2^-22 each, is off by at most a / b / 2^21 + 1.
+// What is left is below 2^11 b, and its quotient, rounded to nearest, is off by at most 1/2 +
+// 2^-10. The last rest is therefore between -b and b.
 __device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
-  const float inverse = act::reciprocal_of_chip(static_cast<float>(b));
+  const float inverse = act::reciprocal_approx(static_cast<float>(b));
   i32 quotient = __float2int_rz(static_cast<float>(a) * inverse);
   i32 left = a - quotient * b;
   const i32 more = __float2int_rn(static_cast<float>(left) * inverse);
@@ -53,7 +52,7 @@ __device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
   return left < 0 ? quotient - 1 : quotient;
 }
 
-// As gemm_unit.
+// As gemm_unit, with full_divide.
 template <class Walk>
 __device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit_m, i32* unit_n) {
   if (walk.units_n == 1 || walk.units_m == 1) {
@@ -67,10 +66,10 @@ __device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit
   *unit_m = first + row;
 }
 
-// `walk` is the run's GemmLive, or the arguments where those are all there is to it.
+// `walk` is the run's GemmEffectiveSizes, or args.base if no size comes from device memory.
 template <class Config, class Walk>
-__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, const Walk& walk, i32 unit,
-                                              u32 rank) {
+__device__ __forceinline__ FullTile full_tile(const GemmEpilogueArgs& args, const Walk& walk,
+                                              i32 unit, u32 rank) {
   FullTile tile;
   i32 inside = unit, unit_m, unit_n;
   tile.z = args.batch == 1 ? 0 : full_divide(unit, walk.units_m * walk.units_n, &inside);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The basic kernels on Hopper.
+// Translation unit of the basic wgmma kernels (sm_90a).
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/gemm_basic.cuh"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for batches of alpha * A B alone on Hopper.
+// Translation unit of the batched wgmma kernels of alpha * A B alone (sm_90a).
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/gemm_batch.cuh"
 #endif
 
-#define TW_GEMM(...) TW_GEMM_EMIT(gemm_batch, GemmFullArgs, __VA_ARGS__)
+#define TW_GEMM(...) TW_GEMM_EMIT(gemm_batch, GemmEpilogueArgs, __VA_ARGS__)
 #include "kernels/gemm/wgmma/gemm_batch.inc"

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The batch rows on Hopper: the full rows' pipeline and arguments for what most batches are,
-// alpha * A B of whole matrices at constant distances, D written by the copy engine. Nothing else
-// is in their way; runs that ask for more take a full row, see GemmKernel::does().
+// The batched kernels on Hopper: D = alpha * A B for matrices at constant distances, with D written
+// by the TMA. They share pipeline and arguments with the epilogue kernels (gemm_full.cuh) and leave
+// out all else. Runs that need more take an epilogue kernel, see GemmKernel::does().
 //
-// One thread feeds the tensor cores of an SM, so its loop is kept short: nothing is loaded early,
-// and where shared memory lies is kept in a register, where the compiler would find it out anew for
-// each k block (some 400 cycles a block by the profiler's samples, of 512 that the tensor cores
-// take; half of that as it is). Nor is anything done between products that can be done elsewhere.
-// Each warp stages its own 16 lines of D and sends them itself, so that no warp waits for another.
+// One thread feeds an SM's tensor cores, so its loop is kept short: it loads nothing early, and
+// keeps the shared-memory address in a register. If nvcc recomputed that, a k block would take the
+// producer some 400 cycles instead of 200, of 512 that the tensor cores take. Each warp stages and
+// stores its own 16 lines of D, so that no warp waits for another.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
 
 namespace tw {
 
-// This block's share of the operands of one k block.
+// Loads this CTA's share of one k block.
 template <class Config>
-__device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
-                                                 const GemmRing<Config>& ring,
+__device__ __forceinline__ void batch_load_block(const GemmEpilogueArgs& args,
+                                                 const GemmPipeline<Config>& ring,
                                                  const GemmMapsAt& maps, const FullTile& tile,
                                                  i32 k, u32 rank) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m.
+  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << rank_m;
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (rank_n * Config::kClusterM);
@@ -35,7 +34,7 @@ __device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
 }
 
 template <class Config>
-__device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+__device__ void batch_produce(const GemmEpilogueArgs& args, GemmPipeline<Config> ring, u32 rank,
                               FullWalk walk) {
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
   const i32 depth = args.base.k;
@@ -52,13 +51,13 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
-// A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
+// Writes a warp's 16 lines of each piece, from element (line, at) of matrix z on.
 template <class Config>
-__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
-                                            const GemmFullArgs& args, u32 staging, u32& turn,
+__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kAccumulators],
+                                            const GemmEpilogueArgs& args, u32 staging, u32& turn,
                                             u32 warp, i32 line, i32 at, i32 z) {
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
@@ -72,7 +71,7 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
       const i32 column = at + slab * kContiguous;
       if (column >= args.base.n) break;
       const u32 to = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
-      // One and the same lane throughout: groups of stores belong to the thread that commits them.
+      // The same lane throughout: the thread that commits a group of bulk stores must wait for it.
       if (lane == 0) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
       ptx::sync_warp();
       epilogue_stage<Config>(d[piece], to, slab);
@@ -87,8 +86,8 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
 }
 
 template <class Config>
-__device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
-                              FullWalk walk) {
+__device__ void batch_consume(const GemmEpilogueArgs& args, GemmPipeline<Config> ring, u32 rank,
+                              u32 group, FullWalk walk) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
@@ -106,7 +105,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
     walk.step *= 2;
   }
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
     gemm_take_turn<Config>(group);
@@ -126,18 +125,18 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
     batch_write<Config>(d, args, staging, turn, warp,
                         tile.m0 + static_cast<i32>(first_piece * 64 + warp * 16), tile.n0, tile.z);
   }
-  // Shared memory stays until it is read; the writes themselves are the grid's end.
+  // Shared memory must outlive the TMA's reads. The end of the grid completes the writes.
   if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
 }
 
 template <class Config>
-__device__ void gemm_batch(const GemmFullArgs& args) {
+__device__ void gemm_batch(const GemmEpilogueArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
   full_begin<Config>(args, ring, warp);
-  // In this order nvcc puts the producer's code next to what runs before it.
+  // In this order nvcc places the producer's code next to what runs before it.
   if (warp >= 4) {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
     batch_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1,
@@ -146,7 +145,7 @@ __device__ void gemm_batch(const GemmFullArgs& args) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
     if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());
     __syncwarp();
-    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+    ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernel entry of a wgmma kernel becomes in device code.
+// What a wgmma kernel entry becomes in device code.
 //
-// A translation unit defines TW_GEMM(...) as TW_GEMM_EMIT(body, arguments, __VA_ARGS__): `body` is
-// the function of namespace tw that a kernel calls, a template of its GemmConfig, and `arguments`
-// what that takes. A target without wgmma needs neither.
+// A translation unit defines TW_GEMM(...) as TW_GEMM_EMIT(body, arguments, __VA_ARGS__). `body` is
+// the function in namespace tw that the kernel calls, a template over its GemmConfig. `arguments`
+// is the type of the body's argument. Neither has to exist for a target without wgmma.
 
 #include "kernels/common/emit.cuh"
 #if TW_HAS_wgmma

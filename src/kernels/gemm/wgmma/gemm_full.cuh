@@ -1,47 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full rows on Hopper: the plain rows' pipeline (gemm_basic.cuh) over the matrices of a batch,
-// with operands through maps of three dimensions and the full epilogue behind it.
-//
-// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
-// writing it needs no barrier between warps; splits are in full_split.cuh.
+// The epilogue kernels on Hopper: the pipeline of the basic kernels (gemm_basic.cuh) over the
+// matrices of a batch, with 3D tensor maps, followed by any epilogue of gemm_full.h. Units are
+// numbered matrix by matrix. Each consumer warp stages its own 16 lines of D, so that writing them
+// needs no barrier between warps. full_split.cuh has split-K.
 
-#include "kernels/gemm/epilogue/full_at_large.cuh"
+#include "kernels/gemm/epilogue/full_general.cuh"
 #include "kernels/gemm/wgmma/full_loops.cuh"
 #include "kernels/gemm/wgmma/full_split.cuh"
 
 namespace tw {
 
-// This block's share of the operands `which` (kFullEarly bits) of one k block.
+// Loads this CTA's share of one k block of the operands `which` (kFullEarly bits).
 template <class Config, bool kHalves>
-__device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
-                                                const GemmRing<Config>& ring,
+__device__ __forceinline__ void full_load_block(const GemmEpilogueArgs& args,
+                                                const GemmPipeline<Config>& ring,
                                                 const GemmMapsAt& maps, const FullTile& tile, i32 k,
                                                 u32 rank, u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m; those before
-  // `first` have another part of k.
+  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
+  // `first` is the first rank of this CTA's split-K part.
   const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << (first + rank_m);
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
   const u32 barrier = ring.full_barrier(ring.stage);
   if (which & kFullEarlyA)
-    full_load_share<!Config::kColumnA, kHalves && Config::kTransposed, Config::kTileM,
-                    Config::kTileK, Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k,
-                                                       maps.a_index, rank_n, mask_a);
+    full_load_share<!Config::kColumnA, kHalves && Config::kSwapAB, Config::kTileM, Config::kTileK,
+                    Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index,
+                                       rank_n, mask_a);
   if (which & kFullEarlyB)
-    full_load_share<!Config::kRowB, kHalves && !Config::kTransposed, Config::kLinesB,
-                    Config::kTileK, Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k,
-                                                       maps.b_index, rank_m, mask_b);
+    full_load_share<!Config::kRowB, kHalves && !Config::kSwapAB, Config::kLinesB, Config::kTileK,
+                    Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index,
+                                       rank_m, mask_b);
 }
 
-// Before the kernels in front have ended: the constant operands of the first stages. The plan asks
-// for it where nothing that says which those are lies in device memory. Returns how many k blocks.
+// Loads the constant operands of the first stages before the predecessor grids have ended. The plan
+// allows it only if the tile does not depend on device memory. Returns the number of k blocks.
 template <class Config, bool kHalves>
-__device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
-                                               u32 rank, i32 unit) {
+__device__ __forceinline__ i32 full_load_early(const GemmEpilogueArgs& args,
+                                               GemmPipeline<Config> ring, u32 rank, i32 unit) {
   if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
     return 0;
   const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
@@ -58,15 +57,15 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
   return blocks;
 }
 
-// One thread feeds the tensor cores of an SM, so that its loop is kept short: what was loaded early
-// is made whole in front of it.
+// One thread feeds an SM's tensor cores, so its loop is kept short: the other operand of early k
+// blocks is loaded in a loop before it.
 template <class Config, bool kHalves>
-__device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
-                                             u32 rank) {
+__device__ __forceinline__ void full_produce(const GemmEpilogueArgs& args,
+                                             GemmPipeline<Config> ring, u32 rank) {
   ring.base = ptx::kept(ring.base);
   i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
   ptx::grid_dependency_wait();
-  const GemmLive live = full_live<Config>(args);
+  const GemmEffectiveSizes live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 units = gemm_units(args, live);
   for (i32 unit = full_first<Config>(); unit < units; unit += full_step<Config>()) {
@@ -92,35 +91,36 @@ __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
-// Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
+// Whether the TMA may write the tile: D's map does not know device_m, at which D may end.
 template <class Config>
-__device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
-                                            const FullTile& tile) {
-  if ((args.flags & kFullStores) == 0) return false;
+__device__ __forceinline__ bool full_stores(const GemmEpilogueArgs& args,
+                                            const GemmEffectiveSizes& live, const FullTile& tile) {
+  if ((args.flags & kFullTmaStores) == 0) return false;
   return args.device_m == 0 ||
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
-// A warp's sums of a tile to D, with any option.
+// Writes a warp's part of a tile, with any option.
 template <class Config>
-__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
-                                              const GemmFullArgs& args, const FullRun& run,
+__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kAccumulators],
+                                              const GemmEpilogueArgs& args, const FullRun& run,
                                               const FullTile& tile, const FullWarp<Config>& warp,
                                               bool stores, u32& turn, u32& largest) {
   const FragmentOut out = full_out(args, tile, warp);
   if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
-  full_at_large<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
-                                                                      turn, largest);
+  full_general<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
+                                                                     turn, largest);
 }
 
-// Tiles with whatever there is to do, one option behind the other.
+// Consumes tiles with any combination of options, by branches.
 template <class Config>
-__device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
-                                                 FullRun run, GemmRing<Config> ring, u32 rank,
-                                                 u32 group, u32& largest) {
+__device__ __forceinline__ void full_consume_any(const GemmEpilogueArgs& args,
+                                                 const GemmEffectiveSizes& live, FullRun run,
+                                                 GemmPipeline<Config> ring, u32 rank, u32 group,
+                                                 u32& largest) {
   const FullWarp<Config> warp = full_warp<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = gemm_units(args, live);
@@ -136,7 +136,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
       first += full_step<Config>();
     }
   }
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
@@ -156,40 +156,40 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
 }
 
 template <class Config>
-__device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring,
-                                             u32 rank, u32 group) {
+__device__ __forceinline__ void full_consume(const GemmEpilogueArgs& args,
+                                             GemmPipeline<Config> ring, u32 rank, u32 group) {
   ptx::grid_dependency_wait();
-  const GemmLive live = full_live<Config>(args);
-  const i32 rows = Config::kTransposed ? live.n : live.m;
-  const i32 columns = Config::kTransposed ? live.m : live.n;
+  const GemmEffectiveSizes live = full_live<Config>(args);
+  const i32 rows = Config::kSwapAB ? live.n : live.m;
+  const i32 columns = Config::kSwapAB ? live.m : live.n;
   const FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
   u32 largest = 0;
   if constexpr (Config::kSplit) {
     full_consume_split<Config>(args, live, run, ring, group, largest);
-  } else if ((args.flags & kFullStores) && live.k > 0 &&
+  } else if ((args.flags & kFullTmaStores) && live.k > 0 &&
              full_in_chunks<typename Config::Out, Config::kTileN>(args, run)) {
     full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
   } else {
     full_consume_any<Config>(args, live, run, ring, rank, group, largest);
   }
-  if (args.flags & kFullStores) full_store_finish();
+  if (args.flags & kFullTmaStores) full_store_finish();
   ptx::sync_warp();
   full_amax<typename Config::Out>(args, largest);
 }
 
 template <class Config>
-__device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
+__device__ __forceinline__ void gemm_full(const GemmEpilogueArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
   full_begin<Config>(args, ring, warp);
 
-  // A split of one part has no cluster: its warps have nobody else to wait for.
+  // A split-K factor of 1 is launched without a cluster: there is nobody to wait for.
   const bool shares = Config::kSplit && ptx::cluster_size() > 1;
-  // In this order nvcc puts the producer's code next to what runs before it: loads wait for
-  // instructions too, which may lie in memory, as weights do.
+  // In this order nvcc places the producer's code next to what runs before it: loads also wait for
+  // instruction fetches, which may go to memory if weights have displaced the code.
   if (warp >= 4) {
     if (Config::kConsumers == 2) ptx::set_max_registers_up<232>();
     full_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
@@ -203,8 +203,7 @@ __device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
     }
     __syncwarp();
     if (shares) ptx::grid_dependency_wait();
-    // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
-    // has fewer rows than the grid was made for.
+    // The cluster barrier of full_consume_split. A cluster has no tile if device_m is small.
     if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive_relaxed();
       ptx::cluster_wait();

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The products of a wgmma row: k blocks of a tile from the ring into a warpgroup's sums, and sums
-// that are made of several chains.
+// The main loop of the consumer warpgroups: wgmma products of a tile's k blocks, and the addition
+// of several accumulation chains in registers.
 
 #include "kernels/gemm/wgmma/gemm_produce.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
 namespace tw {
 
-// Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
-// One warp speaks for its warpgroup: products are the warpgroup's, and are done for all of it at
-// once.
+// Releases the stage to every CTA that loads into it: this one, and those that multicast to it. One
+// warp arrives for its warpgroup, since wgmma completes for all warps of a warpgroup at once.
 template <class Config>
-__device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 stage) {
+__device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& ring, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
   const u32 lane = ptx::lane_id();
   if (Config::kCluster == 1) {
@@ -28,27 +27,27 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
   }
 }
 
-// A truth that is known when a kernel is compiled.
+// A boolean constant that a generic lambda can take as an argument.
 template <bool kValue>
-struct GemmIs {
+struct GemmConstant {
   __device__ constexpr operator bool() const { return kValue; }
 };
 
-// All k blocks of one tile, at least one, into the accumulators, whatever they hold, or with
-// `accumulate` 1 onto that; with `tile` and from 0 where it is. The products of a block are still
-// running when the next block's are sent; a stage is given back one block later. Calls meanwhile()
-// while the products of two blocks are made, or of the last one. Kernels that take any width have
-// its number.
+// Multiplies the k blocks of `span` into d: `accumulate` 0 overwrites d, 1 adds to it. `tile`, if
+// not null, receives the tile's position if the span begins at 0. A stage is released after the
+// next one's products are issued; the caller waits for the last products and releases the last
+// stage. meanwhile() is called while products run: for each k block from the second on, or for a
+// single one. `width` is an index into kGemmWidths, in kernels of any width.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile, Meanwhile meanwhile,
-    u32 width = 0) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], GemmSpan span,
+    GemmPipeline<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile,
+    Meanwhile meanwhile, u32 width = 0) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
-  // What of a descriptor is different from stage to stage is carried on: found out anew, it would
-  // stand between a barrier and the products behind it, which small tiles wait for.
+  // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
+  // it would delay the products after each barrier, which small tiles cannot hide.
   const u32 stage_step = ring.step() / 16;
   const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
   const u64 upper = of_ring >> 32 << 32;
@@ -56,11 +55,11 @@ __device__ __forceinline__ void gemm_multiply(
   const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
   u32 at = first + static_cast<u32>(ring.stage) * stage_step;
   bool landed = false;
-  // The products of one block; of the first one by itself, which the others need not ask about.
+  // Issues the products of one k block. `first_one` is a constant with kPeelsFirstBlock.
   const auto send = [&](auto first_one) {
     if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     ring.landed();
-    if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_noted_tile<Config>(ring);
+    if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_published_tile<Config>(ring);
     const u64 a = upper | at, b = upper | (at + to_b);
     ring.advance();
     at = ring.stage == 0 ? first : at + stage_step;
@@ -79,7 +78,7 @@ __device__ __forceinline__ void gemm_multiply(
           ptx::wgmma<Config::kColumnA, Config::kRowB>(
               d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
               b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
-        if (Config::kLooksAhead && step == kSteps / 2 - 1)
+        if (Config::kTestsNextStage && step == kSteps / 2 - 1)
           landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
       }
       ptx::wgmma_commit();
@@ -87,21 +86,21 @@ __device__ __forceinline__ void gemm_multiply(
   };
   i32 k = span.begin;
   i32 stage = -1;
-  if constexpr (Config::kFirstApart) {
+  if constexpr (Config::kPeelsFirstBlock) {
     if (k >= span.end) return;
     stage = ring.stage;
-    send(GemmIs<true>{});
+    send(GemmConstant<true>{});
     k += Config::kTileK;
     if (k >= span.end) meanwhile();
   }
   for (; k < span.end; k += Config::kTileK) {
     const i32 previous = stage;
     stage = ring.stage;
-    if constexpr (Config::kFirstApart)
-      send(GemmIs<false>{});
+    if constexpr (Config::kPeelsFirstBlock)
+      send(GemmConstant<false>{});
     else
       send(k == span.begin);
-    const bool second = Config::kFirstApart || previous >= 0;
+    const bool second = Config::kPeelsFirstBlock || previous >= 0;
     if (second || k + Config::kTileK >= span.end) meanwhile();
     ptx::wgmma_wait<1>();
     if (second) gemm_release<Config>(ring, previous);
@@ -118,11 +117,10 @@ __device__ __forceinline__ void gemm_pin(i32& value) {
   asm volatile("" : "+r"(value)::"memory");
 }
 
-// Waits for all products. Accumulators are pinned there: what is done with them must not be moved
-// in front of it.
+// Waits for all products. Pinning stops the compiler from moving uses of d above the wait.
 template <class Config>
 __device__ __forceinline__ void gemm_wait_products(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators]) {
   ptx::wgmma_wait<0>();
 #pragma unroll
   for (auto& piece : d)
@@ -132,62 +130,65 @@ __device__ __forceinline__ void gemm_wait_products(
 
 template <class Config>
 __device__ __forceinline__ void gemm_no_products(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators]) {
 #pragma unroll
   for (auto& piece : d)
 #pragma unroll
     for (auto& value : piece) value = 0;
 }
 
-// All k blocks of one tile, if there are any.
+// As gemm_multiply from zeros, and d = 0 if the span is empty.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], GemmSpan span,
+    GemmPipeline<Config>& ring, u32 first_piece) {
   if (span.end <= span.begin) gemm_no_products<Config>(d);
   gemm_multiply<Config>(d, span, ring, first_piece, 0, nullptr, [] {});
 }
 
-// Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
-// are passed as they are: a copy would be twice the registers.
+// Calls use(sums) with the accumulators of one piece as floats, in the order of wgmma's fragment.
+// f32 accumulators are passed by reference, since a copy would take as many registers again.
 template <class Config, class Use>
-__device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config::kSums], Use use) {
+__device__ __forceinline__ void gemm_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
+                                                 Use use) {
   if constexpr (Config::kHalfSum) {
     float sums[Config::kTileN / 2];
 #pragma unroll
-    for (int i = 0; i < Config::kSums; ++i) ptx::unpack_f16(d[i], sums[2 * i], sums[2 * i + 1]);
+    for (int i = 0; i < Config::kAccumulators; ++i)
+      ptx::unpack_f16(d[i], sums[2 * i], sums[2 * i + 1]);
     use(sums);
   } else {
     use(d);
   }
 }
 
-// One more chain's sums: kept with those in front of it until the last one, which leaves all in d.
+// Adds a finished chain in d to the earlier ones in `kept`. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_keep(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums],
-    typename Config::Sum (&kept)[Config::kPieces][Config::kSums], i32 chain, i32 chains) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators],
+    typename Config::Sum (&kept)[Config::kPieces][Config::kAccumulators], i32 chain, i32 chains) {
 #pragma unroll
   for (i32 piece = 0; piece < Config::kPieces; ++piece)
 #pragma unroll
-    for (int i = 0; i < Config::kSums; ++i) {
+    for (int i = 0; i < Config::kAccumulators; ++i) {
       if (chain > 0) d[piece][i] += kept[piece][i];
       if (chain + 1 < chains) kept[piece][i] = d[piece][i];
     }
 }
 
-// Puts the upper halves of a chain's sums aside and leaves the lower ones in d, where the next
-// chain begins: small beside its products, so that it does not cut them more than if it began at 0.
-// Halves are split without rounding; an infinity has no lower one. The last chain leaves all in d.
+// Ends a chain with half the registers of gemm_keep: moves the upper 16 bits of each accumulator to
+// `parked`. The remainder stays in d, where the next chain starts. It is small beside the chain's
+// products, so it loses no more to truncation than a start at 0. The split is exact; an infinity
+// leaves no remainder. After the last chain, d has the total.
 template <class Config>
-__device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kSums],
-                                          u32 (&parked)[Config::kPieces][Config::kSums / 2],
+__device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kAccumulators],
+                                          u32 (&parked)[Config::kPieces][Config::kAccumulators / 2],
                                           i32 chain, i32 chains) {
   const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
 #pragma unroll
   for (i32 piece = 0; piece < Config::kPieces; ++piece)
 #pragma unroll
-    for (int i = 0; i < Config::kSums; i += 2) {
+    for (int i = 0; i < Config::kAccumulators; i += 2) {
       u32& both = parked[piece][i / 2];
       if (chain > 0) {
         d[piece][i] += __uint_as_float(both << 16);
@@ -202,12 +203,12 @@ __device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kS
     }
 }
 
-// The k of a warpgroup's chain. Where two of them multiply side by side and park, one does so two
-// blocks behind the other, which meanwhile has the tensor cores for itself.
+// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, group 1
+// does so two k blocks after group 0, so that one of them always feeds the tensor cores.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_of(GemmSpan span, i32 chain, i32 chains, u32 group) {
   GemmSpan of = gemm_chain<Config>(span, chain, chains);
-  if (Config::kParks && !Config::kPingpong && group == 1) {
+  if (Config::kParksChains && !Config::kPingpong && group == 1) {
     if (chain > 0) of.begin += 2 * Config::kTileK;
     if (chain + 1 < chains) of.end += 2 * Config::kTileK;
   }

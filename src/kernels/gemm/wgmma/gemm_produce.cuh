@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The producer of a wgmma row: which tiles a block multiplies, which part of k, and the loads that
-// fill its ring. What a block does is in gemm_basic.cuh.
+// The producer of the wgmma kernels: the tile scheduler, the CTA's range of k, and the TMA loads
+// that fill the stages. gemm_basic.cuh describes the kernel as a whole.
 
 #include "kernels/gemm/wgmma/gemm_config.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-// The k that this block multiplies: all of it, or its part of a split.
+// A range of k.
 struct GemmSpan {
   i32 begin, end;
 };
@@ -18,7 +18,7 @@ struct GemmSpan {
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   if (!Config::kSplit) return {0, depth};
-  // Bounds that all blocks agree about, without a division; no part is empty.
+  // The same bounds in all CTAs, without a division. No part is empty if k blocks suffice.
   const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
   const u32 part = ptx::cluster_rank() / Config::kCluster;
   const u32 parts = ptx::cluster_size() / Config::kCluster;
@@ -32,11 +32,11 @@ __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   return {bound(part) * Config::kTileK, end < depth ? end : depth};
 }
 
-// The k of one of the chains that `span` is multiplied in.
+// The range of k of one accumulation chain of `span`.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 chains) {
   if (!Config::kChains) return span;
-  const i32 blocks = (span.end + Config::kTileK - 1) / Config::kTileK;  // it begins at 0
+  const i32 blocks = (span.end + Config::kTileK - 1) / Config::kTileK;  // span.begin is 0
   const i32 each = (blocks + chains - 1) / chains * Config::kTileK;
   const i32 begin = chain * each;
   return {begin, span.end - begin < each ? span.end : begin + each};
@@ -52,20 +52,20 @@ __device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 c
   return gemm_blocks<Config>(gemm_chain<Config>(span, chain, chains));
 }
 
-// This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
-// the tile's first line (row of A, column of B), `share` which share it is.
+// Loads this CTA's share of one operand's k block, which `kSharers` CTAs need. `first` is the
+// tile's first line (row of A or column of B); `mask` has the CTAs that receive the share.
 template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * 64;
-    // Lines along k lie 128 bytes apart; otherwise 64 of them lie side by side, k blocks long.
+    // Contiguous along k, a line has 128 bytes; else 64 lines form a group of kTileK * 128 bytes.
     const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
     const i32 across = first + static_cast<i32>(line);
     const i32 along = k + static_cast<i32>(k0);
@@ -78,7 +78,7 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
   }
 }
 
-// Where a unit's tile of this block begins.
+// First row and column of a tile of D.
 struct GemmTileAt {
   i32 m0, n0;
 };
@@ -89,11 +89,11 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
     return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
   };
   i32 unit_m, unit_n;
-  // As few tokens are. The divisions are 200 clocks of those that a first load takes to go out.
+  // Few tokens: one unit along m or n. Divisions would delay the first load by 200 cycles.
   if (args.units_n == 1 || args.units_m == 1) {
     unit_m = args.units_n == 1 ? unit : 0;
     unit_n = args.units_n == 1 ? 0 : unit;
-  } else if constexpr (Config::kSplit) {  // all at once: nothing to be gained by bands
+  } else if constexpr (Config::kSplit) {  // all run at once: bands gain nothing
     unit_n = divide(unit, args.units_m);
     unit_m = unit - unit_n * args.units_m;
   } else {
@@ -106,31 +106,32 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
           Config::kTileN};
 }
 
-// Where a tile is, beside the barriers of its first stage: the divisions take 550 clocks and more,
-// which the producer has and the consumers do not. They read it before the stage's products, and
-// the stage is free when those are done for all of a warpgroup.
+// The producer stores a tile's position beside the barriers of the tile's first stage, since the
+// divisions take 550 cycles or more, which consumers cannot spare. Consumers read it before that
+// stage's products. They release the stage only when those are complete for the whole warpgroup.
 template <class Config>
-__device__ __forceinline__ void gemm_note_tile(const GemmRing<Config>& ring,
-                                               const GemmTileAt& tile) {
+__device__ __forceinline__ void gemm_publish_tile(const GemmPipeline<Config>& ring,
+                                                  const GemmTileAt& tile) {
   ptx::shared_store<8>(ring.tile(ring.stage), static_cast<u64>(static_cast<u32>(tile.n0)) << 32 |
                                                   static_cast<u32>(tile.m0));
 }
 
 template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_noted_tile(const GemmRing<Config>& ring) {
+__device__ __forceinline__ GemmTileAt gemm_published_tile(const GemmPipeline<Config>& ring) {
   const u64 noted = ptx::shared_load<8>(ring.tile(ring.stage));
   return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
 }
 
-// This block's share of the operands `which` (kGemmEarly bits) of one k block, into the stage.
+// Loads this CTA's share of one k block of the operands `which` (kGemmEarly bits) into the stage.
 template <class Config>
-__device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const GemmRing<Config>& ring,
+__device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
+                                                const GemmPipeline<Config>& ring,
                                                 const GemmTileAt& tile, i32 k, u32 rank,
                                                 u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m; those before
-  // `first` have another part of k.
+  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
+  // `first` is the first rank of this CTA's split-K part.
   const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << (first + rank_m);
@@ -144,31 +145,31 @@ __device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const Gemm
         ring.b(), &args.map_b, barrier, tile.n0, k, rank_m, mask_b);
 }
 
-// A block's first unit. Asked for where it is used: kept from the kernel's beginning, it costs a
-// register that 192 columns of sums do not leave.
+// The CTA's first unit. Read from special registers at each use: keeping it would cost a register,
+// which kernels with 192 columns of accumulators do not have.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_unit() {
   return static_cast<i32>(Config::kSplit ? ptx::cluster_id()
                                          : ptx::block_id_again() / Config::kCluster);
 }
 
-// k blocks that a block asks for ahead of its products: what the ring has room for, but for few
-// tokens where all blocks begin at once, and so many that the memory would be asked for more than
-// some 10 MB, which it takes longer to find: (1, 3584, 3584) in two parts takes 8.77 us with 10 of
-// 16 stages and 9.14 with all. Fewer blocks need all of them, as do long sums and waves of blocks,
-// and what is loaded while a grid in front runs cannot be too much.
+// How many k blocks a CTA loads ahead of its products: all stages, with one exception. If 80 to 144
+// CTAs start together on few tokens, filling all stages would request more than about 10 MB at
+// once, which memory serves slower: (m, n, k) = (1, 3584, 3584) with split-K factor 2 takes 8.77 us
+// with 10 of 16 stages and 9.14 us with all. Fewer CTAs, a longer k and several waves need all
+// stages. So do launches that load before their predecessor grid ends.
 template <class Config>
-__device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args, GemmSpan span) {
-  constexpr i32 kLongest = 40, kFewest = 80, kMost = 144;  // k blocks, blocks
+__device__ __forceinline__ i32 gemm_load_ahead(const GemmArgs& args, GemmSpan span) {
+  constexpr i32 kLongest = 40, kFewest = 80, kMost = 144;  // k blocks; CTAs
   const auto blocks = static_cast<i32>(gridDim.x);
-  const bool holds_back = Config::kHoldsBack && args.early == 0 && blocks >= kFewest &&
+  const bool holds_back = Config::kLimitsLoadAhead && args.early == 0 && blocks >= kFewest &&
                           blocks <= kMost && (args.units_m == 1 || args.units_n == 1) &&
                           args.units_m * args.units_n <= blocks &&
                           span.end - span.begin <= kLongest * Config::kTileK;
   return holds_back ? Config::kAhead : Config::kStages;
 }
 
-// What a block begins with: its first tile and the k blocks of it that fill the ring.
+// A CTA's first tile, and the range of its k that is loaded before any stage is released.
 struct GemmFirst {
   GemmTileAt tile;
   i32 begin, end;
@@ -177,7 +178,7 @@ struct GemmFirst {
 template <class Config>
 __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 most = span.begin + gemm_ahead<Config>(args, span) * Config::kTileK;
+  const i32 most = span.begin + gemm_load_ahead<Config>(args, span) * Config::kTileK;
   const bool some = unit < args.units_m * args.units_n;
   return {gemm_tile_at<Config>(args, unit, rank), span.begin,
           !some             ? span.begin
@@ -185,31 +186,31 @@ __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, 
                             : most};
 }
 
-// How many k blocks that is.
+// The number of k blocks in that range.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 blocks = gemm_blocks<Config>(span), ahead = gemm_ahead<Config>(args, span);
+  const i32 blocks = gemm_blocks<Config>(span), ahead = gemm_load_ahead<Config>(args, span);
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
-// Lines of weights in a tile of few tokens.
+// Lines of the weight operand in a tile of a kernel for few tokens.
 template <class Config>
-inline constexpr i32 kGemmWeights = Config::kTransposed ? Config::kTileM : Config::kTileN;
+inline constexpr i32 kGemmWeights = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
-// k blocks of a block's first weights that are asked into the L2 before the first load goes out,
-// which waits for its code and its map. (1, 3072, 1536) takes 4.40 us with four and 4.59 with none;
-// three of 128 lines cost 1 to 5 %, eight of any tile 1.
+// k blocks of a CTA's first weights that are prefetched into the L2. The first load goes out later,
+// since it waits for its instructions and tensor map. (1, 3072, 1536) takes 4.40 us with four k
+// blocks and 4.59 us with none. Three k blocks of 128 lines cost 1 to 5 %, eight of any tile 1 %.
 template <class Config>
 inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
                                   : kGemmWeights<Config> <= 72          ? 3
                                                                         : 2;
 
-// By threads that have nothing to do yet, where there are tokens for one tile alone. It reads
-// nothing, so that it need not wait for the grids in front.
+// Consumer threads, which are idle at the start, prefetch the first weights if the tokens fit one
+// tile. A prefetch returns no data, so it need not wait for predecessor grids.
 template <class Config>
-__device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
-  constexpr bool kOfA = Config::kTransposed;
+__device__ __forceinline__ void gemm_prefetch_weights(const GemmArgs& args) {
+  constexpr bool kOfA = Config::kSwapAB;
   constexpr i32 kLines = kGemmWeights<Config>;
   constexpr i32 kThreads = static_cast<i32>(Config::kThreads) - 128;
   constexpr i32 kAsked = kLines * kGemmAsked<Config>;
@@ -230,10 +231,10 @@ __device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
   }
 }
 
-// k blocks of the first tile, from k to `end`, into free stages: all operands, or in a programmatic
-// launch those that may be asked for while the grids in front still run.
+// Loads the operands `which` of the first tile's k blocks from k to `end`, into free stages. A full
+// barrier expects the bytes of both operands, even if one is loaded later. Returns the next k.
 template <class Config>
-__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Config>& ring,
                                          const GemmTileAt& tile, i32 k, i32 end, u32 rank,
                                          u32 which) {
 #pragma unroll 1
@@ -245,17 +246,17 @@ __device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmRing<Config>&
   return k;
 }
 
-// The first stages, from k on to `stages` of them at most: each is free, and of a first tile and
-// chain. What a programmatic launch may not ask for early follows with the last call, behind the
-// grids in front. Returns where k goes on.
+// Fills the first `stages` stages, from k on. All are free and belong to the CTA's first tile and
+// chain. Operands that a PDL launch may not load early follow in the last call (all stages), after
+// the predecessor grids have ended. Returns the next k.
 template <class Config>
-__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipeline<Config>& ring,
                                                   const GemmFirst& first, i32 k, i32 stages,
                                                   u32 rank) {
   const i32 most = first.begin + stages * Config::kTileK;
   const i32 end = first.end < most ? first.end : most;
   const u32 early = args.early;
-  if (k == first.begin) gemm_note_tile<Config>(ring, first.tile);
+  if (k == first.begin) gemm_publish_tile<Config>(ring, first.tile);
   if (early == 0) {
     ptx::grid_dependency_wait();
     k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, kGemmEarlyBoth);
@@ -263,7 +264,7 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing
     k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, early);
     if (stages < Config::kStages) return k;
     ptx::grid_dependency_wait();
-    GemmRing<Config> late(ring.base);
+    GemmPipeline<Config> late(ring.base);
 #pragma unroll 1
     for (i32 at = first.begin; at < k; at += Config::kTileK) {
       gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmEarlyBoth);
@@ -275,101 +276,101 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing
   return k;
 }
 
-// Units from one of a block's to the next, likewise.
+// The step from one unit of a CTA to its next, read at each use for the same reason.
 template <class Config>
 __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
 }
 
-// Behind a producer's last load but, of two, one. No block leaves while another may still arrive on
-// its barriers or wait for what it sent: all have read every stage.
+// Waits until all stages are released, after the last load. A CTA of a cluster must not exit while
+// another one may still arrive at its barriers or wait for its multicast.
 template <class Config>
-__device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
+__device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> ring) {
   for (i32 stage = 0; Config::kCluster > 1 && stage < ring.stages(); ++stage) {
     ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
     ring.advance();
   }
 }
 
-// Where the copy engine adds to D, it waits for what lies there: a tile's is asked into the L2
-// beside the loads of its last k blocks, a box of D's map for one or two of them, and what these
-// are too few for with the first. The engine serves in order: eight boxes at once hold up the loads
-// behind them for longer than the ring lasts. load() loads another k block of the tile, or chain,
-// of which left() whole ones are to come.
+// TMA reductions into D wait for D to come from memory, so the producer prefetches a tile's D into
+// the L2 along with its last k blocks: a box of D's map per one or two of them. The TMA works in
+// order, and eight boxes at once would delay later loads for longer than the stages last. If k
+// blocks are too few, the first boxes go out together. load() loads the next k block; left() whole
+// ones remain.
 template <class Config, class Left, class Load>
-__device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile,
-                                               Left left, Load load) {
+__device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTileAt& tile,
+                                                Left left, Load load) {
   constexpr auto kAcross = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
-  constexpr i32 kBoxesAcross = (Config::kTransposed ? Config::kTileM : Config::kTileN) / kAcross;
+  constexpr i32 kBoxesAcross = (Config::kSwapAB ? Config::kTileM : Config::kTileN) / kAcross;
   constexpr i32 kBoxes =
-      kBoxesAcross * ((Config::kTransposed ? Config::kTileN : Config::kTileM) / kLines);
+      kBoxesAcross * ((Config::kSwapAB ? Config::kTileN : Config::kTileM) / kLines);
   constexpr i32 kEvery = kBoxes < 8 ? 1 : 2;
 #pragma unroll 1
   for (i32 box = 0; box < kBoxes; ++box) {
     while (left() > (kBoxes - box) * kEvery) load();
     ptx::prefetch_tile(&args.map_d,
-                       (Config::kTransposed ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
-                       (Config::kTransposed ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
+                       (Config::kSwapAB ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
+                       (Config::kSwapAB ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
   }
 }
 
-// The rest of them, behind gemm_produce_first's. Of two threads each steps over the other's blocks,
-// in the next chain and tile too. Neither is ever so far ahead of the readers that a stage's parity
-// would say too early that it is free: stages are given back in order, the other's too.
+// Loads everything after gemm_produce_first. Two loaders alternate in k blocks across chains and
+// tiles. Stages are released in order, so neither gets far enough ahead to misread a parity.
 template <class Config>
-__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                                             u32 loader) {
+__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<Config> ring,
+                                             u32 rank, u32 loader) {
   constexpr i32 kStep = static_cast<i32>(Config::kLoaders) * Config::kTileK;
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
   const i32 unit_step = gemm_unit_step<Config>();
   const i32 first_unit = gemm_first_unit<Config>();
-  // Of two units in turn the chains alternate; of others they follow each other, and k just goes
-  // on.
-  constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
-  const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
+  // Ping-pong kernels alternate between the chains of two units. In others the chains of a unit
+  // follow one another, so k simply runs on.
+  constexpr i32 kTurns = Config::kAlternatesChains ? 2 : 1;
+  const i32 chains = Config::kAlternatesChains ? 1 + args.more_chains : 1;
   const i32 sent = gemm_first_blocks<Config>(args, first_unit);
-  const bool holds_back = gemm_ahead<Config>(args, span) < Config::kStages;
-  GemmRing<Config> read = ring;  // what must be read before the next load
-  if (Config::kHoldsBack) read.skip(static_cast<i32>(loader));
+  const bool holds_back = gemm_load_ahead<Config>(args, span) < Config::kStages;
+  GemmPipeline<Config> read = ring;  // must be released before the next load
+  if (Config::kLimitsLoadAhead) read.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
   ring.skip(sent + static_cast<i32>(loader));
-  i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // of a chain's beginning
+  i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // k within a chain
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
         const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-        const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
+        const GemmSpan of =
+            Config::kAlternatesChains ? gemm_chain<Config>(span, chain, chains) : span;
         i32 k = of.begin + ahead;
-        // In loops of their own, since of small tiles the producer's is what takes longest.
+        // Separate loops for the cases: the producer's loop is the bottleneck of small tiles.
         const auto load = [&] {
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-          if (k == span.begin) gemm_note_tile<Config>(ring, tile);
+          if (k == span.begin) gemm_publish_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
           ring.template advance_by<Config::kLoaders>();
           k += kStep;
         };
-        if (Config::kHoldsBack && holds_back) {
+        if (Config::kLimitsLoadAhead && holds_back) {
           while (k < of.end) {
             ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
             read.template advance_by<Config::kLoaders>();
             load();
           }
         }
-        // Of chains that are added up in registers the last one is written.
+        // If chains are added up in registers, only the last one is written.
         const i32 adding = Config::kStoresChains ? chains - 1 : 0;
-        if (Config::kAsksForD && loader == 0 && args.adds && args.plain_from > 0 &&
+        if (Config::kPrefetchesD && loader == 0 && args.adds && args.plain_from > 0 &&
             chain == adding && k < of.end)
-          gemm_ask_for_d<Config>(
+          gemm_prefetch_d<Config>(
               args, tile, [&] { return (of.end - k) / Config::kTileK; }, load);
         while (k < of.end) load();
         ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
       }
-  if (ahead > 0) return;  // the other thread's block would be next, and is its to wait for
+  if (ahead > 0) return;  // this loader issued the last load; the other one finishes
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream-K kernels on Hopper.
+// Translation unit of the stream-K wgmma kernels (sm_90a).
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/gemm_stream.cuh"

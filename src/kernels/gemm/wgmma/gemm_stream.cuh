@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream-K on Hopper: persistent clusters that share the units behind the last whole wave along k
-// (gemm_stream.h), so that all SMs are busy to the end at any number of tiles.
+// Stream-K on Hopper: persistent clusters share the units after the last full wave along k, so that
+// all SMs are busy to the end for any number of tiles (gemm_stream.h).
 //
-// Operands are swapped: rows of a tile are columns of the caller's D, and its columns, tokens, are
-// as many as the run asks for. Each consumer warpgroup has 64 rows of a tile.
+// The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
+// are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
@@ -12,17 +12,17 @@
 
 namespace tw {
 
-// Asks the L2 for what a tile's epilogue reads besides vectors.
+// Prefetches a tile's C into the L2.
 template <class Config>
-__device__ __forceinline__ void stream_ask_for_c(const GemmStreamArgs& args, const FullRun& run,
-                                                 const FullTile& tile, u32 group) {
+__device__ __forceinline__ void stream_prefetch_c(const GemmStreamArgs& args, const FullRun& run,
+                                                  const FullTile& tile, u32 group) {
   full_prefetch<typename Config::Out>(args.full, run, tile.n0,
                                       tile.m0 + static_cast<i32>(group) * 64, args.width, 64);
 }
 
 template <class Config>
-__device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmRing<Config> ring,
-                                               u32 rank, u32 group) {
+__device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
+                                               GemmPipeline<Config> ring, u32 rank, u32 group) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const i32 own_rows = static_cast<i32>(group) * 64;
@@ -35,12 +35,12 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmR
   [[maybe_unused]] u32 largest = 0;
   if constexpr (Config::kFull)
     run = full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
-  float d[Config::kPieces][Config::kSums];
+  float d[Config::kPieces][Config::kAccumulators];
   while (work.next(&item)) {
     const FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
     if constexpr (Config::kFull) {
       full_matrix<typename Config::In, typename Config::Out>(args.full, tile.z, sizes.n, &run);
-      stream_ask_for_c<Config>(args, run, tile, group);
+      stream_prefetch_c<Config>(args, run, tile, group);
     }
     const i32 shared = item.unit - work.whole;
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
@@ -58,16 +58,16 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmR
   if constexpr (Config::kFull) full_amax<typename Config::Out>(args.full, largest);
 }
 
-// Makes the barriers, and waits until all blocks of the cluster have theirs.
+// Initializes the barriers and waits until all CTAs of the cluster have done so.
 template <class Config>
 __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
-                                             const GemmRing<Config>& ring, u32 warp) {
+                                             const GemmPipeline<Config>& ring, u32 warp) {
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.full.base.map_a);
     ptx::prefetch_map(&args.full.base.map_b);
     for (i32 stage = 0; stage < args.stages; ++stage) {
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
     }
     ptx::fence_mbarrier_init();
   }
@@ -80,7 +80,7 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
 template <class Config>
 __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   ring.run = &args;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
@@ -97,7 +97,7 @@ __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
         stream_produce<Config, false>(args, ring, rank);
     }
     __syncwarp();
-    ptx::grid_dependency_wait();  // a grid ends after its predecessors
+    ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
   }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How consumer warpgroups of a wgmma kernel take turns, and give back the last stage of a tile.
+// Consumer warpgroups: turns of the ping-pong kernels, and the release of a tile's last stage.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 
 namespace tw {
 
-// Turns of the ping-pong kernels: barrier 3 + g opens when warpgroup g may send its products.
+// Ping-pong: named barrier 3 + g opens when warpgroup g may issue its products.
 template <class Config>
 __device__ __forceinline__ void gemm_take_turn(u32 group) {
   if (Config::kPingpong) ptx::named_barrier(3 + group, 256);
@@ -16,9 +16,9 @@ __device__ __forceinline__ void gemm_pass_turn(u32 group) {
   if (Config::kPingpong) ptx::named_barrier_arrive(3 + (group ^ 1), 256);
 }
 
-// The stage whose products were sent last is read.
+// Releases the stage whose products were issued last. The products must be complete.
 template <class Config>
-__device__ __forceinline__ void gemm_release_last(const GemmRing<Config>& ring) {
+__device__ __forceinline__ void gemm_release_last(const GemmPipeline<Config>& ring) {
   gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
 }
 

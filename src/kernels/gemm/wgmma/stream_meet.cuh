@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the parts of a tile that several clusters multiply become one, in the workspace of a run.
+// How the parts of a tile that several clusters multiplied are added up, in the run's workspace.
 //
-// A block that multiplies a part of a tile's k leaves its accumulators in the workspace and counts
-// itself there. The last one to arrive adds up all parts in the order of k, so that equal inputs
-// give equal bits, and writes D. Nobody waits for another block, which may not be resident. When a
-// unit is done its counter has no count but keeps the tag, by which the next run knows it: one that
-// does not carry the tag holds something else's bytes and counts as zero, so that nobody has to
-// clear a workspace.
+// A CTA that multiplied a part of a tile's k stores its accumulators in the workspace and
+// increments the tile's counter. The last CTA to arrive adds up all parts in the order of k, so
+// that equal inputs give equal bits, and writes D. No CTA waits for another one, which might not be
+// resident. A finished counter is reset to its tag and a count of 0. A counter without the tag
+// holds foreign bytes and counts as 0, so that nobody has to clear a workspace.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -16,7 +15,7 @@
 
 namespace tw {
 
-// The threads that multiply a tile together.
+// The consumer threads of a CTA.
 template <class Config>
 struct StreamParty {
   static constexpr u32 kThreads = 128 * Config::kConsumers;
@@ -24,9 +23,9 @@ struct StreamParty {
   static __device__ __forceinline__ void meet() { ptx::named_barrier(1, kThreads); }
 };
 
-// Counts a block that has left its part. Returns whether it is the last of `parts`. An addition is
-// one way to the L2 and back, however many come at once; only where the counter holds something
-// else's bytes do those that come compare and swap until the first of them has put the tag there.
+// Counts a CTA that has stored its part. Returns whether it is the last of `parts`. With the tag in
+// place one atomic addition does, which takes one round trip to the L2 under any contention.
+// Otherwise CTAs compare and swap until one of them has stored the tag.
 __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
   const auto counted = [&](u64 seen) {
     return (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
@@ -47,13 +46,13 @@ __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
   }
 }
 
-// Columns of a tile that every place in the workspace has room for.
+// Columns that each place in the workspace has room for.
 template <class Args>
 __device__ __forceinline__ i32 stream_widest(const Args& args) {
   return args.width;
 }
 
-// Calls use(StreamIndex<0>()) and so on: an index that is part of an instruction.
+// Calls use() with StreamIndex<0> to StreamIndex<kCount - 1>, for indices that must be constants.
 template <int kIndex>
 struct StreamIndex {
   static constexpr int kValue = kIndex;
@@ -66,7 +65,7 @@ __device__ __forceinline__ void stream_each(Use use) {
   }
 }
 
-// Sums as they lie in a workspace, and what is added to them from there.
+// Accumulators as the workspace holds them, and their addition. The bits of i32 pass as floats.
 __device__ __forceinline__ float stream_left(float sum) {
   return sum;
 }
@@ -80,22 +79,22 @@ __device__ __forceinline__ void stream_add(i32& sum, float left) {
   sum += __float_as_int(left);
 }
 template <class Sum>
-inline constexpr float kStreamNothing = -0.0f;  // that changes no sum
+inline constexpr float kStreamNothing = -0.0f;  // changes no sum
 template <>
 inline constexpr float kStreamNothing<i32> = 0.0f;
 
-// A thread's place for the accumulators of a block's part of a tile: groups of eight columns.
+// A thread's share of one CTA's accumulators in the workspace, in groups of eight columns.
 template <class Config>
 struct StreamPlace {
   using Sum = typename Config::Sum;
   static constexpr u32 kThreads = StreamParty<Config>::kThreads;
   static constexpr int kGroups = Config::kTileN / 8;
-  // Loads on their way together, which take a microsecond: as many as there are registers for.
+  // Loads in flight, as many as registers allow: one takes about a microsecond.
   static constexpr int kAtOnce = Config::kFull ? 4 : 8;
   u64 first;
   i32 width;
 
-  // Place 0 or 1 of cluster `cluster`'s.
+  // A cluster has two places: `place` is 0 or 1.
   template <class Args>
   __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place, u32 rank)
       : width(args.width) {
@@ -108,7 +107,7 @@ struct StreamPlace {
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
   }
-  __device__ __forceinline__ void put(const Sum (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put(const Sum (&d)[Config::kAccumulators]) const {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
@@ -117,7 +116,7 @@ struct StreamPlace {
                     stream_left(from[3]));
     }
   }
-  __device__ __forceinline__ void add_to(Sum (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void add_to(Sum (&d)[Config::kAccumulators]) const {
 #pragma unroll
     for (int from = 0; from < kGroups; from += kAtOnce) {
       if (from * 8 >= width) break;
@@ -131,11 +130,10 @@ struct StreamPlace {
   }
 };
 
-// The sum of a unit's parts, in their order. What is read takes a microsecond to come: four groups
-// of columns of kParts parts are on their way together. d is written group by group, so that those
-// behind need no registers yet.
+// Adds up a unit's parts in order. Loads take about a microsecond, so four groups of columns of
+// kParts parts are in flight at once. d is written by groups: later ones need no registers yet.
 template <class Config, class Args>
-__device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kAccumulators],
                                                  const Args& args, i32 unit, GemmParts parts,
                                                  u32 rank) {
   using Sum = typename Config::Sum;
@@ -151,13 +149,13 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
         float v[kParts][kColumns][4];
 #pragma unroll
         for (int i = 0; i < kParts; ++i) {
-          // Behind the last part it is read again, so that no load waits for a branch.
+          // Loads the last part again if there are fewer, so that no load waits for a branch.
           const i32 part = min(first + i, parts.last);
           const i32 which = gemm_stream_place(unit, args.depth, args.share, part);
           const Place place(args, part, which, rank);
           stream_each<kColumns>([&](auto column) {
             constexpr int kColumn = decltype(column)::kValue;
-            // Widths are multiples of two groups.
+            // Widths are multiples of 16 columns, two groups.
             if (kColumn < 2 || (kFrom + 2) * 8 < args.width)
               ptx::load_l2_v4<(kFrom + kColumn) * Place::kThreads * 16>(place.first, v[i][kColumn]);
             else
@@ -176,18 +174,17 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
   });
 }
 
-// Leaves a block's part of a tile for the last of those that share it, which adds up all parts in
-// the order of k, its own among them. Returns whether this block is the last. All threads of a
-// tile.
+// Stores a CTA's part of a tile in the workspace. In the last CTA to arrive, d becomes the sum of
+// all parts. Returns whether this CTA is the last. Called by all consumer threads.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kSums],
+__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kAccumulators],
                                             const Args& args, i32 unit,
                                             const StreamPlace<Config>& place, u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
   StreamParty<Config>::meet();
   if (StreamParty<Config>::thread() == 0) {
-    // Releases what all of them left, and acquires what others did.
+    // Releases what all threads stored, and acquires what other CTAs did.
     const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
     const bool last =
         stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
@@ -199,17 +196,17 @@ __device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kS
   return true;
 }
 
-// An item's products, in accumulation chains of at most args.chain_blocks, which are added up in
-// `place`.
+// Multiplies an item in chains of at most args.chain_blocks k blocks, added up in `place`.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums], const Args& args,
-    const StreamItem& item, const StreamPlace<Config>& place, GemmRing<Config>& ring, u32 group) {
+    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], const Args& args,
+    const StreamItem& item, const StreamPlace<Config>& place, GemmPipeline<Config>& ring,
+    u32 group) {
   if (item.end <= item.begin) gemm_no_products<Config>(d);
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, item.end);
-    gemm_no_products<Config>(d);  // for the compiler's sake: the first product overwrites them
+    gemm_no_products<Config>(d);  // defines d for the compiler; the first product overwrites it
     gemm_multiply<Config>(
         d, {begin * Config::kTileK, end * Config::kTileK}, ring, group, 0, nullptr, [] {},
         args.width_number);

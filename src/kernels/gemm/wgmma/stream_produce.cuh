@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The producer warp of the stream-K kernels: loads of A and of as many columns of B as a run asks
-// for. kHalves: A is gated and the two rows of an element of D lie apart, so that half of a tile's
-// rows come from each half of A.
+// The producer warp of the stream-K kernels: loads A and the columns of B in use. kHalves: A is
+// gated and its two halves lie apart, so that half of a tile's rows come from each.
 
 #include "kernels/gemm/wgmma/full_begin.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -12,7 +11,7 @@ namespace tw {
 template <class Config>
 struct StreamMaps {
   const KernelMap *a, *b;
-  i32 a_index, b_index;  // of the matrices of a batch
+  i32 a_index, b_index;  // index in the batch dimension
 
   __device__ __forceinline__ StreamMaps(const GemmStreamArgs& args, i32 z) {
     if constexpr (Config::kFull) {
@@ -27,11 +26,11 @@ struct StreamMaps {
   }
 };
 
-// This block's share of B's k block, of the columns in use: contiguous along k, a part of them;
-// otherwise a part of the block's k, in boxes of 64 columns.
+// Loads this CTA's share of the columns of B in use for one k block. If B is contiguous along k,
+// the share is a part of the columns; otherwise a part of the block's k, in boxes of 64 columns.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
-                                              const GemmRing<Config>& ring,
+                                              const GemmPipeline<Config>& ring,
                                               const StreamMaps<Config>& maps, i32 n0, i32 k,
                                               u32 rank) {
   constexpr u32 kSharers = Config::kClusterM;
@@ -58,11 +57,11 @@ __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
   }
 }
 
-// A's k block of a kernel of narrow types. Whether its columns lie apart is asked each time: a loop
-// of its own would need more registers.
+// Loads A's k block in a kernel of narrow types. The gate is tested for each k block, since a
+// separate loop would need more registers.
 template <class Config>
 __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
-                                                   const GemmRing<Config>& ring,
+                                                   const GemmPipeline<Config>& ring,
                                                    const StreamMaps<Config>& maps, i32 m0, i32 k) {
   const i32 lines = args.full.gate == kGateHalves ? 32 : Config::kTileM;
 #pragma unroll 1
@@ -73,14 +72,14 @@ __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
 
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
-                                            const GemmRing<Config>& ring,
+                                            const GemmPipeline<Config>& ring,
                                             const StreamMaps<Config>& maps, const FullTile& tile,
                                             i32 k, u32 rank, u32 which) {
   static_assert(!Config::kFull || Config::kCluster == 1, "blocks with an epilogue share no loads");
   if constexpr (Config::kScaled) {
     if (which & kGemmEarlyA) stream_load_narrow<Config>(args, ring, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {
-    // A warpgroup's rows are gates and what they let through, half of each.
+    // With kHalves, each warpgroup has 32 gate rows and the 32 rows that they gate.
     constexpr u32 kLines = kHalves ? 64 : Config::kTileM;
 #pragma unroll
     for (u32 first = 0; first < Config::kTileM; first += kLines)
@@ -95,16 +94,16 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
   if (which & kGemmEarlyB) stream_load_b<Config>(args, ring, maps, tile.n0, k, rank);
 }
 
-// The first item's k blocks that fill the ring. In a programmatic launch operands that are constant
-// are loaded before the predecessor grids have ended. Returns the k block that is next.
+// Fills the stages with the first item's k blocks. In a PDL launch, constant operands are loaded
+// before the predecessor grids have ended. Returns the next k block.
 template <class Config, bool kHalves>
-__device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<Config>& ring,
+__device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmPipeline<Config>& ring,
                                            const StreamMaps<Config>& maps, const StreamItem& item,
                                            const FullTile& tile, u32 rank) {
   const i32 end = min(item.end, item.begin + ring.stages());
   const u32 early = args.full.base.early;
   const u32 first = early == 0 ? u32{kGemmEarlyBoth} : early;
-  GemmRing<Config> late = ring;
+  GemmPipeline<Config> late = ring;
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
     ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.full.base.stage_bytes);
@@ -122,10 +121,11 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<
   return end;
 }
 
-// Nothing is loaded early where the device knows something about the sizes: that is read first.
+// If `early` is set, sizes may be read without a wait: none is in device memory, or the predecessor
+// is a staging copy, which has itself waited.
 template <class Config, bool kHalves>
-__device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmRing<Config> ring,
-                                               u32 rank) {
+__device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
+                                               GemmPipeline<Config> ring, u32 rank) {
   if (args.full.base.early == 0) ptx::grid_dependency_wait();
   typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::of(args);
   StreamWork<Config> work(args, sizes);
@@ -147,7 +147,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmR
     }
   }
   ptx::grid_dependency_launch();
-  gemm_all_read<Config>(ring);
+  gemm_wait_all_released<Config>(ring);
 }
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogues of the stream-K kernels: a warpgroup's accumulators to D through shared memory, by
-// plain stores. The TMA would serve them behind the loads of the next tile, which it already has.
+// The epilogues of the stream-K kernels: accumulators through shared memory to D by plain stores.
+// TMA stores would queue behind the loads of the next tile, which the producer has already issued.
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
@@ -10,16 +10,16 @@
 
 namespace tw {
 
-// Those of a warpgroup's threads that write meet here.
+// Barrier of one consumer warpgroup.
 __device__ __forceinline__ void stream_staged(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// The accumulators as they are, through shared memory: put(line, x, piece) is called for each piece
-// of 16 bytes, at element x of D's line. The warpgroup's rows begin at m0 of lines of D, which are
-// n0 to `end` - 1; lines have whole pieces, `extent` elements.
+// Stages the accumulators and calls put(line, x, piece) for each 16 bytes, at element x of a line
+// of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the lines'
+// length, in whole pieces.
 template <class Config, class Put>
-__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums], i32 end,
+__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccumulators], i32 end,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
                                                   i32 n0, Put put) {
   using Out = typename Config::Out;
@@ -36,7 +36,7 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums
     if (y >= end) break;
     const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
     epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
-    // What the slab before last held is read by all who pass here.
+    // Behind this barrier all threads have read the previous slab: the next may overwrite it.
     stream_staged(group);
     if (x >= extent) continue;
 #pragma unroll
@@ -48,11 +48,11 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums
               epilogue_place<Config>(buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
     }
   }
-  stream_staged(group);  // the next tile begins with the first slab again
+  stream_staged(group);  // the next tile begins with slab 0 again
 }
 
 template <class Config>
-__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
                                                   i32 n0) {
@@ -64,9 +64,9 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums
                             });
 }
 
-// alpha * A B.
+// Writes alpha * A B.
 template <class Config>
-__device__ __forceinline__ void stream_write_basic(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
                                                    u32 group, i32 m0, i32 n0) {
   const GemmArgs& base = args.full.base;
@@ -77,8 +77,8 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kSums],
   stream_write_sums<Config>(d, args, base.d, base.n, base.m, staging, group, m0, n0);
 }
 
-// The accumulators of kGemmFullLines columns in shared memory, lines of D. The pitch keeps a
-// fragment's lines, two pairs of columns or eight rows of them, in banks of their own.
+// Accumulators of kGemmFullLines columns in shared memory, as lines of D. The pitch puts the lines
+// that a warp accesses at once in different banks.
 template <class Config>
 struct StreamSlab {
   static constexpr u32 kRows = 64;
@@ -87,11 +87,11 @@ struct StreamSlab {
   u32 base;
 
   template <i32 kSlab>
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators]) const {
     if constexpr (kSlab < Config::kTileN / kLines) put_slab<kSlab>(d);
   }
   template <i32 kSlab>
-  __device__ __forceinline__ void put_slab(const float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put_slab(const float (&d)[Config::kAccumulators]) const {
     const u32 lane = ptx::lane_id();
     const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4, column = lane % 4 * 2;
     const u32 to = base + (column * kPitch + row) * 4;
@@ -100,9 +100,9 @@ struct StreamSlab {
       ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4,
                         d[kSlab * (kLines / 2) + static_cast<i32>(i)]);
   }
-  // Registers have no index at run time. The loop over slabs is not unrolled, since what it calls
-  // is most of the kernel.
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums], i32 slab) const {
+  // A switch, since registers cannot be indexed at run time. The loop over slabs is not unrolled:
+  // its body is most of the kernel's code.
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab) const {
 #define TW_SLAB(n) \
   case n:          \
     return put<n>(d);
@@ -122,7 +122,7 @@ struct StreamSlab {
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // The sums of eight neighbours of D from `row` on; of a gate the ones or the others.
+  // Eight neighbors of a line from `row` on: of the gate, or with `second` of what it multiplies.
   __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
                                        float (&v)[8]) const {
     if (gate != kGateNeighbours) return get(line, row + (second ? kRows / 2 : 0), v);
@@ -133,17 +133,16 @@ struct StreamSlab {
   }
 };
 
-// What a thread writes of a tile's lines: the same eight elements of each, so that it reads what
-// goes along them once.
+// A thread writes the same eight elements of all its lines, and reads their bias only once.
 template <class Config>
 struct StreamEight {
   using Slab = StreamSlab<Config>;
   const GemmStreamArgs& args;
   const FullRun& run;
-  u32 row;          // of the staged sums, in elements of D
-  i32 first, step;  // line of a slab, and from one to the next
-  i32 at, count;    // place along D's lines, and how many are there
-  i32 n0, end;      // lines of the tile
+  u32 row;          // in the slab, in elements of D
+  i32 first, step;  // line of a slab, and step to the thread's next
+  i32 at, count;    // first element in D's lines, and how many are in D
+  i32 n0, end;      // the tile's lines
 
   __device__ __forceinline__ StreamEight(const GemmStreamArgs& of, const FullRun& with, i32 m0,
                                          i32 line0)
@@ -159,16 +158,15 @@ struct StreamEight {
     end = min(n0 + args.width, run.lines);
   }
 
-  // Puts the accumulators down slab by slab and calls use(slab, inside, line) for each of the
-  // thread's lines.
+  // Stages the accumulators by slabs and calls use(slab, inside, line) for each line of the thread.
   template <class Use>
-  __device__ __forceinline__ void each_line(const float (&d)[Config::kSums], u32 staging, u32 group,
-                                            Use use) const {
+  __device__ __forceinline__ void each_line(const float (&d)[Config::kAccumulators], u32 staging,
+                                            u32 group, Use use) const {
 #pragma unroll 1
     for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
       const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
       staged.put(d, slab);
-      // What the slab before last held is read by all who pass here.
+      // Behind this barrier all threads have read the previous slab: the next may overwrite it.
       stream_staged(group);
 #pragma unroll 1
       for (i32 inside = first; inside < Slab::kLines; inside += step) {
@@ -177,43 +175,42 @@ struct StreamEight {
         use(staged, static_cast<u32>(inside), line);
       }
     }
-    stream_staged(group);  // the next tile begins with the first slab again
+    stream_staged(group);  // the next tile begins with slab 0 again
   }
-  // The line that each_line comes to next.
+  // The line after `line` in each_line.
   __device__ __forceinline__ i32 next(i32 line) const {
     return line + min(step, Slab::kLines);
   }
 };
 
-// Whether D and C lie in whole pieces of 16 bytes, and nothing is asked for but alpha, beta, a bias
-// along D's lines, a function and a gate.
+// Whether D and C consist of aligned pieces of 16 bytes, and the epilogue is at most alpha, beta, a
+// bias along D's lines, an activation and a gate.
 template <class Config>
-__device__ __forceinline__ bool stream_is_common(const GemmFullArgs& args, const FullRun& run) {
+__device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
   u64 places =
       run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
   if (run.beta != 0.0f) places |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
   return places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
-         args.bias_by != kFullAcross && (run.beta == 0.0f || args.gate == kGateNone);
+         args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Writes alpha, a bias and relu of that: a thread's elements are of two rows, so that all is done
-// before they leave the registers.
+// Common case of alpha, bias and relu, applied in registers: a thread's two rows have two biases.
 template <class Config>
-__device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,
                                                    u32 staging, u32 group, i32 m0, i32 n0) {
-  const GemmFullArgs& full = args.full;
+  const GemmEpilogueArgs& full = args.full;
   const bool relu = full.activation == kActRelu;
   const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 row = row0 + half * 8;
     float bias = -0.0f;
-    if (full.bias_by == kFullAlong && row < run.extent)
+    if (full.bias_by == kFullPerElement && row < run.extent)
       bias = full_element<typename Config::In>(full.bias, full.bias_f32 != 0, row);
 #pragma unroll
-    for (i32 i = half * 2; i < Config::kSums; i += i % 2 == 0 ? 1 : 3) {
+    for (i32 i = half * 2; i < Config::kAccumulators; i += i % 2 == 0 ? 1 : 3) {
       d[i] = act::fused(run.alpha, d[i], bias);
       if (relu) d[i] = activate(kActRelu, d[i]);
     }
@@ -221,17 +218,17 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
   stream_write_sums<Config>(d, args, run.d, run.lines, run.extent, staging, group, m0, n0);
 }
 
-// Writes all of that.
+// All other common cases.
 template <class Config>
-__device__ __forceinline__ void stream_write_common(const float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAccumulators],
                                                     const StreamEight<Config>& own, u32 staging,
                                                     u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const GemmFullArgs& full = own.args.full;
+  const GemmEpilogueArgs& full = own.args.full;
   const FullRun& run = own.run;
   const bool adds = run.beta != 0.0f, gated = full.gate != kGateNone;
-  const bool biased = full.bias_by == kFullAlong && own.count > 0;
+  const bool biased = full.bias_by == kFullPerElement && own.count > 0;
   float bias[8];
 #pragma unroll
   for (float& value : bias) value = -0.0f;
@@ -280,16 +277,16 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kSu
   });
 }
 
-// Everything that an epilogue can do, eight neighbours of a line of D at a time.
+// Writes D with any epilogue, eight neighbors of a line at a time.
 template <class Config>
-__device__ __forceinline__ void stream_write_full(float (&d)[Config::kSums],
+__device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, const FullRun& run,
                                                   u32 staging, u32 group, i32 m0, i32 n0,
                                                   u32& largest) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   const StreamEight<Config> own(args, run, m0, n0);
-  const GemmFullArgs& full = args.full;
+  const GemmEpilogueArgs& full = args.full;
   if (stream_is_common<Config>(full, run)) {
     const bool is_short = run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);

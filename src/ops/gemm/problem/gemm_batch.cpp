@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a description says of batches and options, a line a rule.
+// Checks a description's batch and flags.
 #include <algorithm>
 #include <cinttypes>
 
@@ -8,9 +8,9 @@
 namespace tw {
 namespace {
 
-// One operand's matrices: `lines` of `contiguous` elements, `leading` apart.
+// One operand's matrices: `lines` lines of `contiguous` elements, `leading` elements apart.
 struct Operand {
-  const char* name;  // of its batch stride
+  const char* name;  // of the batch stride's field
   int64_t lines, contiguous, leading;
   int32_t bytes;
 };
@@ -21,7 +21,7 @@ Operand operand(const char* name, int64_t rows, int64_t columns, Order order, in
   return {name, row ? rows : columns, row ? columns : rows, leading, bytes};
 }
 
-// Fills in a packed stride and checks that all of the batch can be addressed.
+// Fills in a packed stride and checks that the batch's bytes fit 63 bits.
 Status check_stride(const Operand& of, int64_t batch, int64_t* stride) {
   if (*stride == kGemmPackedBatch) *stride = of.leading * std::max<int64_t>(of.lines, 1);
   if (*stride < 0)
@@ -79,7 +79,7 @@ int64_t gemm_first_overlap(int64_t lines, int64_t contiguous, int64_t leading, i
   if (lines == 0 || contiguous == 0) return 0;
   const int64_t span = (lines - 1) * leading + contiguous;
   for (int64_t i = 1; i < batch && i * stride < span; ++i) {
-    // Lines of the other matrix fall between these of the first.
+    // Each line of matrix i begins `into` elements after a line of matrix 0 does.
     const int64_t line = i * stride / leading;
     const int64_t into = i * stride % leading;
     if (into < contiguous && line < lines) return i;
@@ -96,7 +96,7 @@ Status gemm_batch(GemmProblem* problem) {
         d.batch < 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED,
         {.argument = "batch_count", .rule = "gemm_batch", .got = d.batch, .limit = kGemmMaxBatch},
         "batch_count is %" PRId64 ": 0 to %" PRId64 " products in a run", d.batch, kGemmMaxBatch);
-  // Addresses one by one have no strides.
+  // With arrays of addresses, strides have no meaning.
   if (d.has(kGemmPointers)) d.a_batch = d.b_batch = d.c_batch = d.d_batch = kGemmPackedBatch;
   const auto in = problem->in_bytes, result = problem->out_bytes;
   TW_TRY(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a GEMM description, a line a rule, and normalises it.
+// Checks a GEMM description rule by rule and normalizes it.
 #include <algorithm>
 #include <cinttypes>
 #include <utility>
@@ -18,8 +18,8 @@ Status check_extent(const char* name, int64_t extent) {
   return {};
 }
 
-// A matrix of rows x columns; fills in a packed leading dimension and checks that all of it can be
-// addressed.
+// Fills in a packed leading dimension of a rows x columns matrix, and checks that the matrix's
+// bytes fit 63 bits.
 Status check_leading(const char* name, int64_t rows, int64_t columns, Order order, int32_t bytes,
                      int64_t* leading) {
   const int64_t contiguous = order == Order::row ? columns : rows;
@@ -42,7 +42,7 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
   return {};
 }
 
-// The second operand of a pair has the first one's type, which 0 stands for.
+// Checks that an operand has the type of another one, which 0 stands for.
 Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
   if (type == DType{} || type == other) return {};
   return fail(gemm_unsupported_type(type),
@@ -137,8 +137,8 @@ Status check_order(const char* name, Order order) {
               "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", name, static_cast<int>(order));
 }
 
-// Packed, the pitch of a column-major A is m, and with m % 8 whether maps can have it: rows that go
-// through maps add in another order than those that do not.
+// The pitch of a packed column-major A is m, so that m would decide whether a tensor map can read
+// A. TMA kernels add in another order than kernels without maps.
 Status check_invariant(const GemmDesc& desc) {
   if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.realign)
     return {};

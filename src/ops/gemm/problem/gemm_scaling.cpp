@@ -208,7 +208,7 @@ Status check_quantize(const GemmDesc& d) {
               "neighbours of a row, which lie one behind the other in a row-major D");
 }
 
-// An exact sum of integers is all there is.
+// An i32 D holds the exact accumulators, so nothing may be applied to them.
 Status check_integers(const GemmDesc& d) {
   if (d.d_dtype != DType::I32) return {};
   const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices as text, and why one cannot be had.
+// Choices as text, and the error for each reason why a choice cannot serve a problem.
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
@@ -7,13 +7,14 @@
 
 #include "base/checked.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
 
 namespace {
 
-// "bf16 to f32", of two types of A and B "f8e4m3 by f8e5m2 to f32".
+// "bf16 to f32", or "f8e4m3 by f8e5m2 to f32" if A and B differ.
 std::string types(DType a, DType b, DType d) {
   const auto name = [](DType type) { return type == DType{} ? "any type" : dtype_name(type); };
   std::string text = name(a);
@@ -21,7 +22,7 @@ std::string types(DType a, DType b, DType d) {
   return text + " to " + name(d);
 }
 
-std::string row_types(const KernelRow& row) {
+std::string row_types(const KernelEntry& row) {
   if (row.feature == feature::host)
     return (row.variant & kGemmScaled) != 0 ? "8-bit types and tf32" : "bf16 and f16";
   return types(row.dtypes[0], row.dtypes[2], row.dtypes[1]);
@@ -43,7 +44,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
     return fail(code, {.argument = argument, .rule = "candidate_text"}, "%s is \"%.120s\": %s",
                 argument, text, why);
   };
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&row, 1};
     if (!choice.shares_k()) {
@@ -51,10 +52,10 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {
       if (slash == whole.npos || whole.size() != slash + 2 ||
-          whole[slash + 1] < static_cast<char>('0' + choice.least_split()) ||
+          whole[slash + 1] < static_cast<char>('0' + choice.min_split()) ||
           whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
         return refuse(Code::ERROR_PARSE,
-                      choice.least_split() == 1
+                      choice.min_split() == 1
                           ? "this kernel shares tiles along k: say by how many blocks, /1 to /8"
                           : "this kernel shares tiles along k: say by how many blocks, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
@@ -71,7 +72,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
 
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                          const GemmChoice& choice) {
-  const GemmProblem seen = gemm_seen_by(choice, problem);
+  const GemmProblem seen = gemm_kernel_view(choice, problem);
   const GemmDesc& d = seen.desc;
   const std::string text = gemm_choice_text(choice);
   const auto refuse = [](const char* rule, int64_t got, int64_t limit) {
@@ -90,7 +91,13 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s is for %s, the description for %s", who,
                   row_types(*choice.row).c_str(), types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::sums:
-      if (choice.has(kGemmFast))
+      if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::k128)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                    "candidate %s applies scales to finished sums, and the description's change "
+                    "with each 128 of k: take a kernel that promotes sums or one without maps, or "
+                    "scales that do not depend on k",
+                    who);
+      if (choice.has(kGemmNoPromotion))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
                     "candidate %s keeps sums as short as the tensor cores make them: ask for that "
                     "with TW_GEMM_FAST_ACCUMULATE",
@@ -112,16 +119,17 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   who, seen.swapped ? d.b_alignment : d.a_alignment,
                   seen.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
-      if (!choice.through_maps())
-        return fail(Code::ERROR_UNSUPPORTED,
-                    refuse("candidate_pitches", gemm_least_pitch(d), kGemmPlainSplitPitch),
-                    "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64
-                    ": from %" PRId64 " elements on they stay inside",
-                    who,
-                    d.lda >= kGemmPlainSplitPitch ? "k"
-                    : seen.swapped                ? "ldb"
-                                                  : "lda",
-                    gemm_least_pitch(d), kGemmPlainSplitPitch);
+      if (!choice.uses_maps())
+        return fail(
+            Code::ERROR_UNSUPPORTED,
+            refuse("candidate_pitches", gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch),
+            "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64 ": from %" PRId64
+            " elements on they stay inside",
+            who,
+            d.lda >= kGemmNoMapsSplitMinPitch ? "k"
+            : seen.swapped                    ? "ldb"
+                                              : "lda",
+            gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
@@ -145,17 +153,22 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   " pieces of %d",
                   who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
     case GemmMisfit::epilogue:
-      if (choice.has(kGemmAlone))
+      if (choice.has(kGemmBatched))
         return fail(
             Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
             "candidate %s does alpha * A B of matrices at constant distances: bias, "
             "activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS take a full kernel",
             who);
-      if (!choice.has(kGemmFull))
+      if (!choice.has(kGemmEpilogue))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
                     "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
                     "d_scale and TW_GEMM_AMAX take a full kernel",
                     who);
+      if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
+                    "candidate %s shares tiles along k among up to %u blocks, and with a gate and "
+                    "d_quantize one block multiplies two tiles for each scale of D: /1 will do",
+                    who, choice.split);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
@@ -175,14 +188,14 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s cuts k into at most %u parts: 1, 2, 4 or 8 will do", who,
                   choice.split);
   }
-  if (gemm_has_room(choice, seen)) return {};
-  if (gemm_units(choice, seen) > gemm_most_units(choice))
+  if (gemm_fits_launch(choice, seen)) return {};
+  if (gemm_units(choice, seen) > gemm_max_units(choice))
     return fail(Code::ERROR_UNSUPPORTED,
-                refuse("candidate_tiles", gemm_units(choice, seen), gemm_most_units(choice)),
+                refuse("candidate_tiles", gemm_units(choice, seen), gemm_max_units(choice)),
                 "candidate %s has %" PRId64
                 " tiles of %u blocks each to do, and a launch of it has %" PRId64
                 " at most: they are counted in 31 bits",
-                who, gemm_units(choice, seen), choice.cluster(), gemm_most_units(choice));
+                who, gemm_units(choice, seen), choice.cluster(), gemm_max_units(choice));
   return fail(Code::ERROR_UNSUPPORTED,
               refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
               "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,

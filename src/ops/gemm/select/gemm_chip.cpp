@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the chip has room for, as the context and the driver say, and how fast it is.
+// How many blocks and clusters run concurrently on the chip, and the chip's rates.
 #include "ops/gemm/select/gemm_chip.hpp"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ constexpr KnownChip kChips[] = {
 };
 #undef TW_GEMM_CHIP
 
-// What a Hopper of these clocks would reach; without clocks an SM's share of an H100.
+// The rates that a Hopper chip with these clocks would have. Unknown values are an H100's;
+// bandwidth and L2 size in proportion to the SMs.
 GemmRates estimated(const DeviceInfo& info) {
   constexpr double kAtLimit = 0.65, kBytesOfSm = 25, kL2OfSm = 0.38e6;
   GemmRates rates;
@@ -38,17 +39,18 @@ GemmRates estimated(const DeviceInfo& info) {
   return rates;
 }
 
-// Any row will do: each takes so much shared memory that a block has an SM to itself.
-const KernelRow* row_to_ask_with(const Device& device) {
-  return find_row(device, Family::gemm, [](const KernelRow& row) {
-    return row.feature != feature::host && (row.variant & (kGemmPlain | kGemmPrologue)) == 0;
+// Any TMA kernel serves for the question: each uses so much shared memory that a block has an SM
+// to itself.
+const KernelEntry* row_to_ask_with(const Device& device) {
+  return find_row(device, Family::gemm, [](const KernelEntry& row) {
+    return row.feature != feature::host && (row.variant & (kGemmNoMaps | kGemmPrologue)) == 0;
   });
 }
 
 }  // namespace
 
 GemmRates gemm_rates(const DeviceInfo& info) {
-  // A slice of a chip has the chip's name and more.
+  // The name of a MIG slice begins with the chip's name.
   const KnownChip* known = nullptr;
   for (const KnownChip& chip : kChips)
     if (info.name.starts_with(chip.name) && (!known || chip.name.size() > known->name.size()))
@@ -62,15 +64,15 @@ GemmRates gemm_rates(const DeviceInfo& info) {
   return rates;
 }
 
-Status ask_for_clusters(Device& device) {
-  if (device.clusters_at_once(kMaxCluster) != 0) return {};
-  const KernelRow* row = row_to_ask_with(device);
+Status query_cluster_occupancy(Device& device) {
+  if (device.max_active_clusters(kMaxCluster) != 0) return {};
+  const KernelEntry* row = row_to_ask_with(device);
   if (!row) return {};
   PreparedKernel kernel;
   const u32 shared =
       gemm_shared(gemm_tile(*row, dtype_bytes(row->dtypes[0]), dtype_bytes(row->dtypes[1]))).total;
   TW_TRY(prepare_row(device, Family::gemm, row, shared, &kernel));
-  // The largest last: who sees it sees all.
+  // Another thread may run the same loop. It sees the largest size set only after all others.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;
     config.grid[0] = config.cluster[0] = size;
@@ -78,23 +80,24 @@ Status ask_for_clusters(Device& device) {
     config.dynamic_smem_bytes = shared;
     int32_t blocks = 0, clusters = 0;
     TW_TRY(kernel.kernel->occupancy(config, &blocks, &clusters));
-    device.set_clusters_at_once(size, clusters > 0 ? clusters : kNoClusters);
+    device.set_max_active_clusters(size, clusters > 0 ? clusters : kNoClusters);
   }
   return {};
 }
 
-uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits) {
-  const uint32_t most = usable_sms(device, 0) * (splits ? kGemmPlainSplitBlocks : kGemmPlainBlocks);
+uint32_t gemm_no_maps_blocks(const Device& device, uint32_t max_sms, bool splits) {
+  const uint32_t most =
+      usable_sms(device, 0) * (splits ? kGemmNoMapsSplitBlocksPerSm : kGemmNoMapsBlocksPerSm);
   return max_sms == 0 ? most : std::min(most, max_sms);
 }
 
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
   GemmChip chip{.sms = usable_sms(device, max_sms), .rates = gemm_rates(device.info())};
-  chip.plain_blocks = gemm_plain_room(device, max_sms, false);
-  chip.plain_split_blocks = gemm_plain_room(device, max_sms, true);
+  chip.no_maps_blocks = gemm_no_maps_blocks(device, max_sms, false);
+  chip.no_maps_split_blocks = gemm_no_maps_blocks(device, max_sms, true);
   chip.clusters[1] = chip.sms;
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
-    const int32_t known = device.clusters_at_once(size);
+    const int32_t known = device.max_active_clusters(size);
     const uint32_t most = chip.sms / size;
     chip.clusters[size] = known == 0             ? most
                           : known == kNoClusters ? 0

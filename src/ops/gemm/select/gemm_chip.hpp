@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the cost model knows of a chip: how fast its parts are.
+// The rates of a chip that the cost model uses.
 
 #include "runtime/device.hpp"
 
 namespace tw {
 
-/// Rates of a chip.
 struct GemmRates {
-  static constexpr double kFlops = 4096;  ///< of an SM's tensor cores in a clock: m64n256k16 in 128
+  /// Dense 16-bit FLOP per clock of a Hopper SM: a wgmma of m64n256k16 takes 128 clocks.
+  static constexpr double kFlops = 4096;
 
-  double clock = 0;            ///< of the SMs below the power limit, in GHz
-  double flops_per_clock = 0;  ///< dense 16-bit, of an SM's tensor cores
-  double limit_flops = 0;      ///< of all tensor cores at the power limit, in a nanosecond
-  double dram_bytes = 0;       ///< that memory has in a nanosecond at most
+  double clock = 0;            ///< SM clock below the power limit, in GHz
+  double flops_per_clock = 0;  ///< dense 16-bit FLOP per SM and clock
+  double limit_flops = 0;      ///< FLOP per ns of the whole chip at its power limit
+  double dram_bytes = 0;       ///< peak memory bandwidth, bytes per ns
   double l2_size = 0;          ///< bytes
 };
 
-/// Those of gemm_chips.inc where it has the device's name, whatever part of it the context has; of
-/// a slice of such a chip (MIG) its share by SMs. Any other device's are estimated from its clocks.
+/// Rates of a chip listed in gemm_chips.inc, even if the context has only part of its SMs. A MIG
+/// slice gets its share by SMs. The rates of other devices are estimated from their clocks.
 GemmRates gemm_rates(const DeviceInfo& info);
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel takes: clusters do tiles in waves. In a wave the tensor cores, the loads of an SM
-// and memory work side by side; the launch, the last epilogue and the sum of split parts come on
-// top.
+// The cost model. Clusters compute units in waves: full waves, then a last one. Within a wave the
+// tensor cores, the L2 loads of an SM and memory overlap. The launch, the last epilogue and the
+// reduction of split-K or stream-K parts are added. Parameters are those of gemm_model.inc.
 #include "ops/gemm/select/gemm_cost.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace tw {
 namespace {
 
-constexpr double kLine = 128;  // bytes that a load asks for at once
+constexpr double kLine = 128;  // bytes
 
 double number(int64_t value) {
   return static_cast<double>(std::max<int64_t>(value, 1));
@@ -25,8 +25,9 @@ double squared(double x) {
   return x * x;
 }
 
-// Softened maxima: what overlaps takes a little longer than the longest of it. The units of a wave
-// do well; a chip near its power limit already runs slower.
+// Softened maxima, since overlapping work takes a little longer than the longest of its parts. The
+// 8-norm suits the parts of a wave. The power limit gets the softer 4-norm, because a chip slows
+// down before it reaches the limit.
 double most_of(std::initializer_list<double> terms) {
   double sum = 0;
   for (const double t : terms) sum += squared(squared(squared(t)));
@@ -75,21 +76,21 @@ class Cost {
   const GemmProblem& seen_;
   const GemmChip& chip_;
   const GemmModel& model_;
-  const KernelRow& row_;
+  const KernelEntry& row_;
   const GemmDesc& d_;
   double m_, n_, k_, batch_;
-  double tm_, tn_, cm_, cn_;  // tile of a block, blocks of a cluster that share loads
+  double tm_, tn_, cm_, cn_;  // tile of a block; blocks of a cluster that share loads
   double units_m_ = 1, units_n_ = 1, units_ = 1, at_once_ = 1, band_ = 1;
-  double steps_ = 1;                              // of k, of one block
-  double whole_ = 0, last_ = 1, last_steps_ = 1;  // whole waves; the last one's clusters and steps
-  double parts_ = 1;                              // clusters that share a tile of the last one
+  double steps_ = 1;                              // k blocks of one block's tile
+  double whole_ = 0, last_ = 1, last_steps_ = 1;  // full waves; the last wave's clusters, k blocks
+  double parts_ = 1;                              // clusters that share a tile of the last wave
   double stages_ = 1;
-  // Of a step of a block: lines that come where the SM has its pair's part too and where it has
-  // not, nanoseconds of those outside.
+  // Per k block of a block: line loads if the other SM of the pair is idle, and if it is busy (the
+  // crowding included); ns for lines outside the operands.
   double lines_ = 0, crowded_lines_ = 0, outside_ns_ = 0;
-  double apart_lines_ = 0;              // as crowded ones, where blocks are at k of their own
-  bool apart_ = false;                  // the last wave's are
-  double step_ns_ = 0, memory_ns_ = 0;  // a step's products; all of memory's bytes
+  double apart_lines_ = 0;  // as crowded_lines_, if neighboring blocks are at different k
+  bool apart_ = false;      // the last wave's blocks are
+  double step_ns_ = 0, memory_ns_ = 0;  // tensor cores, per k block; memory, of the whole product
 };
 
 Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
@@ -105,7 +106,7 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
       k_(number(d_.k)),
       batch_(number(d_.batch)),
       tm_(row_.tile[0]),
-      tn_(number(gemm_tile_columns(choice, d_.n))),
+      tn_(number(gemm_tile_columns(choice, d_, d_.n))),
       cm_(row_.cluster[0]),
       cn_(row_.cluster[1]),
       stages_(row_.stages) {
@@ -117,7 +118,7 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
 }
 
 void Cost::count_tiles() {
-  units_m_ = std::ceil(m_ / (tm_ * cm_));
+  units_m_ = number(gemm_units_m(choice_, d_, d_.m));
   units_n_ = std::ceil(n_ / (tn_ * cn_));
   units_ = units_m_ * units_n_ * batch_;
   at_once_ = number(chip_.at_once(choice_));
@@ -136,30 +137,32 @@ void Cost::count_waves() {
   last_steps_ = steps_;
 }
 
-// Stream-K shares the k of what is left behind whole waves.
 void Cost::count_shares() {
   const GemmShares s = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_));
   parts_ = static_cast<double>(s.parts());
   apart_ = s.shared() > 0 && s.depth % s.share != 0;
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
   last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
-                         : static_cast<double>((s.whole - 1) % s.clusters + 1);
-  whole_ = std::ceil(static_cast<double>(s.whole) / at_once_) - (s.shared() > 0 ? 0 : 1);
+                         : static_cast<double>((s.whole / s.together - 1) % s.clusters + 1);
+  const auto together = static_cast<double>(s.together);
+  whole_ = together * std::ceil(static_cast<double>(s.whole) / (together * at_once_)) -
+           (s.shared() > 0 ? 0 : 1);
   const GemmTile tile = gemm_tile(row_, seen_.in_bytes, seen_.out_bytes);
-  stages_ = gemm_shared(tile).d_offset / gemm_stream_stage(tile, static_cast<u32>(s.width));
+  stages_ = static_cast<double>(gemm_ring_bytes(choice_, d_, tile, s.width) /
+                                gemm_stream_stage(tile, static_cast<u32>(s.width)));
 }
 
-// wgmma takes N / 2 clocks for 32 bytes of k and 64 rows, at least those in which shared memory
-// gives A and B, 128 bytes a clock.
+// For 64 rows and 32 bytes of k wgmma takes N / 2 clocks, or longer if it waits for shared memory,
+// which delivers A and B at 128 bytes per clock: 16 + N / 4 clocks.
 double Cost::step_ns() const {
-  if (!choice_.through_maps()) return plain_step_ns();
+  if (!choice_.uses_maps()) return plain_step_ns();
   const double products = tm_ / 64 * (row_.tile[2] * seen_.in_bytes / 32.0);
   const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
   const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
   return ns(model_.tensor * floor);
 }
 
-// Several blocks share an SM: what is counted is a step of all of those.
+// Several blocks share an SM: the time of a k block of all of them.
 double Cost::plain_step_ns() const {
   if (choice_.has(kGemmShort)) return model_.plain_short_tile_ns + model_.plain_short_step_ns * k_;
   const double on_sm = std::max(1.0, std::min(units_, at_once_) * choice_.cluster() / chip_.sms);
@@ -170,9 +173,10 @@ double Cost::plain_step_ns() const {
          (on_sm > 1 ? model_.plain_split_shared : 1);
 }
 
-// Lines of a block's tile in a step, and how many of those are outside in the mean. Along k a box
-// has a line for each row of A or column of B, where nobody shares it no more than there are;
-// across k one for each of k and 64 of those.
+// Lines that a block loads of an operand per k block, and how many of them lie outside the operand
+// on average. Contiguous along k, there is a line per row of A or column of B; a box that the
+// cluster does not share is clipped to the operand. Otherwise there is a line per k and 64 rows or
+// columns.
 Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
                            double units) const {
   if (!along_k) return {std::ceil(tile / 64) * row_.tile[2], 0};
@@ -181,21 +185,21 @@ Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double bloc
   return {all, tile - extent / (units * blocks)};
 }
 
-// How much longer lines take that do not begin where the L2's sectors do.
+// Extra fraction for lines that do not begin at a sector of the L2 (32 bytes).
 double Cost::straddles(int64_t pitch) const {
   const int64_t bytes = pitch * seen_.in_bytes;
   return bytes % 32 == 0 ? 0 : model_.straddle;
 }
 
-// What a step of a block loads. Two SMs share a way to the L2: alone a block has it all, and a line
-// that both want comes once. Those are what a cluster shares, or what neighbouring blocks have in
-// common.
+// Two SMs share a path to the L2. A block whose neighbor SM is idle has all of it; a line that both
+// SMs want is transferred once. Such lines are those that a cluster shares, or the operand that
+// neighboring blocks have in common.
 void Cost::count_lines() {
   const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
   const Lines a = lines_of(ak, m_, tm_, cm_, cn_, units_m_);
   const Lines b = lines_of(bk, n_, tn_, cn_, cm_, units_n_);
   const double a_again = straddles(d_.lda);
-  // Across k the lines of a tile begin where the tile does.
+  // If B is not contiguous along k, a tile's lines begin at the tile's first column.
   const bool between = !bk && units_n_ > 1 && row_.tile[1] % 64 != 0;
   const double b_again = between ? model_.straddle : straddles(d_.ldb);
   const bool meet = choice_.cluster() == 1 && a_again == 0 && b_again == 0;
@@ -210,12 +214,12 @@ void Cost::count_lines() {
   outside_ns_ = ns(model_.outside_clocks) * (a.outside / cn_ + b.outside / cm_);
 }
 
-// All bytes from and to memory. What does not stay in the L2 is read again: A by the waves of a
-// band of tiles, B by each band. What products of a batch share is read once.
+// Time of all memory traffic. Data that does not stay in the L2 is read again: A by each wave of a
+// band of tiles, B by each band. A matrix that all products of a batch share is read once.
 double Cost::memory_ns() const {
   const auto matrices = [&](int64_t stride) { return stride == 0 ? 1 : batch_; };
   const double a = m_ * k_ * seen_.in_bytes, b = n_ * k_ * seen_.in_bytes;
-  const double kept = chip_.rates.l2_size / 2;  // its halves have copies of what both sides read
+  const double kept = chip_.rates.l2_size / 2;  // both L2 halves hold copies of shared data
   const auto missed = [&](double bytes) { return std::max(0.0, 1 - kept / bytes); };
   const double of_band = std::min(1.0, band_ / units_m_);
   const double reads_a = std::max(1.0, std::ceil(band_ * units_n_ / at_once_));
@@ -229,18 +233,18 @@ double Cost::memory_ns() const {
 }
 
 double Cost::launch_ns() const {
-  const bool split = choice_.has(kGemmSplit), plain = !choice_.through_maps();
+  const bool split = choice_.has(kGemmSplit), plain = !choice_.uses_maps();
   const double hidden = d_.has(kGemmProgrammatic) ? model_.programmatic_ns : 0;
   if (plain && choice_.has(kGemmShort)) return model_.plain_short_ns - hidden;
   if (plain && split)
     return model_.plain_split_ns + (choice_.split > 1 ? model_.plain_cluster_ns : 0) - hidden;
   return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
-         (choice_.has(kGemmStreamK) && choice_.has(kGemmFull) ? model_.stream_option_ns : 0) +
+         (choice_.has(kGemmStreamK) && choice_.has(kGemmEpilogue) ? model_.stream_option_ns : 0) +
          (shares_loads() ? model_.cluster_ns : 0) - hidden;
 }
 
-// A thread's accumulators of a tile on their way to D; the blocks of a split have a part each.
+// Writing one tile's accumulators to D. With split-K each block of the cluster writes a part.
 double Cost::epilogue_ns(double fixed, double element) const {
   const double threads =
       128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(row_.tile[0])));
@@ -250,34 +254,33 @@ double Cost::epilogue_ns(double fixed, double element) const {
 
 double Cost::element_clocks() const {
   const GemmEpilogue& e = d_.epilogue;
-  const double store = choice_.has(kGemmTransposed) ? model_.swap_element
+  const double store = choice_.has(kGemmSwapAB)     ? model_.swap_element
                        : choice_.has(kGemmPingpong) ? model_.ping_element
                                                     : model_.element_clocks;
   double clocks = store * seen_.out_bytes / 2;
   const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
   if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;
   if (seen_.reads_c) clocks += work;
-  if (choice_.has(kGemmFull) && !choice_.has(kGemmAlone))
-    clocks += choice_.has(kGemmSplit | kGemmTransposed) && !choice_.has(kGemmStreamK)
+  if (choice_.has(kGemmEpilogue) && !choice_.has(kGemmBatched))
+    clocks += choice_.has(kGemmSplit | kGemmSwapAB) && !choice_.has(kGemmStreamK)
                   ? model_.split_option_clocks
                   : model_.option_clocks;
   return clocks;
 }
 
-// Chains behind the first are put aside in registers, or added to D.
 double Cost::chains_ns() const {
   if (!choice_.makes_chains()) return 0;
   const double element = choice_.writes_chains() ? element_clocks() : model_.chain_element;
   return (gemm_chains(d_.k) - 1) * epilogue_ns(0, element);
 }
 
-// Parts of k that become one: through the cluster of a split, or through the L2.
+// Reduction of partial accumulators: within the cluster (split-K), or through the L2 (stream-K).
 double Cost::reduce_ns() const {
   const double sums = tm_ * tn_ * 4;
   if (choice_.has(kGemmStreamK)) {
     return parts_ == 1 ? 0 : model_.stream_ns + sums * parts_ / model_.stream_bytes;
   }
-  if (choice_.has(kGemmPlain) && choice_.has(kGemmSplit))
+  if (choice_.has(kGemmNoMaps) && choice_.has(kGemmSplit))
     return model_.plain_split_tile_ns +
            model_.plain_split_column_ns * std::min(n_, tn_) / choice_.split;
   if (choice_.split == 1) return 0;
@@ -285,33 +288,32 @@ double Cost::reduce_ns() const {
          ns(sums * (1 - 1.0 / choice_.split) * model_.exchange_clocks);
 }
 
-// A tile of each of so many clusters.
 Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart) const {
   const double blocks = clusters * choice_.cluster();
   const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);
   const double lines = lines_ * (1 - paired) + (apart ? apart_lines_ : crowded_lines_) * paired;
-  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // of a line that are there
+  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // fraction of a line in a k block
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
   return {.tensor = steps * step_ns_ + between,
-          .load = choice_.through_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
+          .load = choice_.uses_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
           .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
 }
 
-// Between two tiles basic kernels show a part of the epilogue, others all of it, ping-pong ones
-// what is longer than the other warpgroup's products. The stores of stream-K kernels are waited
-// for, and all SMs write at once.
+// Delay between two tiles of a block. Basic cooperative kernels overlap most of the epilogue with
+// the next tile, epilogue kernels none of it. In ping-pong kernels only the excess over the other
+// warpgroup's main loop shows. Stream-K kernels wait for their stores while all SMs write at once.
 double Cost::between_ns(double end) const {
   if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - steps_ * step_ns_) / 2);
-  const double bytes = seen_.out_bytes / 2.0;  // as those of 16 bits
+  const double bytes = seen_.out_bytes / 2.0;  // relative to 16-bit elements
   if (choice_.has(kGemmStreamK))
     return epilogue_ns(model_.epilogue_clocks, element_clocks() + model_.stream_store * bytes);
-  if (choice_.has(kGemmFull)) return end;
+  if (choice_.has(kGemmEpilogue)) return end;
   return epilogue_ns(model_.between_clocks, model_.between_element * bytes);
 }
 
-// Over a whole launch the chip has no more power than that, which its rate for 16 bits says, with
-// tiles of 128 x 256: smaller ones load more bytes for each product.
+// Time at the power limit, which limit_flops states for 16-bit operands and 128 x 256 tiles.
+// Smaller tiles load more bytes per FLOP and take more power.
 double Cost::power_ns() const {
   const double bytes = (1 / tm_ + 1 / tn_) / (1.0 / 128 + 1.0 / 256);
   return m_ * n_ * k_ * batch_ * seen_.in_bytes / chip_.rates.limit_flops *
@@ -320,10 +322,10 @@ double Cost::power_ns() const {
 
 GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
-  const bool waits = choice_.through_maps() && row_.feature != feature::host;
+  const bool waits = choice_.uses_maps() && row_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
-  // A split begins anew.
+  // With split-K a wave ends with its clusters; again_ns is counted below.
   const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_, last_steps_, chains, apart_);
   GemmTerms t;
@@ -348,10 +350,10 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const Ge
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
-  const KernelRow& row = *choice.row;
-  return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem.desc.n) * row.cluster[1]) *
-         problem.desc.batch;
+  const KernelEntry& row = *choice.row;
+  const GemmDesc& d = problem.desc;
+  return gemm_units_m(choice, d, d.m) *
+         ceil_div(d.n, gemm_tile_columns(choice, d, d.n) * row.cluster[1]) * problem.desc.batch;
 }
 
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The cost model: nanoseconds that a choice takes for a problem, from clocks and bytes.
+// The cost model predicts the nanoseconds that a choice takes for a problem.
 
 #include "ops/gemm/select/gemm_select.hpp"
 
@@ -15,7 +15,7 @@ struct GemmModel {
 #undef TW_GEMM_FITTED
 };
 
-/// The problem is as the choice sees it.
+/// `seen` is the problem as the choice's kernel sees it.
 GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
                      const GemmModel& model = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a launch has room for a product's tiles, and what is said where none has.
+// Whether one launch can cover a product's work units, and the errors if none can.
 #include <algorithm>
 #include <cinttypes>
 #include <string>
@@ -11,8 +11,8 @@
 namespace tw {
 namespace {
 
-// The last number from `first` on that `holds`, where it holds for `first` (or that is all), no
-// longer for `beyond`, and for no number behind one that it does not hold for.
+// The last number in [first, beyond) for which `holds` is true; `first` if there is none. `holds`
+// is monotonic, and false for `beyond`.
 template <class Holds>
 int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
   while (first + 1 < beyond) {
@@ -24,8 +24,8 @@ int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
 
 }  // namespace
 
-Status no_gemm_tiles(const GemmChoice& choice, const GemmProblem& seen) {
-  const int64_t units = gemm_units(choice, seen), most = gemm_most_units(choice);
+Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& seen) {
+  const int64_t units = gemm_units(choice, seen), most = gemm_max_units(choice);
   return fail(Code::ERROR_UNSUPPORTED,
               {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = most},
               "m %" PRId64 " by n %" PRId64 ", batch_count %" PRId64 ", has %" PRId64
@@ -34,33 +34,33 @@ Status no_gemm_tiles(const GemmChoice& choice, const GemmProblem& seen) {
               choice.row->symbol, most);
 }
 
-bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
+bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& seen) {
   const int64_t units = gemm_units(choice, seen);
-  return units <= gemm_most_units(choice) && (!choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
-                                              units * choice.cluster() <= seen.desc.max_sms);
+  return units <= gemm_max_units(choice) && (!choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
+                                             units * choice.cluster() <= seen.desc.max_sms);
 }
 
-bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
+bool gemm_surely_fits_launch(const Device& device, const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
-  // Of the smallest tiles, shared by the largest cluster.
-  const int64_t blocks = ceil_div(d.m, kGemmLeastTile) * ceil_div(d.n, kGemmLeastTile) * d.batch;
+  const int64_t blocks = ceil_div(d.m, kGemmMinTile) * ceil_div(d.n, kGemmMinTile) * d.batch;
   const bool counted = blocks <= INT32_MAX / int64_t{2 * kMaxCluster};
   if (d.has(kGemmInvariant))
     return counted && (d.max_sms == 0 || blocks * kMaxCluster <= d.max_sms);
   if (counted) return true;
-  const KernelRow* plain = find_row(device, Family::gemm, [&](const KernelRow& row) {
+  const KernelEntry* plain = find_row(device, Family::gemm, [&](const KernelEntry& row) {
     constexpr uint32_t kNotAll =
-        kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone | kGemmStreamK;
-    return (row.variant & (kGemmPlain | kNotAll)) == kGemmPlain &&
-           ((row.variant & kGemmFull) != 0) == problem.wants_full() && gemm_types_fit(row, d);
+        kGemmSplit | kGemmShort | kGemmPrologue | kGemmBatched | kGemmStreamK;
+    return (row.variant & (kGemmNoMaps | kNotAll)) == kGemmNoMaps &&
+           ((row.variant & kGemmEpilogue) != 0) == problem.wants_epilogue_kernel() &&
+           gemm_types_fit(row, d);
   });
-  return plain && gemm_has_room({plain, 1}, problem);
+  return plain && gemm_fits_launch({plain, 1}, problem);
 }
 
 bool GemmRanking::has_room(const GemmChoice& choice, int64_t m) const {
   GemmProblem at = problem_;
   at.set_rows(m);
-  return gemm_has_room(choice, gemm_seen_by(choice, at));
+  return gemm_fits_launch(choice, gemm_kernel_view(choice, at));
 }
 
 int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const {
@@ -70,11 +70,11 @@ int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t
 
 Status GemmRanking::check_room(int64_t rows) const {
   const auto any = [](const GemmChoice&) { return true; };
-  const auto plain = [](const GemmChoice& c) { return !c.through_maps(); };
-  const auto whole = [&](const GemmChoice& c) { return gemm_does_all(c, problem_.desc); };
+  const auto plain = [](const GemmChoice& c) { return !c.uses_maps(); };
+  const auto whole = [&](const GemmChoice& c) { return gemm_serves_every_run(c, problem_.desc); };
   TW_TRY(check_room_of(rows, any));
   if (problem_.wants_fallback()) TW_TRY(check_room_of(rows, plain));
-  // Without them what is left are batch rows, and runs may ask for more than those do.
+  // Batched and stream-K kernels cannot serve every run, so a plan also needs one that can.
   return check_room_of(rows, whole);
 }
 
@@ -84,13 +84,13 @@ Status GemmRanking::check_room_of(int64_t rows, Takes takes) const {
   at.set_rows(rows);
   const GemmProblem other = turned(at);
   const auto seen = [&](const GemmChoice& c) -> const GemmProblem& {
-    return c.has(kGemmTransposed) ? other : at;
+    return c.has(kGemmSwapAB) ? other : at;
   };
-  const GemmChoice* least = nullptr;  // of those without room, the one of the fewest blocks
+  const GemmChoice* least = nullptr;  // the choice that needs the fewest blocks
   int64_t least_blocks = 0;
   for (const GemmChoice& c : choices_) {
     if (!takes(c)) continue;
-    if (gemm_has_room(c, seen(c))) return {};
+    if (gemm_fits_launch(c, seen(c))) return {};
     const int64_t blocks = gemm_units(c, seen(c)) * c.cluster();
     if (least && blocks >= least_blocks) continue;
     least = &c;
@@ -98,7 +98,7 @@ Status GemmRanking::check_room_of(int64_t rows, Takes takes) const {
   }
   if (!least) return {};
   return problem_.desc.has(kGemmInvariant) ? no_invariant_room(rows, *least)
-                                           : no_gemm_tiles(*least, seen(*least));
+                                           : too_many_gemm_units(*least, seen(*least));
 }
 
 Status GemmRanking::no_invariant_room(int64_t rows, const GemmChoice& least) const {
@@ -108,10 +108,10 @@ Status GemmRanking::no_invariant_room(int64_t rows, const GemmChoice& least) con
   });
   GemmProblem at = problem_;
   at.set_rows(rows);
-  const int64_t blocks = gemm_units(least, gemm_seen_by(least, at)) * least.cluster();
+  const int64_t blocks = gemm_units(least, gemm_kernel_view(least, at)) * least.cluster();
   const GemmDesc& d = problem_.desc;
   const int64_t limit =
-      d.max_sms != 0 ? int64_t{d.max_sms} : gemm_most_units(least) * least.cluster();
+      d.max_sms != 0 ? int64_t{d.max_sms} : gemm_max_units(least) * least.cluster();
   const std::string some = fits > 0 ? "m up to " + std::to_string(fits) : "no m";
   std::string others, bound = "a launch has 2^31 - 1 at most";
   if (d.max_sms != 0) {

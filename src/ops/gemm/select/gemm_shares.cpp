@@ -10,20 +10,25 @@
 namespace tw {
 namespace {
 
-// Parts that begin with their unit read the same k at the same time, which the L2 serves better,
-// and each block has one part alone: worth some idle clusters.
+// How much longer aligned shares, which begin and end with their unit, may be than even ones. They
+// leave some clusters idle, but all clusters read the same k at the same time, which helps the L2,
+// and each cluster has a part of one unit only.
 constexpr double kAlignedLoss = 1.06;
 
-uint32_t width_number(const GemmChoice& choice, int64_t n) {
+uint32_t width_number(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.row->cluster[1];
-  const int64_t tiles = ceil_div(columns, choice.row->tile[1] * cluster);
+  const int32_t most = gemm_tiles_together(choice, seen) > 1
+                           ? std::min(choice.row->tile[1], kGemmMostParked)
+                           : choice.row->tile[1];
+  const int64_t tiles = ceil_div(columns, most * cluster);
   const int64_t wanted = ceil_div(columns, tiles * cluster);
   return static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
 }
 
-// Shares what is left behind whole waves evenly, or in parts of units where that is hardly worse.
+// Divides the units that remain after full waves: evenly, or in aligned shares if those are at most
+// kAlignedLoss times as long.
 void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
   const int64_t rest = s->units() % at_once;
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, at_once),
@@ -43,7 +48,8 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
 
 int32_t gemm_chains_of(const GemmDesc& desc) {
   constexpr int32_t kLongest16 = 16384;
-  // Of 8-bit floats sums are as short as they are asked for, and those of integers exact.
+  // For 8-bit floats the caller chooses the length of chains (TW_GEMM_FAST_ACCUMULATE); integer
+  // accumulators are exact.
   if (desc.is_narrow() && desc.a_dtype != DType::TF32) return 1;
   return desc.d_dtype == DType::F32 ? gemm_chains(desc.k) : gemm_chains(desc.k, kLongest16);
 }
@@ -52,21 +58,39 @@ int64_t gemm_chain_length(const GemmDesc& desc) {
   return ceil_div(std::max<int64_t>(desc.k, 1), gemm_chains_of(desc));
 }
 
-bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc) {
+bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
   return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_chains_of(desc) == 1);
 }
 
-int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n) {
-  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, n)] : choice.row->tile[1];
+int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen) {
+  const bool blocks = choice.has(kGemmScaled) && choice.has(kGemmStreamK) && seen.d_quantize.any();
+  return blocks && seen.epilogue.gate != Gate::none ? 2 : 1;
+}
+
+int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m) {
+  const KernelEntry& row = *choice.row;
+  return round_up(ceil_div(m, row.tile[0] * row.cluster[0]), gemm_tiles_together(choice, seen));
+}
+
+int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const GemmTile& tile,
+                        int64_t width) {
+  const int64_t parked = gemm_tiles_together(choice, seen) > 1 ? kGemmParkedBytes * width : 0;
+  return gemm_shared(tile).d_offset - parked;
+}
+
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, seen, n)]
+                                  : choice.row->tile[1];
 }
 
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
                        int64_t at_once) {
   GemmShares s;
-  const KernelRow& row = *choice.row;
-  s.width_number = width_number(choice, n);
+  const KernelEntry& row = *choice.row;
+  s.width_number = width_number(choice, seen, n);
   s.width = kGemmWidths[s.width_number];
-  s.units_m = ceil_div(m, row.tile[0] * row.cluster[0]);
+  s.together = gemm_tiles_together(choice, seen);
+  s.units_m = gemm_units_m(choice, seen, m);
   s.units_n = ceil_div(n, s.width * row.cluster[1]);
   s.batch = std::max<int64_t>(seen.batch, 1);
   s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
@@ -75,8 +99,8 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
   return s;
 }
 
-int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once) {
-  const KernelRow& row = *choice.row;
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once) {
+  const KernelEntry& row = *choice.row;
   const int64_t width =
       std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +
@@ -86,7 +110,7 @@ int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_o
 
 void GemmShares::share_nothing(int64_t at_once) {
   whole = units();
-  clusters = std::clamp<int64_t>(units(), 1, at_once);
+  clusters = std::clamp<int64_t>(units() / together, 1, at_once);
 }
 
 int64_t GemmShares::parts() const {

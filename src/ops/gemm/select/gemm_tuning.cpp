@@ -27,7 +27,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The fields of a line, one by one.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
@@ -50,7 +49,7 @@ bool read_number(std::string_view field, Number* out) {
   return error == std::errc() && at == end && !field.empty();
 }
 
-bool read_sums(std::string_view field, DType* out) {
+bool read_accumulator_type(std::string_view field, DType* out) {
   for (const DType type : {DType::BF16, DType::F16, DType::F32})
     if (field == dtype_name(type)) {
       *out = type;
@@ -69,7 +68,7 @@ bool read_type(std::string_view field, DType* out) {
   return false;
 }
 
-// Scales as a tuning text has them, a letter each for A and B.
+// Letters for scale kinds in a tuning text, one each for A and B.
 constexpr std::pair<char, ScaleKind> kScaleLetters[] = {{'n', ScaleKind::none},
                                                         {'t', ScaleKind::tensor},
                                                         {'r', ScaleKind::row},
@@ -91,8 +90,8 @@ char letter_of(ScaleKind kind) {
   return 'n';
 }
 
-// What only entries of narrow types have: "by <type of B>", "scales <letters of A and B>", "fast",
-// "quantized". Returns the first field that is none of that.
+// Reads the optional fields of narrow types: "by <type of B>", "scales <letters of A and B>",
+// "fast", "quantized". Returns the first field that is none of these.
 std::string_view read_narrow(Fields* fields, std::string_view field, GemmTuningKey* key) {
   if (field == kBy) {
     if (!read_type(field = fields->next(), &key->b_dtype)) return field;
@@ -131,12 +130,12 @@ Status refuse(int line, std::string_view field, const char* why) {
               static_cast<int>(std::min<size_t>(field.size(), 120)), field.data(), why);
 }
 
-Status read_entry(int number, std::string_view line, GemmTuned* out) {
+Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
   Fields fields(line);
   GemmTuningKey& key = out->key;
   for (DType* type : {&key.a_dtype, &key.d_dtype, &key.accumulator})
     if (const auto field = fields.next();
-        !(type == &key.accumulator ? read_sums : read_type)(field, type))
+        !(type == &key.accumulator ? read_accumulator_type : read_type)(field, type))
       return refuse(number, field, "is no type of A and B, of D or of sums");
   if (const auto field = fields.next(); !read_orders(field, &key))
     return refuse(number, field, "is not the orders of A, B and D: three of r and c");
@@ -156,7 +155,7 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
     return refuse(number, field, "is no number of microseconds above 0 and at most 1e9");
   out->candidate.nanoseconds = microseconds * 1e3;
   out->candidate.measured = true;
-  key.full = out->candidate.choice.has(kGemmFull);
+  key.full = out->candidate.choice.has(kGemmEpilogue);
   auto field = fields.next();
   if (field.size() > 1 && field[0] == 'x') {
     if (!read_number(field.substr(1), &key.batch) || key.batch < 1 || key.batch > kGemmMaxBatch)
@@ -172,7 +171,7 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
   return {};
 }
 
-bool same_shape(const GemmTuned& a, const GemmTuned& b) {
+bool same_shape(const GemmTuningEntry& a, const GemmTuningEntry& b) {
   return a.m == b.m && a.key == b.key;
 }
 
@@ -192,7 +191,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .n = d.n,
           .k = d.k,
           .batch = std::max<int64_t>(d.batch, 1),
-          .full = problem.wants_full(),
+          .full = problem.wants_epilogue_kernel(),
           .programmatic = d.has(kGemmProgrammatic),
           .b_dtype = d.b_type() == d.a_dtype ? DType{} : d.b_type(),
           .a_scale = d.a_scaling.kind,
@@ -202,21 +201,21 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
-  const int64_t top = gemm_rung(measured), rung = gemm_rung(m);
+  const int64_t top = gemm_bucket_end(measured), rung = gemm_bucket_end(m);
   return rung <= top && rung > top - std::max<int64_t>(top / 8, 1);
 }
 
-void GemmTuning::add(const GemmTuned& entry) {
+void GemmTuning::add(const GemmTuningEntry& entry) {
   add_all({&entry, 1});
 }
 
-// All or, where memory ends, none.
-void GemmTuning::add_all(std::span<const GemmTuned> added) {
+// Adds all entries, or none if memory runs out.
+void GemmTuning::add_all(std::span<const GemmTuningEntry> added) {
   const std::unique_lock lock(lock_.mutex());
   auto all = std::make_unique<Entries>(*entries_);
-  for (const GemmTuned& entry : added) {
+  for (const GemmTuningEntry& entry : added) {
     const auto old = std::find_if(all->begin(), all->end(),
-                                  [&](const GemmTuned& e) { return same_shape(e, entry); });
+                                  [&](const GemmTuningEntry& e) { return same_shape(e, entry); });
     if (old != all->end())
       *old = entry;
     else
@@ -226,7 +225,7 @@ void GemmTuning::add_all(std::span<const GemmTuned> added) {
 }
 
 Status GemmTuning::load(std::string_view text) {
-  std::vector<GemmTuned> read;
+  std::vector<GemmTuningEntry> read;
   std::string device;
   bool begun = false;
   for (int number = 1; !text.empty(); ++number) {
@@ -242,7 +241,7 @@ Status GemmTuning::load(std::string_view text) {
       device = trimmed(line.substr(kDevice.size()));
     } else {
       if (device.empty()) return refuse(number, line, "stands before any line \"device <name>\"");
-      GemmTuned entry;
+      GemmTuningEntry entry;
       TW_TRY(read_entry(number, line, &entry));
       entry.key.device = device;
       read.push_back(std::move(entry));
@@ -258,7 +257,7 @@ std::string GemmTuning::format() const {
   std::string out(kHeader);
   out += '\n';
   const std::string* device = nullptr;
-  for (const GemmTuned& e : *entries_) {
+  for (const GemmTuningEntry& e : *entries_) {
     const GemmTuningKey& key = e.key;
     if (!device || *device != key.device) {
       device = &key.device;
@@ -285,15 +284,15 @@ std::string GemmTuning::format() const {
   return out;
 }
 
-std::vector<GemmTuned> GemmTuning::find(const GemmTuningKey& key) const {
-  std::vector<GemmTuned> out;
+std::vector<GemmTuningEntry> GemmTuning::find(const GemmTuningKey& key) const {
+  std::vector<GemmTuningEntry> out;
   {
     const std::shared_lock lock(lock_.mutex());
-    for (const GemmTuned& entry : *entries_)
+    for (const GemmTuningEntry& entry : *entries_)
       if (entry.key == key) out.push_back(entry);
   }
   std::sort(out.begin(), out.end(),
-            [](const GemmTuned& a, const GemmTuned& b) { return a.m < b.m; });
+            [](const GemmTuningEntry& a, const GemmTuningEntry& b) { return a.m < b.m; });
   return out;
 }
 

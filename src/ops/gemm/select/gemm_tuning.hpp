@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Measured choices: what overrules the cost model, and the text they travel in.
+// Tuning entries: measured choices, which overrule the cost model, and their text format.
 //
 //   tilewright gemm tuning 1
 //   device NVIDIA H200
 //   bf16 bf16 f32 rcr 132 64 2112 7168 gemm_bf16_bf16_rc_..._split_wgmma/4 12.7
 //
-// A line holds the types of A and B, of D and of sums, the orders of A, B and D (r or c), the SMs
-// that were used, m, n, k, the choice, the microseconds that it took, where there are several
-// products in a run their number ("x16"), and "programmatic" where it was launched so: then it
-// counts for such plans alone. It counts for devices of the name that the last device line before
-// it gives, and for no others. Empty lines and lines that begin with # are skipped.
+// An entry's line has these fields: the types of A and B, of D and of the accumulators; the orders
+// of A, B and D (r or c); the SMs used; m, n, k; the choice; and its time in microseconds. Optional
+// fields follow: the batch count ("x16"); "programmatic" for an entry measured with dependent
+// launch, which serves such plans only; and for narrow types "by <type of B>", "scales <letters of
+// A and B>", "fast" and "quantized". An entry serves devices with the name of the last device line
+// before it. Empty lines and lines that begin with # are skipped.
 
 #include <memory>
 #include <span>
@@ -23,7 +24,7 @@
 
 namespace tw {
 
-/// What a measured choice is for.
+/// Everything but m that a tuning entry must share with a problem to serve it.
 struct GemmTuningKey {
   std::string device;
   DType a_dtype{}, d_dtype{}, accumulator{};
@@ -31,9 +32,9 @@ struct GemmTuningKey {
   uint32_t sms = 0;
   int64_t n = 0, k = 0;
   int64_t batch = 1;
-  bool full = false;  // with an epilogue: the choice's kernel says so, of whichever it is
+  bool full = false;  // takes epilogue kernels; in the text the choice's kernel tells
   bool programmatic = false;
-  DType b_dtype{};  // where it is not A's
+  DType b_dtype{};  // 0: A's
   ScaleKind a_scale{}, b_scale{};
   bool fast = false;       // TW_GEMM_FAST_ACCUMULATE
   bool quantizes = false;  // D has scales of its own
@@ -42,31 +43,32 @@ struct GemmTuningKey {
 
 GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem);
 
-struct GemmTuned {
+struct GemmTuningEntry {
   GemmTuningKey key;
   int64_t m = 0;
   GemmCandidate candidate;  // with the measured time
 };
 
-/// May be used from several threads at once, and by a child of fork() whatever they were doing.
+/// A set of tuning entries. Thread-safe, and usable in a child of fork() even if another thread was
+/// inside it at the time.
 class GemmTuning {
  public:
-  /// Adds an entry, in the place of one for the same shape.
-  void add(const GemmTuned& entry);
-  /// Adds all entries of a text, or none where a line cannot be read.
+  /// Adds an entry; it replaces one with the same key and m.
+  void add(const GemmTuningEntry& entry);
+  /// Adds all entries of a text, or none if a line cannot be read.
   Status load(std::string_view text);
   std::string format() const;
 
-  /// The entries for a key, by m.
-  std::vector<GemmTuned> find(const GemmTuningKey& key) const;
+  /// The entries for a key, sorted by m.
+  std::vector<GemmTuningEntry> find(const GemmTuningKey& key) const;
 
  private:
-  void add_all(std::span<const GemmTuned> added);
+  void add_all(std::span<const GemmTuningEntry> added);
 
-  using Entries = std::vector<GemmTuned>;  // in the order of their arrival
+  using Entries = std::vector<GemmTuningEntry>;  // in the order in which they were added
 
   mutable ProcessLock lock_;
-  // Replaced as a whole: a child that was forked meanwhile has the old ones or the new ones.
+  // Replaced as a whole, so that a child forked meanwhile sees either the old or the new set.
   std::unique_ptr<const Entries> entries_ = std::make_unique<Entries>();
 };
 

@@ -11,23 +11,23 @@ namespace tw {
 
 // d += the sums of a block, of as many columns as are in use. Widths are multiples of two groups.
 template <class Config>
-__device__ __forceinline__ void narrow_add(float (&d)[Config::kSums],
-                                           const float (&part)[Config::kSums], i32 width) {
+__device__ __forceinline__ void narrow_add(float (&d)[Config::kAccumulators],
+                                           const float (&part)[Config::kAccumulators], i32 width) {
 #pragma unroll
-  for (int i = 0; i < Config::kSums; ++i) {
+  for (int i = 0; i < Config::kAccumulators; ++i) {
     if (i % 8 == 0 && i * 2 >= width) break;
     d[i] += part[i];
   }
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kSums],
-                                                  const float (&part)[Config::kSums], i32 width,
-                                                  const NarrowPlaces& scales) {
+__device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kAccumulators],
+                                                  const float (&part)[Config::kAccumulators],
+                                                  i32 width, const NarrowPlaces& scales) {
   float row[2];
   scales.of_rows(row);
 #pragma unroll
-  for (int group = 0; group < Config::kSums / 4; ++group) {
+  for (int group = 0; group < Config::kAccumulators / 4; ++group) {
     if (group % 2 == 0 && group * 8 >= width) break;
     float column[2];
     scales.of_columns(group, column);
@@ -39,9 +39,9 @@ __device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kSums],
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_promote(float (&d)[Config::kSums], const GemmNarrowArgs& all,
-                                               const StreamItem& item, GemmRing<Config>& ring,
-                                               u32 group) {
+__device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators],
+                                               const GemmNarrowArgs& all, const StreamItem& item,
+                                               GemmPipeline<Config>& ring, u32 group) {
   using In = typename Config::In;
   const bool along_k = gemm_scales_along_k(all.scales);
   const i32 width = all.stream.width;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void narrow_promote(float (&d)[Config::kSums], const 
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     const u64 a = ptx::wgmma_descriptor(ring.a() + group * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
-    float part[Config::kSums];
+    float part[Config::kAccumulators];
     ptx::wgmma_new_width(part, typename In::A{}, typename In::B{}, a, b, all.stream.width_number);
     ptx::wgmma_wait<0>();
 #pragma unroll

@@ -35,7 +35,7 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
 template <class Config>
 __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, i32 m, i32 n,
                                                      const FullTile& tile, i32 line) {
-  const GemmFullArgs& full = all.stream.full;
+  const GemmEpilogueArgs& full = all.stream.full;
   if (line >= Config::kTileM)
     return narrow_line(all.scales.b, all.scales.b_by, tile.n0 + line - Config::kTileM, n, tile.z);
   const i32 row = full_line(full, tile.m0 + line / 64 * 64, line % 64, 64);
@@ -43,15 +43,15 @@ __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, 
 }
 
 template <class Config>
-__device__ __forceinline__ u32 narrow_stage_scales(const GemmRing<Config>& ring, i32 width) {
+__device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& ring, i32 width) {
   return ring.base + Config::kShared.board +
          static_cast<u32>(ring.stage * (Config::kTileM + width)) * 4;
 }
 
 // Loads the scales of all of a block's stages; by kScaleLoaders threads.
 template <class Config>
-__device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all, GemmRing<Config> ring,
-                                                   i32 thread) {
+__device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
+                                                   GemmPipeline<Config> ring, i32 thread) {
   constexpr i32 kMost = (Config::kTileM + Config::kTileN + kScaleLoaders - 1) / kScaleLoaders;
   const GemmStreamArgs& args = all.stream;
   const auto sizes = StreamSizes<Config>::of(args);
@@ -112,7 +112,7 @@ __device__ __forceinline__ bool narrow_scales_sums(const GemmScales& scales) {
 
 // Each warpgroup has its own copy of the scales of a tile.
 template <class Config>
-__device__ __forceinline__ u32 narrow_tile_scales(const GemmRing<Config>& ring, u32 group) {
+__device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& ring, u32 group) {
   static_assert(Config::kConsumers * (64 + Config::kTileN) * 4 <= kGemmScaleBytes, "room");
   return ring.base + Config::kShared.board + group * ((64 + Config::kTileN) * 4);
 }
@@ -120,7 +120,7 @@ __device__ __forceinline__ u32 narrow_tile_scales(const GemmRing<Config>& ring, 
 // Asks for the scales of a tile's finished sums; one scale of a whole operand has no line_step.
 template <class Config>
 __device__ __forceinline__ void narrow_ask_for_scales(const GemmNarrowArgs& all, i32 unit,
-                                                      const GemmRing<Config>& ring, u32 group) {
+                                                      const GemmPipeline<Config>& ring, u32 group) {
   if (!narrow_scales_sums(all.scales)) return;
   const auto sizes = StreamSizes<Config>::of(all.stream);
   const FullTile tile = stream_tile<Config>(all.stream, sizes, unit, 0);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue with everything that there is, by branches.
+// The general form of the full epilogue: every option, selected by branches. See full_fragment.cuh.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 
 namespace tw {
 
-/// v of a part, before the activation.
-template <class In, class Out, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], int place,
-                                              const GemmFullArgs& args, const FullRun& run,
+/// Computes v (before the activation) of part `place` of the accumulators.
+template <class In, class Out, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kAccumulators], int place,
+                                              const GemmEpilogueArgs& args, const FullRun& run,
                                               u32 lane, i32 line, FragmentSpan span,
                                               float (&v)[kPartValues<Out>]) {
   float along[2], across[2], c[kPartValues<Out>] = {};
@@ -34,8 +34,8 @@ __device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], 
     fragment_before<true, false>(v, run, column, across, [&](int i) { return c[i]; });
 }
 
-/// From places of a gate's neighbours, value 2 j + h being that of column 4 j + lane % 4 in line h,
-/// to those of the fragment.
+/// Moves results of a gate of neighbors to the fragment's layout. So far, value 2 j + h is column
+/// 4 j + lane % 4 of the lane's line h.
 template <int kCount>
 __device__ __forceinline__ void fragment_close_up(float (&v)[kCount], u32 lane) {
   float closed[kCount];
@@ -51,16 +51,15 @@ __device__ __forceinline__ void fragment_close_up(float (&v)[kCount], u32 lane) 
   for (int i = 0; i < kCount; ++i) v[i] = closed[i];
 }
 
-/// v of a part of D whose first element is (line, at), and what multiplies it behind the
-/// activation.
-template <class In, class Out, int kPieces, int kSums>
-__device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kSums], int piece, int part,
-                                              const GemmFullArgs& args, const FullRun& run,
-                                              u32 lane, i32 line, i32 at,
+/// Computes v (before the activation) of the part of D at (line, at), and a gate's factor, or 1.
+template <class In, class Out, int kPieces, int kAccumulators>
+__device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kAccumulators], int piece,
+                                              int part, const GemmEpilogueArgs& args,
+                                              const FullRun& run, u32 lane, i32 line, i32 at,
                                               float (&v)[kPartValues<Out>],
                                               float (&through)[kPartValues<Out>]) {
   constexpr int kValues = kPartValues<Out>;
-  constexpr int kParts = kSums / kValues;
+  constexpr int kParts = kAccumulators / kValues;
   const i32 count = run.extent - at;
   if (args.gate != kGateNeighbours) {
     const int place = piece * kParts + part;
@@ -86,10 +85,10 @@ __device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kSums], 
   }
 }
 
-/// By plain stores, in pairs where D lies so.
+/// Writes a part by plain stores, in pairs if D is aligned to them.
 template <class Out>
 __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>],
-                                               const GemmFullArgs& args, const FullRun& run,
+                                               const GemmEpilogueArgs& args, const FullRun& run,
                                                u32 lane, i32 line, i32 at) {
   using Storage = typename Out::Storage;
   const i32 columns = run.extent - at - static_cast<i32>(lane % 4 * 2);
@@ -116,8 +115,8 @@ __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>
   }
 }
 
-/// Part `part` of a slab, whose first element is (line, at); the last one sends it. Slabs take
-/// turns in the first two, `turn` counts those of the whole run.
+/// Stages part `part` of a slab, whose first element is (line, at). The last part stores the slab.
+/// Two slabs alternate; `turn` counts those of the whole run.
 template <class Slab>
 __device__ __forceinline__ void fragment_send(const float (&v)[Slab::kValues],
                                               const FragmentOut& out, u32 lane, i32 line, i32 at,
@@ -135,16 +134,16 @@ __device__ __forceinline__ void fragment_send(const float (&v)[Slab::kValues],
   ++turn;
 }
 
-/// `stores`: D goes through its map, in slabs of that kind.
-template <class In, class Slab, int kPieces, int kSums>
-__device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
-                                              const GemmFullArgs& args, const FullRun& run,
-                                              bool stores, const FragmentOut& out, u32& turn,
-                                              u32& largest) {
+/// Writes a warp's part of a tile. `stores`: through D's tensor map, else by plain stores.
+template <class In, class Slab, int kPieces, int kAccumulators>
+__device__ __forceinline__ void full_general(const float (&d)[kPieces][kAccumulators],
+                                             const GemmEpilogueArgs& args, const FullRun& run,
+                                             bool stores, const FragmentOut& out, u32& turn,
+                                             u32& largest) {
   using Out = typename Slab::Out;
   constexpr int kValues = Slab::kValues;
   static_assert(kValues == kPartValues<Out>, "parts are the same in all slabs");
-  const int parts = kSums / kValues / (args.gate == kGateNone ? 1 : 2);  // of a piece
+  const int parts = kAccumulators / kValues / (args.gate == kGateNone ? 1 : 2);  // of D in a piece
 #pragma unroll 1
   for (int step = 0; step < kPieces * parts; ++step) {
     const u32 lane = ptx::lane_id_again();

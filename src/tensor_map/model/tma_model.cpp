@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/tma_model.hpp"
 
 #include <cstring>
 
@@ -7,8 +7,6 @@
 #include "tensor_map/model/rows.hpp"
 
 namespace tw::model {
-
-// Tiled maps: load, store, prefetch. A reduction is a store with arithmetic.
 
 Outcome load_tile(const TensorMapDesc& desc, const int32_t* coord, uint8_t* shared,
                   uint32_t offset) {
@@ -69,10 +67,9 @@ Outcome prefetch_tile(const TensorMapDesc& desc, const int32_t* coord) {
 
 namespace {
 
-// Four rows of a matrix at once, by number: as four boxes of one row, one behind the other in
-// shared memory. Compute capability 10.0; the model is PTX's description of it, not measured.
+// gather4 and scatter4 of compute capability 10.0 follow the PTX ISA and were not measured.
 
-// The map as one that moves a single row.
+// Makes `row` a copy of the map whose box is a single row.
 bool one_row(const TensorMapDesc& desc, TensorMapDesc* row, Outcome* outcome) {
   if (desc.kind != MapKind::tiled || desc.rank != 2) {
     set_fault(outcome, "illegal instruction: gather4 and scatter4 need a tiled map of rank 2");
@@ -84,7 +81,7 @@ bool one_row(const TensorMapDesc& desc, TensorMapDesc* row, Outcome* outcome) {
   return true;
 }
 
-// Rows beyond a swizzle's period are turned as rows of a box are: the box as a whole is aligned.
+// Sets the sizes for all four rows.
 Outcome finish(const TensorMapDesc& row, uint32_t offset, Outcome outcome) {
   outcome.transaction_bytes = 4 * static_cast<uint32_t>(box_bytes(row));
   outcome.shared_end = offset + 4 * static_cast<uint32_t>(box_span_bytes(row));
@@ -131,10 +128,9 @@ Outcome store_scatter4(const TensorMapDesc& desc, int32_t column, const int32_t*
 
 namespace {
 
-// Im2col loads: a column of pixels that walks a bounding box along W, then H, then D, then N.
-
-// Dimensions 1 to rank - 2 are spatial, rank - 1 counts images. A spatial position past the
-// bounding box's end goes on at its lower corner, and carries into the next dimension.
+// The pixels of an im2col column step through the bounding box along W, H, D, then N. Dimensions 1
+// to rank - 2 are spatial, rank - 1 is N. A position past the end of the bounding box continues at
+// the lower corner and carries into the next dimension.
 struct Walk {
   const TensorMapDesc& desc;
   int64_t position[5];
@@ -195,8 +191,6 @@ Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint1
 }
 
 namespace {
-
-// One-dimensional bulk copies, which need no tensor map.
 
 Outcome begin_bulk(uint64_t global, uint32_t offset, uint32_t bytes) {
   Outcome outcome;

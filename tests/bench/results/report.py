@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report.py: makes the pages and the picture of this folder from its JSON files.
+
+Each GPU and date gets one page, GPU_DATE.md, with a table for each file. overview.svg compares the newest
+measurements with their peers. Without arguments the script rewrites all of them (the picture needs
+matplotlib). --check fails if a page, or the data from which the picture was drawn, is out of date.
+"""
+import argparse
+import collections
+import hashlib
+import json
+import math
+import pathlib
+import statistics
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Headings of columns whose key is not clear by itself.
+HEADINGS = {
+    "gb_per_s": "GB/s", "of_contiguous": "of a contiguous copy", "of_limit": "of the limit", "us": "us",
+    "driver_ratio": "driver's time / ours", "torch_ratio": "torch's time / ours",
+    "triton_ratio": "Triton's time / ours", "driver_loop_ratio": "driver's loop / ours",
+    "cublaslt_us": "cuBLASLt us", "ratio": "peer's time / ours",
+}
+TITLES = {
+    "copies": "Copies", "small_copies": "Copies under 1 MB", "elementwise": "Conversions, sums, reductions",
+    "moves": "Many copies, ragged copies", "prefetch": "Prefetches", "rows": "Gather and scatter",
+    "row_sums": "Scatter with addition", "rows_more": "Gather and scatter, other cases",
+    "gemm": "GEMM, drawn shapes", "gemm_batch": "GEMM, batches", "gemm_chain": "GEMM, chains",
+    "gemm_step": "A decode step", "gemm_epilogue": "GEMM, epilogues", "grouped": "Grouped GEMM, drawn shapes",
+    "grouped_inside": "Gather and scatter inside the product", "moe": "A layer of a mixture of experts",
+    "scaled": "8-bit GEMM, drawn shapes", "quantize": "Quantisation", "route": "Routing",
+    "host_cost": "Cost to the host",
+}
+
+
+def read(folder):
+    """All files of the folder as (name, contents), with rows as dictionaries."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        data = json.loads(path.read_text())
+        if data["rows"] and isinstance(data["rows"][0], list):
+            data["rows"] = [dict(zip(data["columns"], row)) for row in data["rows"]]
+        found.append((path.name, data))
+    return found
+
+
+def heading(key):
+    for end, text in HEADINGS.items():
+        if key == end:
+            return text
+        if key.endswith("_" + end):
+            return key[:-len(end) - 1].replace("_", " ") + ", " + text
+    return key.replace("_", " ")
+
+
+def text(value):
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def table(headings, rows):
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return lines + ["| " + " | ".join(map(text, row)) + " |" for row in rows]
+
+
+def limit_us(row):
+    """The lower bound of a 16-bit product's time, as in bench_gemm: bytes at 4.3 TB/s, operations at 800 TFLOP/s."""
+    m, n, k = row["m"], row["n"], row["k"]
+    size = 4 if row["out"] == "f32" else 2
+    return max((2 * k * (m + n) + size * m * n) / 4.3e6, 2 * m * n * k / 800e6)
+
+
+def gemm_class(row):
+    name = {"odd-d": "odd sizes, decode", "odd-p": "odd sizes, prefill"}.get(row["class"], row["class"])
+    if name == "random":
+        name += ", limit under 2 us" if limit_us(row) < 2 else ", the rest"
+    name += f", {row['dtype']}" + (" to f32" if row["out"] == "f32" else "")
+    return name + (", programmatic" if row["mode"] != "cold" else "")
+
+
+def scaled_class(row):
+    form = {"block": "1x128 by 128x128 scales", "tensor": "tensor scales", "fast": "fast accumulation"}[row["form"]]
+    return form + ", " + row["class"].replace("m <= 256", "m 65 to 256")
+
+
+# For each kind of drawn shapes: the class of a row, and the peer's time over ours.
+DRAWN = {
+    "gemm": (gemm_class, lambda row: row["cublaslt_us"] / row["us"]),
+    "grouped": (lambda row: row["class"], lambda row: row["ratio"]),
+    "scaled": (scaled_class, lambda row: row["ratio"]),
+    "moe": (lambda row: row["model"], lambda row: row["ratio"]),
+}
+
+
+def ratios(data):
+    """The ratios of each class of a file of drawn shapes."""
+    group, ratio = DRAWN[data["kind"]]
+    classes = collections.OrderedDict()
+    for row in data["rows"]:
+        if ratio(row):
+            classes.setdefault(group(row), []).append(ratio(row))
+    if data["kind"] == "scaled":  # Few rows first.
+        form = lambda name: name.rsplit(", ", 1)
+        order = ["m <= 64", "m 65 to 256", "m > 256"]
+        forms = list(dict.fromkeys(form(name)[0] for name in classes))
+        return {name: classes[name] for name in
+                sorted(classes, key=lambda name: (forms.index(form(name)[0]), order.index(form(name)[1])))}
+    return classes
+
+
+def section(name, data):
+    lines = [f"## {TITLES[data['kind']]}", "", f"[{name}]({name}), `{data['command']}`. {data['method']}", ""]
+    if data["kind"] in DRAWN:
+        rows = [(group, len(r), f"{statistics.geometric_mean(r):.3f}", f"{min(r):.3f}")
+                for group, r in ratios(data).items()]
+        return lines + table(["class", "shapes", "geometric mean", "least"], rows) + [""]
+    keys = data["columns"]
+    return lines + table([heading(key) for key in keys], [[row[key] for key in keys] for row in data["rows"]]) + [""]
+
+
+def pages(folder):
+    """Maps each page's name to its text."""
+    grouped = collections.OrderedDict()
+    for name, data in read(folder):
+        grouped.setdefault((data["gpu"], data["date"]), []).append((name, data))
+    made = {}
+    for (gpu, date), files in grouped.items():
+        lines = [f"<!-- SPDX-License-Identifier: Apache-2.0 -->", f"# {gpu}, {date}", "",
+                 f"Driver {files[0][1]['driver']}. `report.py` makes this page from the JSON files beside it. A ratio",
+                 "above 1 means that the library is faster than its peer.", ""]
+        for name, data in sorted(files, key=lambda file: (list(TITLES).index(file[1]["kind"]), file[0])):
+            lines += section(name, data)
+        made[f"{gpu.split()[-1].lower()}_{date}.md"] = "\n".join(lines).rstrip() + "\n"
+    return made
+
+
+def picture_data(folder):
+    """The data of overview.svg: for copies our and torch's fraction of a contiguous copy's speed; for products the
+    ratios of each class."""
+    files = [data for _, data in read(folder)]
+    newest = {data["kind"]: data for data in files}
+    copies = []
+    for row in newest["copies"]["rows"]:
+        if row["torch_ratio"] and row["of_contiguous"]:
+            copies.append((row["case"], row["of_contiguous"], row["of_contiguous"] / row["torch_ratio"]))
+    for row in newest["rows"]["rows"]:
+        for what in ("gather", "scatter"):
+            ours = row[f"{what}_of_contiguous"]
+            copies.append((f"{what}, rows of {row['row']}", ours, ours / row[f"{what}_torch_ratio"]))
+    gemm = {}
+    for data in files:  # Of one class the later file of a date counts.
+        if data["kind"] == "gemm" and data["date"] == newest["gemm"]["date"]:
+            gemm.update(ratios(data))
+    peers = (("GEMM against cuBLASLt", gemm),
+             ("grouped against the faster of torch and DeepGEMM", ratios(newest["grouped"])),
+             ("fp8 against DeepGEMM (block) and cuBLASLt", ratios(newest["scaled"])),
+             ("whole layer against vLLM", ratios(newest["moe"])))
+    products = [(peer, name, values) for peer, classes in peers for name, values in classes.items()]
+    dates = sorted({newest[kind]["date"] for kind in ("copies", "rows", "gemm", "grouped", "scaled", "moe")})
+    return {"gpu": newest["gemm"]["gpu"], "driver": newest["gemm"]["driver"], "dates": dates,
+            "copies": copies, "products": products}
+
+
+def digest(data):
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+
+
+def draw(data, path):
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "tilewright", "font.size": 8, "svg.fonttype": "none",
+                                "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False})
+    from matplotlib import pyplot
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 7.2), gridspec_kw={"width_ratios": [1, 1.05]})
+    ours, theirs = "#0b7a5b", "#b0b4ba"
+
+    names = [case for case, _, _ in data["copies"]]
+    places = range(len(names), 0, -1)
+    for place, (_, mine, peer) in zip(places, data["copies"]):
+        left.plot([peer, mine], [place, place], color="#dddddd", linewidth=1, zorder=1)
+    left.scatter([peer for _, _, peer in data["copies"]], places, color=theirs, s=16, label="torch", zorder=2)
+    left.scatter([mine for _, mine, _ in data["copies"]], places, color=ours, s=18, label="tilewright", zorder=3)
+    left.axvline(1, color="#888888", linewidth=0.8, linestyle=":")
+    left.set_yticks(list(places), names)
+    left.set_xlim(0, 1.08)
+    left.set_xlabel("share of the speed of a contiguous copy of as many bytes")
+    left.set_title("Copies, gathers and scatters (fixed cases)", loc="left")
+    left.legend(loc="lower left", frameon=False)
+
+    place, ticks, labels, before = 0, [], [], None
+    for peer, name, values in data["products"]:
+        if peer != before:
+            place -= 0.4
+            right.text(0.36, place, peer, fontweight="bold", va="center", fontsize=8)
+            before, place = peer, place - 1
+        right.scatter(values, [place] * len(values), color=ours, s=9, alpha=0.35, linewidths=0)
+        right.scatter([statistics.geometric_mean(values)], [place], color=ours, s=34, marker="|", linewidths=2.2)
+        ticks.append(place)
+        labels.append(f"{name} ({len(values)})")
+        place -= 1
+    right.axvline(1, color="#888888", linewidth=0.8, linestyle=":")
+    right.set_xscale("log")
+    right.set_xlim(0.34, 6.5)
+    right.set_xticks([0.5, 0.7, 1, 1.5, 2, 3, 5], ["0.5", "0.7", "1", "1.5", "2", "3", "5"])
+    right.minorticks_off()
+    right.set_yticks(ticks, labels)
+    right.set_ylim(place + 0.3, 0.2)
+    right.set_xlabel("peer's time / ours; dots: shapes, bars: geometric means")
+    right.set_title("Products, shapes drawn by seed (how many)", loc="left")
+    figure.text(0.995, 0.004, f"{data['gpu']}, driver {data['driver']}, {' and '.join(data['dates'])}", ha="right", fontsize=7)
+    figure.tight_layout(rect=(0, 0.012, 1, 1))
+    figure.savefig(path, metadata={"Date": None, "Creator": "report.py", "Description": f"data {digest(data)}"})
+
+
+def stale(folder):
+    """A message for each page, and for the picture, that does not match the folder's JSON files."""
+    for name, page in pages(folder).items():
+        path = folder / name
+        if not path.exists() or path.read_text() != page:
+            yield f"{name}: the measurements have changed, run {pathlib.Path(__file__).name}"
+    picture = folder / "overview.svg"
+    if not picture.exists() or f"data {digest(picture_data(folder))}" not in picture.read_text():
+        yield f"{picture.name}: the measurements have changed, run {pathlib.Path(__file__).name}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        sys.exit("\n".join(stale(HERE)) or 0)
+    for name, page in pages(HERE).items():
+        (HERE / name).write_text(page)
+    draw(picture_data(HERE), HERE / "overview.svg")
+
+
+if __name__ == "__main__":
+    main()
