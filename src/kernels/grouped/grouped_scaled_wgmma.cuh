@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products of 8-bit floats on Hopper, whose scales change along k: as grouped_wgmma.cuh,
-// with sums that leave the tensor cores after each k block of 128. No tile is shared along k.
+// Grouped products of 8-bit floats with scales on Hopper: as grouped_wgmma.cuh, with sums that
+// leave the tensor cores after each k block of 128. No tile is shared along k. Scales that do not
+// change along k multiply each block's sum all the same.
 //
 // With a stage come the block's scales: one for each of the tile's columns of the weights, whatever
 // it is a scale of, and one for each of its rows. All threads of the producer's warpgroup copy

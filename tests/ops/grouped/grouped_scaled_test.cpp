@@ -207,7 +207,7 @@ TEST_CASE("grouped scaled: what scales by blocks exclude is refused by name") {
   refused(kInvalid, "b_scale_stride", "excluded", ranges, [](D& d) { d.b_scale_stride = 300; });
 }
 
-TEST_CASE("grouped scaled: f8e4m3 with scales along k takes wgmma where maps can read it") {
+TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   device->set_shared_memory(kGemmSharedLimit);
   const auto kernel_of = [&](const D& desc, const char* says = nullptr) -> std::string {
@@ -243,7 +243,10 @@ TEST_CASE("grouped scaled: f8e4m3 with scales along k takes wgmma where maps can
   CHECK(kernel_of(d) == "grouped_i8_mma_32x128x32");
   d = of_kinds(ScaleKind::row, ScaleKind::row);
   d.k = 512;
-  CHECK(kernel_of(d, "not by wgmma: 8-bit floats have no scales for 128 of k") == kAny);
+  CHECK(kernel_of(d) == kFast);
+  d = of_kinds(ScaleKind::none, ScaleKind::none);
+  d.k = 512;
+  CHECK(kernel_of(d, "not by wgmma: 8-bit floats have no scales") == kAny);
   d = blocks();
   d.k = d.n = 512;
   d.b_order = Order::row;
