@@ -2740,7 +2740,11 @@ enum {
  *  index that names no row reads no scale either. Each weight matrix has scales of its own,
  *  b_scale_stride apart; with TW_SCALE_TENSOR that is one f32 each. Only scales that rows of groups
  *  need are read. With TW_GROUPING_K_RANGES TW_SCALE_ROW is one f32 for each row of A^T and each
- *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED.
+ *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED. On compute
+ *  capability 9.0 the fast kernels take TW_DTYPE_F8E4M3 twice with scales, a column-major B and a D
+ *  that is bf16 or f32; other products take slower kernels. The fast kernels multiply the sum of
+ *  each 128 of k by its scales, even if these do not change along k: an infinite scale may then
+ *  give NaN where the finished sum would give infinity.
  *
  *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
  *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as

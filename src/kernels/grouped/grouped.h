@@ -92,6 +92,9 @@ inline constexpr u32 kGroupedMaxGroups = 1024;
 inline constexpr i32 kGroupedTileRows = 256;
 inline constexpr i32 kGroupedTileColumns = 128;
 inline constexpr i32 kGroupedTileK = 64;
+/// Likewise of 8-bit types, whose sums of a k block need registers of their own.
+inline constexpr i32 kGroupedScaledTileRows = 192;
+inline constexpr i32 kGroupedScaledTileK = 128;
 
 /// Threads of a block of a step. kGroupedFind may be launched with one cluster of up to 8 blocks,
 /// which share the rows, instead of one block.
@@ -162,7 +165,7 @@ struct GroupedArgs {
   unsigned char wide;       // 1: `groups` has 8-byte numbers
   unsigned char wide_rows;  // 1: a_rows and d_rows have 8-byte numbers
   unsigned char out;        // kRows
-  unsigned char bias_f32;   // as in GemmEpilogueArgs
+  unsigned char bias_f32;   // as in GemmFullArgs
   unsigned char activation;
   unsigned char gate;      // kGate, as in GemmEpilogueArgs
   unsigned char host_in;   // DType

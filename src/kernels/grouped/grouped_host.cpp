@@ -353,6 +353,10 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)
 #define TW_GROUPED_RANGES(feature_, part, symbol, in, out, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kGroupedRanges)
+#define TW_GROUPED_SCALED_WGMMA(feature_, part, symbol, in, out, tm)                       \
+  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),  \
+                 {kGroupedScaledTileRows, tm, kGroupedScaledTileK}, Types::in, Types::out, \
+                 kGroupedWgmma | kGroupedScaled | kGroupedColumnB),
 #define TW_GROUPED_BODY_host(symbol) symbol
 #define TW_GROUPED_BODY_tma(symbol) nullptr
 #define TW_GROUPED_BODY_mma(symbol) nullptr

@@ -56,7 +56,7 @@ template <class In>
 __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const GroupedTile& tile,
                                                  i32 column) {
   if (tile.bias == 0 || column >= args.n) return -0.0f;
-  return full_element<In>(tile.bias, args.bias_f32 != 0, column);
+  return full_element<In>(tile.bias, args.bias_f32, column);
 }
 
 /// Multiplies each value by the weight of its row of A. A thread has kCount values for the tile's

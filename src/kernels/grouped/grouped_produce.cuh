@@ -83,17 +83,19 @@ __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const G
 inline constexpr u32 kGatherThreads = 128;
 
 // Copies a k block of a tile's rows, with the swizzle of the TMA. `rows` is the shared-memory
-// address of each one's row of A, -1 for zeros. k is a multiple of 8. Rows are looked up four at a
-// time: one by one, each copy would wait for shared memory, and a wide tile's k block would take
-// longer to issue than to multiply.
+// address of each one's row of A, -1 for zeros. k is a multiple of a piece's elements. Rows are
+// looked up a few at a time: one by one, each copy would wait for shared memory, and a wide tile's
+// k block would take longer to issue than to multiply.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
                                                   const GemmPipeline<Config>& ring, u32 rows,
                                                   i32 lines, i32 k) {
-  constexpr u32 kTogether = 4, kStep = kGatherThreads / 8;
+  constexpr u32 kTogether = Config::kScaled ? 2 : 4, kStep = kGatherThreads / 8;
+  constexpr u32 kElement = Config::In::kBytes;
+  constexpr i32 kOfPiece = 16 / kElement;
   const u32 piece = threadIdx.x % 8;
-  const i32 from = k + static_cast<i32>(piece) * 8;
-  const u32 bytes = static_cast<u32>(min(max(args.k - from, 0), 8)) * 2;
+  const i32 from = k + static_cast<i32>(piece) * kOfPiece;
+  const u32 bytes = static_cast<u32>(min(max(args.k - from, 0), kOfPiece)) * kElement;
 #pragma unroll 1
   for (u32 first = threadIdx.x / 8; first < static_cast<u32>(lines); first += kTogether * kStep) {
     i32 row[kTogether];
@@ -107,30 +109,38 @@ __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
       const u32 line = first + i * kStep;
       if (line >= static_cast<u32>(lines)) break;
       const bool inside = row[i] >= 0 && bytes > 0;
-      ptx::async_copy<16>(ring.b() + line * 128 + (piece ^ line % 8) * 16,
-                          args.a + static_cast<u64>(inside ? row[i] * args.a_pitch + from : 0) * 2,
-                          inside ? bytes : 0);
+      ptx::async_copy<16>(
+          ring.b() + line * 128 + (piece ^ line % 8) * 16,
+          args.a + static_cast<u64>(inside ? row[i] * args.a_pitch + from : 0) * kElement,
+          inside ? bytes : 0);
     }
   }
+}
+
+// The rows of A of a tile's rows, for those who copy them.
+template <class Config>
+__device__ __forceinline__ void grouped_look_up(const GroupedArgs& args, const GroupedSpot& tile,
+                                                u32 rows, i32 lines) {
+  constexpr u32 kBarrier = 2;
+  ptx::named_barrier(kBarrier, kGatherThreads);  // the tile before is copied
+  for (auto i = static_cast<i32>(threadIdx.x); i < lines; i += kGatherThreads) {
+    const i32 r = tile.row0 + i;
+    ptx::shared_store<4>(rows + static_cast<u32>(i) * 4,
+                         static_cast<u32>(r < tile.end ? grouped_a_row(args, r) : -1));
+  }
+  ptx::named_barrier(kBarrier, kGatherThreads);
 }
 
 template <class Config>
 __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const GroupedTiles& table,
                                                const GroupedShares& shares,
                                                GemmPipeline<Config> ring, u32 rows) {
-  constexpr u32 kBarrier = 2;
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
     const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     const i32 lines = grouped_lines(tile);
-    ptx::named_barrier(kBarrier, kGatherThreads);  // all threads are done with the previous `rows`
-    for (auto i = static_cast<i32>(threadIdx.x); i < lines; i += kGatherThreads) {
-      const i32 r = tile.row0 + i;
-      ptx::shared_store<4>(rows + static_cast<u32>(i) * 4,
-                           static_cast<u32>(r < tile.end ? grouped_a_row(args, r) : -1));
-    }
-    ptx::named_barrier(kBarrier, kGatherThreads);
+    grouped_look_up<Config>(args, tile, rows, lines);
 #pragma unroll 1
     for (i32 block = item.begin; block < item.end; ++block) {
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);

@@ -168,7 +168,7 @@ __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   const RangesWalk walk = RangesWalk::of<Config>(args);
   const u32 boxes = static_cast<u32>((walk.width.width + 63) / 64);
   ring.set(Config::kShared.a_bytes + boxes * (Config::kTileK * 128), false);
-  if (warp == 0) grouped_begin<Config>(args, ring);
+  if (warp == 0) grouped_begin<Config>(args, ring, args.a_rows != 0);
   ptx::grid_dependency_wait();
   ptx::sync_block();
   if (warp >= 4) {

@@ -7,12 +7,13 @@
 
 namespace tw {
 
-/// The row tiles of a group: the fewest that hold its rows, all of the same width.
+/// The row tiles of a group: the fewest that hold its rows, all of the same width, kMost at most.
 struct GroupedCut {
   i32 tiles, width;
 };
+template <i32 kMost = kGroupedTileRows>
 __device__ __forceinline__ GroupedCut grouped_cut(i32 rows) {
-  const i32 tiles = (rows + kGroupedTileRows - 1) / kGroupedTileRows;
+  const i32 tiles = (rows + kMost - 1) / kMost;
   return {tiles, tiles <= 1 ? rows : (rows + tiles - 1) / tiles};
 }
 
@@ -59,7 +60,7 @@ struct GroupedTiles {
 };
 
 /// Fills the table. All threads of the block call it, after grid_dependency_wait().
-template <i32 kThreads>
+template <i32 kThreads, i32 kMost>
 __device__ __forceinline__ void grouped_fill(GroupedTiles& table, const GroupedArgs& args) {
   static_assert(kThreads <= 32 * GroupedTiles::kWarps, "a place for each warp");
   constexpr i32 kEach = (kGroupedMaxGroups + kThreads - 1) / kThreads;
@@ -73,7 +74,7 @@ __device__ __forceinline__ void grouped_fill(GroupedTiles& table, const GroupedA
     const GroupRows group = grouped_live_rows(args, first + i);
     table.begin[first + i] = group.begin;
     table.end[first + i] = group.end;
-    tiles[i] = grouped_cut(group.end - group.begin).tiles;
+    tiles[i] = grouped_cut<kMost>(group.end - group.begin).tiles;
     own += tiles[i];
     rows = max(rows, group.end - group.begin);
   }

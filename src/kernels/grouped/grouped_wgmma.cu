@@ -3,6 +3,7 @@
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/grouped/grouped_ranges_wgmma.cuh"
+#include "kernels/grouped/grouped_scaled_wgmma.cuh"
 #include "kernels/grouped/grouped_wgmma.cuh"
 #endif
 
@@ -18,4 +19,14 @@
   TW_GROUPED_KERNEL(grouped_wgmma, feature, part, symbol, in, out, 1 - tw::kOrder##b_order, 1, tm)
 #define TW_GROUPED_RANGES(feature, part, symbol, in, out, tm) \
   TW_GROUPED_KERNEL(grouped_ranges_wgmma, feature, part, symbol, in, out, 1, 0, tm)
+#define TW_GROUPED_SCALED_WGMMA(feature, part, symbol, in, out, tm)                                \
+  TW_EMIT(                                                                                         \
+      feature, part,                                                                               \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1)          \
+          symbol(const __grid_constant__ tw::GroupedScaledArgs args) {                             \
+            tw::grouped_scaled_wgmma<                                                              \
+                tw::GemmConfig<tw::GemmPair<tw::in, tw::in>, tw::out, tw::kOrderROW,               \
+                               tw::kOrderCOLUMN, tm, tw::kGroupedScaledTileRows,                   \
+                               tw::kGroupedScaledTileK, 1, 1, tw::kSchedule_scaledgrouped>>(args); \
+          })
 #include "kernels/grouped/grouped_wgmma.inc"

@@ -91,6 +91,22 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAcc
       });
 }
 
+// Likewise, by the shortest way that there is.
+template <class Config>
+__device__ __forceinline__ void grouped_write_any(float (&d)[Config::kAccumulators],
+                                                  const GroupedArgs& args, const GroupedSpot& tile,
+                                                  const GroupedLines<Config>& lines,
+                                                  const GemmPipeline<Config>& ring, u32 group) {
+  const u32 staging = ring.base + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  if (!grouped_in_pieces<Config>(args))
+    grouped_write_tile<Config>(d, args, tile, lines, staging, group);
+  else if (args.gate == kGateNone)
+    grouped_write_plain<Config>(d, args, tile, lines, staging, group);
+  else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
+    grouped_write_gated<Config>(d, args, tile, lines, staging, group);
+}
+
 template <class Config>
 __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
                                                 const GroupedShares& shares,
@@ -114,31 +130,26 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     if (item.end - item.begin < shares.k_blocks &&
         !stream_meet<Config>(d[0], parts, shared, place, 0, ring.tile(0)))
       continue;
-    const u32 staging = ring.base + Config::kShared.d_offset +
-                        group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-    if (!grouped_in_pieces<Config>(args))
-      grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
-    else if (args.gate == kGateNone)
-      grouped_write_plain<Config>(d[0], args, tile, lines, staging, group);
-    else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
-      grouped_write_gated<Config>(d[0], args, tile, lines, staging, group);
+    grouped_write_any<Config>(d[0], args, tile, lines, ring, group);
   }
 }
 
 // Initializes the barriers. A stage is full when its bytes have landed and, if rows are gathered,
-// all threads that copy them have arrived. One thread does it: with one barrier per lane ptxas
-// generates a loop over lanes, which takes a microsecond.
+// all threads that copy them have arrived. It is empty when `readers` threads have arrived. One
+// thread does it: with one barrier per lane ptxas generates a loop over lanes, which takes a
+// microsecond.
 template <class Config>
 __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
-                                              const GemmPipeline<Config>& ring) {
+                                              const GemmPipeline<Config>& ring, bool copies,
+                                              u32 readers = Config::kReaders) {
   if (ptx::elect_one()) {
     ptx::prefetch_map(&args.map_b);
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
-    const u32 arrivals = args.a_rows == 0 ? 1 : 1 + kGatherThreads;
+    const u32 arrivals = copies ? 1 + kGatherThreads : 1;
 #pragma unroll
     for (i32 stage = 0; stage < static_cast<i32>(kGemmMaxStages); ++stage) {
       ptx::mbarrier_init(ring.full_barrier(stage), arrivals);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders);
+      ptx::mbarrier_init(ring.empty_barrier(stage), readers);
     }
     ptx::fence_mbarrier_init();
   }
@@ -161,12 +172,12 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
   GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  if (warp == 0) grouped_begin<Config>(args, ring);
+  if (warp == 0) grouped_begin<Config>(args, ring, args.a_rows != 0);
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
-  grouped_fill<kThreads>(table, args);
+  grouped_fill<kThreads, Config::kTileN>(table, args);
   // The widest tile of the run determines the size of a stage and so the number of stages.
-  const i32 widest = grouped_width(min(table.most_rows(), kGroupedTileRows)).width;
+  const i32 widest = grouped_width(min(table.most_rows(), Config::kTileN)).width;
   ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
   auto& shares = *reinterpret_cast<GroupedShares*>(gemm_shared_memory + Shared::kShares);
   if (threadIdx.x == 0) shares = grouped_shares<Config>(args, table, widest);

@@ -55,6 +55,7 @@ __device__ __forceinline__ i32 stream_widest(const GroupedParts& parts) {
 struct GroupedSpot {
   i32 weight, m0, row0, end, width;
   u32 width_number;
+  i32 group;
 };
 
 // Estimated clocks for a k block of a tile while `blocks` SMs multiply. It is the maximum of the
@@ -116,7 +117,7 @@ __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
   const i32 row_tile = full_divide(unit, s.units_m, &inside);
   const i32 g = table.find(args.group_count, row_tile);
   const i32 begin = table.begin[g], end = table.end[g];
-  const GroupedCut cut = grouped_cut(end - begin);
+  const GroupedCut cut = grouped_cut<Config::kTileN>(end - begin);
   const struct { i32 units_m, units_n, band; } walk = {s.units_m, cut.tiles, args.band};
   i32 unit_m, unit_n;
   full_unit(walk, unit - table.before[g] * s.units_m, &unit_m, &unit_n);
@@ -128,6 +129,7 @@ __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
   tile.end = min(end, tile.row0 + width.width);
   tile.width = width.width;
   tile.width_number = width.number;
+  tile.group = g;
   return tile;
 }
 

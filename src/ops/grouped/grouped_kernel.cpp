@@ -40,8 +40,9 @@ const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem&
   const uint32_t form = problem.ranges()             ? kGroupedRanges
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
+  const uint32_t scaled = d.is_narrow() ? kGroupedScaled : 0u;
   return find_row(device, Family::grouped, [&](const KernelEntry& row) {
-    return row.variant == (kGroupedWgmma | form) && (kGroupedWgmma & ~d.methods) == 0 &&
+    return row.variant == (kGroupedWgmma | scaled | form) && (kGroupedWgmma & ~d.methods) == 0 &&
            row.dtypes[0] == d.a_dtype && row.dtypes[1] == d.d_dtype && is_wanted(d, row);
   });
 }

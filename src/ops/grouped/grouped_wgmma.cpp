@@ -17,13 +17,20 @@ namespace tw {
 namespace {
 
 constexpr u32 kTileColumns = kGroupedTileColumns;
-constexpr u32 kTileK = kGroupedTileK;
+
+// Rows of a group, and the span of k that a swizzled line has.
+u32 tile_rows(const GroupedProblem& problem) {
+  return problem.desc.is_narrow() ? kGroupedScaledTileRows : kGroupedTileRows;
+}
+u32 tile_k(const GroupedProblem& problem) {
+  return problem.desc.is_narrow() ? kGroupedScaledTileK : kGroupedTileK;
+}
 
 GemmTile tile_of(const GroupedProblem& problem) {
   return {kTileColumns,
-          kGroupedTileRows,
-          kTileK,
-          kSchedule_grouped | kGemmColumnB,
+          tile_rows(problem),
+          tile_k(problem),
+          (problem.desc.is_narrow() ? kSchedule_scaledgrouped : kSchedule_grouped) | kGemmColumnB,
           static_cast<u32>(problem.in_bytes),
           static_cast<u32>(problem.out_bytes)};
 }
@@ -40,9 +47,10 @@ u32 counter_bytes(uint32_t blocks) {
 }
 
 // Whether the number of tiles fits 31 bits. Groups may overlap, so each may have all m rows.
-bool has_countable_tiles(const GroupedDesc& d) {
+bool has_countable_tiles(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
   int64_t tiles = 0;
-  return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kGroupedTileRows}),
+  return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{tile_rows(problem)}),
                                  ceil_div(d.n, int64_t{kTileColumns}), &tiles) &&
          tiles <= INT32_MAX;
 }
@@ -51,12 +59,24 @@ bool suits_maps(int64_t elements, const GroupedProblem& problem) {
   return pitch_suits_maps(elements * problem.in_bytes);
 }
 
+// Of 8-bit types.
+const char* narrow_refusal(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
+  if (d.a_dtype != DType::F8E4M3 || d.b_type() != DType::F8E4M3)
+    return "of 8-bit types it takes f8e4m3 twice";
+  if (!d.a_scaling.any()) return "8-bit floats have no scales";
+  if (d.d_dtype == DType::F16) return "of 8-bit floats it gives bf16 and f32";
+  if (d.b_order != Order::column) return "8-bit weights are not contiguous along k";
+  return nullptr;
+}
+
 }  // namespace
 
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
-  if (d.is_narrow()) return "its kernels for groups take bf16 and f16";
+  if (d.is_narrow())
+    if (const char* const why = narrow_refusal(problem)) return why;
   if (!suits_maps(d.lda, problem)) return "lda is no multiple of 16 bytes below 2^40";
   if (!suits_maps(d.ldb, problem)) return "ldb is no multiple of 16 bytes below 2^40";
   if (!problem.ranges() && d.weights > 1 && !suits_maps(d.b_stride, problem))
@@ -67,7 +87,7 @@ const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& pr
     return "gated columns are no multiple of 16";
   if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
     return "a block has too little shared memory on this device";
-  if (!has_countable_tiles(d)) return "groups of all rows would have 2^31 tiles or more";
+  if (!has_countable_tiles(problem)) return "groups of all rows would have 2^31 tiles or more";
   return nullptr;
 }
 
@@ -76,12 +96,13 @@ uint32_t grouped_wgmma_smem(const GroupedProblem& problem) {
 }
 
 bool grouped_needs_workspace(const GroupedProblem& problem) {
+  if (problem.desc.is_narrow()) return false;  // each k block is a chain of its own
   return gemm_chains_of(sums_of(problem)) > 1;
 }
 
 uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks) {
   const GroupedDesc& d = problem.desc;
-  const bool shares = !d.has(kGroupedDescInvariant) && !problem.ranges();
+  const bool shares = !d.has(kGroupedDescInvariant) && !problem.ranges() && !d.is_narrow();
   if (!shares && !grouped_needs_workspace(problem)) return 0;
   const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kGroupedTileRows);
   return counter_bytes(blocks) +
@@ -94,6 +115,8 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
 uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
   constexpr int64_t kFewRows = 48, kFewColumns = 768, kMost = int64_t{1} << 30;
   const GroupedDesc& d = problem.desc;
+  // Scales go by the rows as the caller has them.
+  if (d.is_narrow()) return 0;
   if (!problem.gathers() || d.grouping == Grouping::masked || d.k == 0) return 0;
   if (d.m < kFewRows * std::max<int64_t>(d.weights, 1) || d.n < kFewColumns) return 0;
   const int64_t bytes = d.m * d.k * problem.in_bytes;
@@ -116,7 +139,7 @@ Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* ou
       d.weights > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes) : column};
   const uint64_t dims[] = {static_cast<uint64_t>(std::max<int64_t>(d.k, 1)), kEight, 2,
                            half / kEight, static_cast<uint64_t>(std::max<int64_t>(d.weights, 1))};
-  const uint32_t box[] = {kTileK, kEight, 2, kTileColumns / (2 * kEight), 1};
+  const uint32_t box[] = {tile_k(problem), kEight, 2, kTileColumns / (2 * kEight), 1};
   TensorMapDesc desc;
   desc.dtype = d.a_dtype;
   desc.rank = 5;
@@ -135,8 +158,8 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
   const bool column = d.b_order == Order::column;
   if (column && d.gate != Gate::none) return encode_gated(device, problem, out);
   return encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
-                         {kTileK, column ? kTileColumns : kTileK, true}, 3, {d.weights, d.b_stride},
-                         out);
+                         {tile_k(problem), column ? kTileColumns : tile_k(problem), true}, 3,
+                         {d.weights, d.b_stride}, out);
 }
 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
@@ -146,14 +169,14 @@ Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* a
   TW_TRY(encode_weights(device, problem, &args->map_b));
   for (int map = 0; map < kGroupedBoxCount; ++map)
     TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, rows, pitch,
-                           {kTileK, static_cast<u32>(grouped_box(map)), true}, 2, {},
+                           {tile_k(problem), static_cast<u32>(grouped_box(map)), true}, 2, {},
                            &args->map_a[map]));
   return {};
 }
 
 Status encode_ranges(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
   const GroupedDesc& d = problem.desc;
-  const GemmSlab box = {kTileK, kTileK, true};
+  const GemmSlab box = {kGroupedTileK, kGroupedTileK, true};
   TW_TRY(encode_gemm_map(device, d.a_dtype, d.n, d.k, d.ldb, box, 2, {}, &args->map_b));
   return encode_gemm_map(device, d.a_dtype, d.m, d.k, d.lda, box, 2, {}, &args->map_a[0]);
 }
@@ -165,9 +188,9 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
   TW_TRY(problem.ranges() ? encode_ranges(device, problem, args)
                           : encode_rows(device, problem, args));
   args->band = static_cast<i32>(
-      std::lround(std::sqrt(static_cast<double>(blocks) * kGroupedTileRows / kTileColumns)));
+      std::lround(std::sqrt(static_cast<double>(blocks) * tile_rows(problem) / kTileColumns)));
   args->chain_blocks =
-      static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{kTileK}));
+      static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{tile_k(problem)}));
   const GemmRates rates = gemm_rates(device.info());
   args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes / rates.clock));
   args->partials = counter_bytes(blocks);

@@ -7,8 +7,10 @@ using namespace tw::test;
 
 namespace {
 
-int64_t in_eights(std::mt19937_64& random, int64_t extent) {
-  return (std::max<int64_t>(extent, 1) + 7) / 8 * 8 + 8 * pick(random, 0, 3);
+// A pitch of whole pieces of 16 bytes.
+int64_t in_pieces(std::mt19937_64& random, DType type, int64_t extent) {
+  const int64_t piece = 16 / dtype_bytes(type);
+  return (std::max<int64_t>(extent, 1) + piece - 1) / piece * piece + piece * pick(random, 0, 3);
 }
 
 // Widens n so that both halves of gated columns are multiples of 8.
@@ -17,6 +19,7 @@ void widen_gate(std::mt19937_64& random, GroupedCase* c) {
   d.n = (d.n + 15) / 16 * 16;
   d.ldd = c->columns() + pick(random, 0, 1) * pick(random, 0, 9);
   d.bias_stride = d.bias_dtype == DType{} ? 0 : d.n;
+  d.b_scaling.leading = d.b_scale_stride = 0;
   c->a_rows.clear();
   c->d_rows.clear();
   draw_operands(random, c, false);
@@ -29,10 +32,12 @@ void suit_maps(GroupedLab& lab, GroupedCase* c) {
   if (lab.device->info().kernel_features & feature::wgmma)
     d.methods = ~uint32_t{kGroupedMma | kGroupedRanges};
   if (d.gate != Gate::none && d.n % 16 != 0) widen_gate(random, c);
-  if (d.gate == Gate::halves) d.b_order = Order::column;
-  d.lda = in_eights(random, c->a_columns());
-  d.ldb = in_eights(random, d.b_order == Order::row ? d.n : d.k);
-  if (!c->ranges()) d.b_stride = in_eights(random, d.ldb * (d.b_order == Order::row ? d.k : d.n));
+  if (d.gate == Gate::halves || d.is_narrow()) d.b_order = Order::column;
+  const DType type = d.a_dtype;
+  d.lda = in_pieces(random, type, c->a_columns());
+  d.ldb = in_pieces(random, type, d.b_order == Order::row ? d.n : d.k);
+  if (!c->ranges())
+    d.b_stride = in_pieces(random, type, d.ldb * (d.b_order == Order::row ? d.k : d.n));
   d.a_alignment = d.b_alignment = 16;
   c->a_shift = c->b_shift = 0;
 }
@@ -48,7 +53,34 @@ void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges
   }
 }
 
+// Of 8-bit floats with scales, which the kernels take.
+void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
+  GroupedLab lab(seed);
+  if (!lab.device) return;
+  for (int i = 0; i < cases;) {
+    CAPTURE(i);
+    GroupedCase c = draw_case(lab.random, most, true);
+    const GroupedDesc& d = c.desc;
+    if (d.a_dtype != DType::F8E4M3 || d.b_type() != DType::F8E4M3 || d.d_dtype == DType::F16 ||
+        !d.a_scaling.any())
+      continue;
+    suit_maps(lab, &c);
+    lab.check(c);
+    ++i;
+  }
+}
+
 }  // namespace
+
+TEST_CASE("grouped wgmma: a few small products in 8 bits") {
+  check_narrow(21, 16, {.m = 90, .n = 140, .k = 300, .groups = 5});
+}
+
+TEST_CASE("grouped wgmma: hundreds of random products in 8 bits") {
+  check_narrow(22, 150, {.m = 200, .n = 300, .k = 500, .groups = 12});
+  check_narrow(23, 40, {.m = 900, .n = 300, .k = 300, .groups = 6});
+  check_narrow(24, 40, {.m = 60, .n = 400, .k = 300, .groups = 40});
+}
 
 TEST_CASE("grouped wgmma: a few small products") {
   check_random(11, 16, {.m = 90, .n = 140, .k = 150, .groups = 5}, false);

@@ -206,3 +206,49 @@ TEST_CASE("grouped scaled: what scales by blocks exclude is refused by name") {
           [](D& d) { d.a_scaling.kind = d.b_scaling.kind = ScaleKind::k128; });
   refused(kInvalid, "b_scale_stride", "excluded", ranges, [](D& d) { d.b_scale_stride = 300; });
 }
+
+TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it") {
+  const auto device = std::make_shared<PaperDevice>(kHopper, 132);
+  device->set_shared_memory(kGemmSharedLimit);
+  const auto kernel_of = [&](const D& desc, const char* says = nullptr) -> std::string {
+    std::unique_ptr<Plan> plan;
+    const Status made = GroupedPlan::create(device, desc, &plan);
+    INFO(last_error().message);
+    REQUIRE(made.ok());
+    INFO(plan->explain());
+    if (says) CHECK(plan->explain().find(says) != std::string::npos);
+    CHECK(plan->info().workspace_bytes == 0);
+    return plan->info().kernel;
+  };
+  constexpr const char* kFast = "grouped_f8e4m3_bf16_rc_128";
+  constexpr const char* kAny = "grouped_f8_mma_32x128x32";
+  D d = blocks();
+  d.k = 512;
+  CHECK(kernel_of(d, kAny) == kFast);  // for other addresses
+  d.flags = kGroupedDescGather;
+  d.a_count = 5000, d.m = 100000;
+  CHECK(kernel_of(d) == kFast);  // gathered rows are not copied first
+  d.b_scaling.kind = ScaleKind::k128;
+  CHECK(kernel_of(d) == kFast);
+  d.d_dtype = DType::F32;
+  CHECK(kernel_of(d) == "grouped_f8e4m3_f32_rc_128");
+  d.d_dtype = DType::F16;
+  CHECK(kernel_of(d, "not by wgmma: of 8-bit floats it gives bf16 and f32") == kAny);
+  d = blocks();
+  CHECK(kernel_of(d, "not by wgmma: lda is no multiple of 16 bytes") == kAny);
+  d.k = 512;
+  d.b_dtype = DType::F8E5M2;
+  CHECK(kernel_of(d, "not by wgmma: of 8-bit types it takes f8e4m3 twice") == kAny);
+  d.a_dtype = DType::I8, d.b_dtype = {};
+  CHECK(kernel_of(d) == "grouped_i8_mma_32x128x32");
+  d = of_kinds(ScaleKind::row, ScaleKind::row);
+  d.k = 512;
+  CHECK(kernel_of(d) == kFast);
+  d = of_kinds(ScaleKind::none, ScaleKind::none);
+  d.k = 512;
+  CHECK(kernel_of(d, "not by wgmma: 8-bit floats have no scales") == kAny);
+  d = blocks();
+  d.k = d.n = 512;
+  d.b_order = Order::row;
+  CHECK(kernel_of(d, "not by wgmma: 8-bit weights are not contiguous along k") == kAny);
+}

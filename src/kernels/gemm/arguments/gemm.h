@@ -105,6 +105,7 @@ inline constexpr u32 kSchedule_swapsplit = kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmSwapAB;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmEpilogue;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
+inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmScaled;
 inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmScaled;
 inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmNoPromotion;
 inline constexpr u32 kSchedule_plainsplit = kGemmNoMaps | kGemmSwapAB | kGemmSplit;
