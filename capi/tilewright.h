@@ -2255,8 +2255,9 @@ enum {
  *  contiguous along k, then the matrix of scales is column-major. Quantization makes such scales:
  *  see ::tw_quantize_desc.
  *
- *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
- *  ::tw_gemm_args that describe scales of A and B} */
+ *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc,
+ * ::tw_gemm_args,
+ *  ::tw_grouped_desc and ::tw_grouped_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,    /**< no scales */
@@ -2704,7 +2705,9 @@ enum {
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows (see tw_grouped_args's inverse), which makes sums in a fixed
    *  order faster. Needs TW_GROUPED_ADD. */
-  TW_GROUPED_INVERSE = 64
+  TW_GROUPED_INVERSE = 64,
+  /** As TW_GEMM_FAST_ACCUMULATE. @experimental{like the types that it is for} */
+  TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
 /** Products of groups of rows, each group with a weight matrix of its own, as mixtures of experts
@@ -2732,16 +2735,28 @@ enum {
  *  f32. An empty range gives zero (beta 0) or leaves D[g] unchanged (beta 1). There is no map,
  *  bias, activation or gate, and there are no row weights and no gather or scatter.
  *
+ *  8-bit types have scales in the pairs that ::tw_scale_kind lists, and A[r] B[w] is then the sum
+ *  that it says. A's scales go by the row of A, which has them with it where rows are gathered: an
+ *  index that names no row reads no scale either. Each weight matrix has scales of its own,
+ *  b_scale_stride apart; with TW_SCALE_TENSOR that is one f32 each. Only scales that rows of groups
+ *  need are read. With TW_GROUPING_K_RANGES TW_SCALE_ROW is one f32 for each row of A^T and each
+ *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED.
+ *
  *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
  *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
  *  they are. */
 typedef struct tw_grouped_desc {
-  uint32_t struct_size;     /**< set by tw_grouped_desc_init() */
-  uint32_t struct_mark;     /**< likewise */
-  tw_dtype a_dtype;         /**< of A and B: TW_DTYPE_BF16, the default, or TW_DTYPE_F16 */
-  tw_dtype d_dtype;         /**< 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or
-                                 TW_DTYPE_F32 */
-  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32; 0, the default: there is no bias */
+  uint32_t struct_size; /**< set by tw_grouped_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
+   *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
+  tw_dtype a_dtype;
+  /** 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or TW_DTYPE_F32. With 8-bit types it
+   *  is required, unless it is f32 for TW_GROUPING_K_RANGES: TW_DTYPE_BF16, TW_DTYPE_F16 or
+   *  TW_DTYPE_F32. */
+  tw_dtype d_dtype;
+  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
+                                 TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
   tw_dtype index_dtype;     /**< of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
   tw_dtype row_index_dtype; /**< of a_rows and d_rows: likewise */
   tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. The fast kernels need
@@ -2781,6 +2796,22 @@ typedef struct tw_grouped_desc {
   int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER. d_count * d_divisor is below 2^31 */
   int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown. The kernels of
                               this version adapt to the groups that they find, and need no hint */
+  tw_dtype b_dtype;      /**< 0, the default: a_dtype. As tw_gemm_desc's */
+  tw_scale_kind a_scale; /**< scales of A, with 8-bit types: TW_SCALE_NONE by default */
+  tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind has the pairs */
+  tw_order a_scale_order; /**< of the matrix of A's scales, where they are by blocks: a row for each
+                               row of A. As DeepGEMM has them: TW_COLUMN_MAJOR */
+  tw_order b_scale_order; /**< of each weight matrix's scales, likewise: a column for each column of
+                               B or 128 of them. As DeepGEMM has them: TW_COLUMN_MAJOR */
+  uint32_t reserved;      /**< 0 */
+  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed */
+  int64_t b_scale_ld;     /**< of each weight matrix's scales */
+  /** With TW_GROUPING_MASKED, without TW_GROUPED_GATHER and with several scales alone: elements
+   *  from one group's scales of A to the next one's, where each group has a matrix of its own, of
+   *  group_rows rows, as DeepGEMM's masked layout has it. 0: one matrix has the scales of all rows
+   *  of A, as without it. */
+  int64_t a_scale_stride;
+  int64_t b_scale_stride; /**< elements between scales of weight matrices; 0: packed */
 } tw_grouped_desc;
 
 /** Addresses and scalars of a grouped product's run. Arrays are contiguous. */
@@ -2819,6 +2850,8 @@ typedef struct tw_grouped_args {
   uint64_t workspace;       /**< a multiple of 256 where tw_plan_info.workspace_bytes is not 0; else
                                  ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+  uint64_t a_scale;         /**< required with a_scale, else 0: device address of A's scales, f32 */
+  uint64_t b_scale;         /**< likewise of the weight matrices' scales */
 } tw_grouped_args;
 
 /** Initializes a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
@@ -2834,12 +2867,12 @@ TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
-/** Fills the types of A and D, the sizes n and k, the number of weight matrices, order, pitches and
- *  strides of a description; the other fields stay. `flags`, `grouping` and `gate` must be set
- *  before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays with both
- *  TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in. `groups`, if
- *  it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is the number
- *  of d's matrices.
+/** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, order, pitches
+ *  and strides of a description, but nothing of scales; the other fields stay. `flags`, `grouping`
+ * and `gate` must be set before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays
+ * with both TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in.
+ * `groups`, if it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is
+ * the number of d's matrices.
  *  @param a rows by k, with contiguous rows; with TW_GROUPING_K_RANGES k by m.
  *  @param b weight matrices by k by n, each in either order; with TW_GROUPING_K_RANGES k by n.
  *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES
@@ -2862,7 +2895,8 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
  *  work or is excluded by the others.
- *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, there are more than 1024
+ *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, the types or scales of A
+ *  and B do not go together, there are more than 1024
  *  groups, an extent is above 2147482624, or grouping is TW_GROUPING_BLOCKS.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or there are 2^31 pairs or
  *  more. @retval TW_ERROR_OVERLAP matrices of D share elements.

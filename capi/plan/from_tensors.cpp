@@ -492,9 +492,12 @@ tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, c
     TW_TRY(ranges ? fill_ranges(of_a, of_b, of_d, &ours) : fill_grouped(of_a, of_b, of_d, &ours));
     TW_TRY(check_stride("b", of_b));
     TW_TRY(check_stride("d", of_d));
-    if (from.dtype != by.dtype)
+    const auto is_f8 = [](tw_dtype type) {
+      return type == TW_DTYPE_F8E4M3 || type == TW_DTYPE_F8E5M2;
+    };
+    if (from.dtype != by.dtype && !(is_f8(from.dtype) && is_f8(by.dtype)))
       return wrong("b", "tensor_dtype", by.dtype, from.dtype, "and a differ in type");
-    ours.a_dtype = from.dtype, ours.d_dtype = to.dtype;
+    ours.a_dtype = from.dtype, ours.b_dtype = by.dtype, ours.d_dtype = to.dtype;
     ours.b_order = of_b.order;
     ours.n = of_b.columns;
     ours.lda = of_a.leading, ours.ldb = of_b.leading, ours.ldd = of_d.leading;

@@ -24,7 +24,8 @@ static_assert(TW_GROUPED_GATHER == kGroupedDescGather &&
               TW_GROUPED_PROGRAMMATIC == kGroupedDescProgrammatic &&
               TW_GROUPED_WEIGHT_BY_INDEX == kGroupedDescWeightByIndex &&
               TW_GROUPED_ZERO_OTHER_ROWS == kGroupedDescZeroOthers &&
-              TW_GROUPED_INVERSE == kGroupedDescInverse);
+              TW_GROUPED_INVERSE == kGroupedDescInverse &&
+              TW_GROUPED_FAST_ACCUMULATE == kGroupedDescFast);
 
 namespace {
 
@@ -45,9 +46,15 @@ tw_grouped_args default_args() {
   return args;
 }
 
+GemmScaling scaling(tw_scale_kind kind, tw_order order, int64_t leading) {
+  return {
+      .kind = static_cast<ScaleKind>(kind), .order = static_cast<Order>(order), .leading = leading};
+}
+
 GroupedDesc convert_options(const tw_grouped_desc& from) {
   GroupedDesc to;
   to.a_dtype = static_cast<DType>(from.a_dtype);
+  to.b_dtype = static_cast<DType>(from.b_dtype);
   to.d_dtype = static_cast<DType>(from.d_dtype);
   to.bias_dtype = static_cast<DType>(from.bias_dtype);
   to.index_dtype = static_cast<DType>(from.index_dtype);
@@ -88,12 +95,17 @@ GroupedDesc convert(const tw_grouped_desc& from) {
   to.a_divisor = from.a_divisor;
   to.d_divisor = from.d_divisor;
   to.expected_rows = from.expected_rows;
+  to.a_scaling = scaling(from.a_scale, from.a_scale_order, from.a_scale_ld);
+  to.b_scaling = scaling(from.b_scale, from.b_scale_order, from.b_scale_ld);
+  to.a_scale_stride = from.a_scale_stride;
+  to.b_scale_stride = from.b_scale_stride;
   return to;
 }
 
 Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   tw_grouped_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
   TW_TRY(check_set("m", ours.m));
   TW_TRY(check_set("n", ours.n));
   TW_TRY(check_set("k", ours.k));
@@ -194,7 +206,9 @@ tw_status tw_grouped_run(tw_plan* plan, tw_stream* stream, const tw_grouped_args
                          .inverse = ours.inverse,
                          .faults = ours.invalid_count,
                          .workspace = ours.workspace,
-                         .workspace_bytes = ours.workspace_bytes};
+                         .workspace_bytes = ours.workspace_bytes,
+                         .a_scale = ours.a_scale,
+                         .b_scale = ours.b_scale};
     return static_cast<const GroupedPlan&>(*plan->value).run(*stream->value, run);
   });
 }

@@ -62,8 +62,9 @@ SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1 GROUPING_OF
 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6 GROUPING_BLOCKS=20
 GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1 GROUPED_SCATTER=2
 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
-GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 QUANTIZE_POWERS_OF_TWO=1 QUANTIZE_GIVEN_SCALE=2
-LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
+GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 GROUPED_FAST_ACCUMULATE=128 QUANTIZE_POWERS_OF_TWO=1
+QUANTIZE_GIVEN_SCALE=2 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1
+PAINT_INDEX=2
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
@@ -159,10 +160,13 @@ tw_grouped_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:d_dtyp
   f32:gate_limit f32:gate_offset f32:gate_slope u32:flags u32:a_alignment u32:b_alignment
   u32:d_alignment u32:max_sms i64:m i64:n i64:k i64:groups i64:weights i64:lda i64:ldb i64:ldd
   i64:b_stride i64:d_stride i64:bias_stride i64:group_rows i64:row_alignment i64:a_count
-  i64:d_count i64:a_divisor i64:d_divisor i64:expected_rows
+  i64:d_count i64:a_divisor i64:d_divisor i64:expected_rows tw_dtype:b_dtype tw_scale_kind:a_scale
+  tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order u32:reserved i64:a_scale_ld
+  i64:b_scale_ld i64:a_scale_stride i64:b_scale_stride
 tw_grouped_args u32:struct_size u32:struct_mark f32:alpha f32:beta i64:m i64:k i64:a_count
   i64:d_count u64:a u64:b u64:d u64:bias u64:groups u64:group_map u64:group_alpha u64:a_rows
   u64:d_rows u64:row_weights u64:inverse u64:invalid_count u64:workspace u64:workspace_bytes
+  u64:a_scale u64:b_scale
 tw_quantize_desc u32:struct_size u32:struct_mark tw_dtype:src_dtype tw_dtype:dst_dtype
   tw_scale_kind:scale tw_order:scale_order u32:flags u32:max_sms tw_cache_priority:src_cache
   tw_cache_priority:dst_cache i64:rows i64:columns i64:src_pitch i64:dst_pitch i64:scale_ld

@@ -369,6 +369,8 @@ void run_grouped(Bytes* in, const tw_grouped_desc& desc, tw_plan* plan) {
   if (!ranges && in->byte() % 2) args.group_map = numbers + 16;
   if (!ranges && in->byte() % 2) args.row_weights = args.b & ~uint64_t{3};
   if (in->byte() % 2) args.invalid_count = (world().place(4, in) & ~uint64_t{7}) + 65536;
+  if (desc.a_scale != TW_SCALE_NONE) args.a_scale = args.a & ~uint64_t{3};
+  if (desc.b_scale != TW_SCALE_NONE) args.b_scale = args.b & ~uint64_t{3};
   args.workspace = world().place(5, in) / 256 * 256;
   args.workspace_bytes = World::kEach / 4;
   run(tw_grouped_run(plan, world().stream, &args));
@@ -388,15 +390,27 @@ void grouped(Bytes* in) {
   if (options & 2) desc.combine = in->byte() % 3, desc.d_divisor = in->byte() % 4;
   if (options & 4) desc.gate = 1 + in->byte() % 2;
   if (options & 8) desc.bias_dtype = TW_DTYPE_F32;
+  if (options & 16) {
+    desc.a_dtype = in->byte() % 4 ? TW_DTYPE_F8E4M3 : TW_DTYPE_I8;
+    desc.d_dtype = in->byte() % 2 ? TW_DTYPE_BF16 : TW_DTYPE_F32;
+    desc.a_scale = desc.b_scale = in->byte() % 4;
+    if (desc.a_scale == TW_SCALE_1X128) {
+      desc.k += 128 * (in->byte() % 2);
+      desc.b_scale += in->byte() % 2;
+      desc.a_scale_order = in->byte() % 2, desc.b_scale_order = in->byte() % 2;
+    }
+    if (options & 32) desc.a_scale_stride = in->byte(), desc.b_scale_stride = in->byte();
+  }
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
   look_at(tw_grouped_plan(world().device, &desc, &plan), &plan);
-  const int64_t numbers[] = {desc.m,         desc.n,       desc.k,         desc.groups,
-                             desc.weights,   desc.lda,     desc.ldb,       desc.ldd,
-                             desc.a_count,   desc.d_count, desc.a_divisor, desc.d_divisor,
-                             desc.group_rows};
-  const int64_t strides[] = {desc.b_stride, desc.d_stride, desc.bias_stride};
-  if (plan && small(numbers, 13, 48) && small(strides, 3, 2048)) run_grouped(in, desc, plan);
+  const int64_t numbers[] = {desc.m,          desc.n,         desc.groups,    desc.weights,
+                             desc.lda,        desc.ldb,       desc.ldd,       desc.a_count,
+                             desc.d_count,    desc.a_divisor, desc.d_divisor, desc.group_rows,
+                             desc.a_scale_ld, desc.b_scale_ld};
+  const int64_t strides[] = {desc.b_stride,       desc.d_stride,       desc.bias_stride,
+                             desc.a_scale_stride, desc.b_scale_stride, 8 * desc.k};
+  if (plan && small(numbers, 14, 48) && small(strides, 6, 2048)) run_grouped(in, desc, plan);
   tw_plan_destroy(plan);
 }
 

@@ -2133,7 +2133,12 @@ enum {
    */
   TW_GEMM_D_PADDING_FREE = 256,
   /** Runs find the largest |D|: see tw_gemm_args's amax. */
-  TW_GEMM_AMAX = 512
+  TW_GEMM_AMAX = 512,
+  /** With 8-bit floats, and scales that do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
+   *  TW_SCALE_ROW): sums may stay in the tensor cores however long k is, instead of being added in
+   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps
+   *  14 bits. @experimental{like the types that it is for} */
+  TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
 /** Where a vector has an element. */
@@ -2153,11 +2158,25 @@ enum {
   TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
 };
 
-/** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
- *  TW_SCALE_NONE is supported in products so far: the others are refused there with
- *  TW_ERROR_UNSUPPORTED. Quantisation takes the next four: see ::tw_quantize_desc.
- *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
- *  ::tw_gemm_args that describe scales of A and B} */
+/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantises them:
+ *
+ *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
+ *
+ *  The product of two scales is rounded to f32 first. Scales that do not change along k multiply
+ *  the finished sum. Pairs of A's and B's are: none of both, TW_SCALE_TENSOR twice, TW_SCALE_ROW
+ *  twice, TW_SCALE_1X128 twice, and TW_SCALE_1X128 of A with TW_SCALE_128X128 of B. Others are
+ *  refused with TW_ERROR_UNSUPPORTED, and so are TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, names
+ *  for a later version.
+ *
+ *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an
+ *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
+ *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
+ *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
+ *  the scales of 128 columns behind one another along k, are column-major here.
+ *  Quantisation makes such scales: see ::tw_quantize_desc.
+ *
+ *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc, ::tw_gemm_args,
+ *  ::tw_grouped_desc and ::tw_grouped_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,    /**< no scales */
@@ -2180,15 +2199,27 @@ enum {
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  tw_dtype a_dtype;     /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16. Others are
-                             unsupported so far */
-  tw_dtype b_dtype;     /**< 0, the default: a_dtype. Others are unsupported so far */
-  tw_dtype c_dtype;     /**< 0, the default: d_dtype. Others are unsupported so far */
-  tw_dtype d_dtype;     /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
+  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or one of these, with other rules for the types
+   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32, f32 in memory
+   *  whose elements are rounded to nearest even as they are read. Sums of i8 are exact modulo 2^32.
+   *  @experimental{the types behind TW_DTYPE_F16} */
+  tw_dtype a_dtype;
+  tw_dtype b_dtype; /**< 0, the default: a_dtype. Of 8-bit floats the two may differ; one of them
+                         at least is TW_DTYPE_F8E4M3 */
+  tw_dtype c_dtype; /**< 0, the default: d_dtype. Others are unsupported so far */
+  /** 0, the default: a_dtype, with TW_DTYPE_TF32 TW_DTYPE_F32. With 16-bit A a_dtype or
+   *  TW_DTYPE_F32. Otherwise TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or one of 8 bits, which
+   *  saturates: with 8-bit floats and TW_DTYPE_TF32 one of the two 8-bit floats, of which NaN stays
+   *  NaN; with TW_DTYPE_I8 TW_DTYPE_I8, of which NaN becomes 0; or TW_DTYPE_I32, the sums of A B
+   *  alone: alpha is 1 and beta 0, and there are no scales and no epilogue. */
+  tw_dtype d_dtype;
   tw_dtype
       accumulator_dtype; /**< TW_DTYPE_F32, the default; or TW_DTYPE_F16 where a_dtype and d_dtype
-                            are F16: where there is such a kernel it accumulates in f16 */
-  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
+                            are F16: where there is such a kernel it accumulates in f16; with
+                            TW_DTYPE_I8 also TW_DTYPE_I32, which means the same as the default */
+  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32
+                              TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has 16
+                              bits, else TW_DTYPE_F32. Only with bias */
   tw_order a_order;      /**< of A: TW_ROW_MAJOR by default */
   tw_order b_order;      /**< of B: likewise */
   tw_order d_order;      /**< of C and D: likewise */
@@ -2205,10 +2236,10 @@ typedef struct tw_gemm_desc {
   tw_activation activation; /**< none by default */
   tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
   tw_per d_scale;           /**< factors of D's elements, f32: rows as D's, columns as D's */
-  tw_scale_kind a_scale;    /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
-  tw_scale_kind b_scale;    /**< scales of B; likewise */
-  tw_order a_scale_order;   /**< of the matrix of A's scales. Only with a_scale */
-  tw_order b_scale_order;   /**< of the matrix of B's scales. Only with b_scale */
+  tw_scale_kind a_scale;    /**< scales of A, with 8-bit types and tf32 */
+  tw_scale_kind b_scale;    /**< scales of B; tw_scale_kind has the pairs */
+  tw_order a_scale_order;   /**< of the matrix of A's scales, where they are by blocks */
+  tw_order b_scale_order;   /**< of the matrix of B's scales, likewise */
   uint32_t reserved;        /**< 0 */
   int64_t m;                /**< required: the most rows of A, C and D that a run may have; m, n and
                                  k are 0 to 2147482624 */
@@ -2229,9 +2260,21 @@ typedef struct tw_gemm_desc {
   int64_t c_batch_stride; /**< likewise of C */
   int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share
                                no element */
-  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed. Only with
-                               a_scale */
+  int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
   int64_t b_scale_ld;     /**< likewise of B's scales */
+  int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next one's; 0:
+                                     all share them; -1, the default: packed */
+  int64_t b_scale_batch_stride; /**< likewise of B's scales */
+  /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats runs compute a
+   *  scale for each row of D and 128 of its columns: their largest finite magnitude divided by the
+   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the
+   *  elements multiplied by its inverse, so that D and its scales are an A of the next product.
+   *  @experimental{like the types that it is for} */
+  tw_scale_kind d_quantize;
+  tw_order d_scale_order;       /**< of the matrix of D's scales: rows as D's, a column for each 128
+                                     of D's. Only with d_quantize */
+  int64_t d_scale_ld;           /**< leading dimension of D's scales, elements; 0: packed */
+  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, of D's scales */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2274,11 +2317,15 @@ typedef struct tw_gemm_args {
   uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With
                          TW_PER_TENSOR it may be 0, and d_scale_value counts */
   /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word that is raised to the
-   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
-   *  the first run that counts. NaN in D makes it NaN. */
+   *  largest |D| of the run, as D is rounded, if it is less; of 8-bit floats to the largest
+   *  magnitude before d_scale and D's rounding, from which the next run's d_scale follows. Nobody
+   *  resets it: set it to 0 before the first run that counts. NaN in D makes it NaN. */
   uint64_t amax;
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales */
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32, which
+                         are read when the run executes */
   uint64_t b_scale; /**< likewise of B's scales */
+  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's scales, f32,
+                               which the run writes */
 } tw_gemm_args;
 
 /** Initialises a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
@@ -2295,7 +2342,8 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
 /** Fills types, m, n, k, orders, leading dimensions and batch strides of a product's description;
  *  the other fields stay, `gate` among them, which must be set before. A matrix that is contiguous
- *  along its columns is column-major, so that a transposed view needs no copy.
+ *  along its columns is column-major, so that a transposed view needs no copy. Where a_dtype is
+ *  TW_DTYPE_TF32 before, an A and a B of f32 keep that type.
  *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
  * or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
  * one product of a, b or c is shared by all.
@@ -2430,7 +2478,11 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
  *  candidate, microseconds, of a batch "x" and its products, and "programmatic" where it was
- *  measured with TW_GEMM_PROGRAMMATIC. Empty lines and those that begin with # are skipped.
+ *  measured with TW_GEMM_PROGRAMMATIC. Then, of 8-bit types and tf32 alone: "by" and the type of B
+ *  where it is not A's; "scales" and a letter each for those of A and B (n, t, r, k and b as
+ *  tw_scale_kind has them, the last two for TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with
+ *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with #
+ *  are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
@@ -2561,7 +2613,9 @@ enum {
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows (see tw_grouped_args's inverse), which makes sums in a fixed
    *  order faster. Needs TW_GROUPED_ADD. */
-  TW_GROUPED_INVERSE = 64
+  TW_GROUPED_INVERSE = 64,
+  /** As TW_GEMM_FAST_ACCUMULATE. @experimental{like the types that it is for} */
+  TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
 /** A product of groups of rows, each by a weight matrix of its own, as mixtures of experts need it:
@@ -2589,16 +2643,28 @@ enum {
  *  and f32. An empty range gives zero or leaves D[g] as it is. There is no map, bias, activation or
  *  gate, and there are no weights of rows and no rows by index.
  *
+ *  8-bit types have scales in the pairs that ::tw_scale_kind lists, and A[r] B[w] is then the sum
+ *  that it says. A's scales go by the row of A, which has them with it where rows are gathered: an
+ *  index that names no row reads no scale either. Each weight matrix has scales of its own,
+ *  b_scale_stride apart; with TW_SCALE_TENSOR that is one f32 each. Only scales that rows of groups
+ *  need are read. With TW_GROUPING_K_RANGES TW_SCALE_ROW is one f32 for each row of A^T and each
+ *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED.
+ *
  *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
  *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
  *  they are. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size;     /**< set by tw_grouped_desc_init() */
   uint32_t struct_mark;     /**< likewise */
-  tw_dtype a_dtype;         /**< of A and B: TW_DTYPE_BF16, the default, or TW_DTYPE_F16 */
-  tw_dtype d_dtype;         /**< 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or
-                                 TW_DTYPE_F32 */
-  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32; 0, the default: there is no bias */
+  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
+   *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
+  tw_dtype a_dtype;
+  /** 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or TW_DTYPE_F32. With 8-bit types it
+   *  is required, unless it is f32 for TW_GROUPING_K_RANGES: TW_DTYPE_BF16, TW_DTYPE_F16 or
+   *  TW_DTYPE_F32. */
+  tw_dtype d_dtype;
+  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
+                                 TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
   tw_dtype index_dtype;     /**< of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
   tw_dtype row_index_dtype; /**< of a_rows and d_rows: likewise */
   tw_order b_order;         /**< of each weight matrix: TW_ROW_MAJOR by default. The fast kernels
@@ -2638,6 +2704,22 @@ typedef struct tw_grouped_desc {
   int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER. d_count * d_divisor is below 2^31 */
   int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown. The kernels of
                               this version adapt to the groups that they find, and need no hint */
+  tw_dtype b_dtype;      /**< 0, the default: a_dtype. As tw_gemm_desc's */
+  tw_scale_kind a_scale; /**< scales of A, with 8-bit types: TW_SCALE_NONE by default */
+  tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind has the pairs */
+  tw_order a_scale_order; /**< of the matrix of A's scales, where they are by blocks: a row for each
+                               row of A. As DeepGEMM has them: TW_COLUMN_MAJOR */
+  tw_order b_scale_order; /**< of each weight matrix's scales, likewise: a column for each column of
+                               B or 128 of them. As DeepGEMM has them: TW_COLUMN_MAJOR */
+  uint32_t reserved;      /**< 0 */
+  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed */
+  int64_t b_scale_ld;     /**< of each weight matrix's scales */
+  /** With TW_GROUPING_MASKED, without TW_GROUPED_GATHER and with several scales alone: elements
+   *  from one group's scales of A to the next one's, where each group has a matrix of its own, of
+   *  group_rows rows, as DeepGEMM's masked layout has it. 0: one matrix has the scales of all rows
+   *  of A, as without it. */
+  int64_t a_scale_stride;
+  int64_t b_scale_stride; /**< elements between scales of weight matrices; 0: packed */
 } tw_grouped_desc;
 
 /** Addresses and scalars of a grouped product's run. Arrays are contiguous. */
@@ -2675,6 +2757,8 @@ typedef struct tw_grouped_args {
   uint64_t workspace;       /**< a multiple of 256 where tw_plan_info.workspace_bytes is not 0; else
                                  ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32 */
+  uint64_t b_scale; /**< likewise of the weight matrices' scales */
 } tw_grouped_args;
 
 /** Initialises a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
@@ -2690,8 +2774,8 @@ TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
-/** Fills the types of A and D, the sizes n and k, the number of weight matrices, order, pitches and
- *  strides of a description; the other fields stay. `flags`, `grouping` and `gate` must be set
+/** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, order, pitches
+ *  and strides of a description, but nothing of scales; the other fields stay. `flags`, `grouping` and `gate` must be set
  *  before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays with both
  *  TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in. `groups`, if
  *  it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is the number
@@ -2709,13 +2793,16 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 /** Plans a grouped product. tw_plan_info.workspace_bytes is what its runs need beside the operands:
  *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS. On
  *  compute capability 9.0 there is also room for tiles that several SMs share along k, up to 35 MB
- *  on an H200. Where that is all there is, a run without a workspace (0) is slower at worst; but
- *  runs need it where k is above 4096 and D is f32, or above 16384.
+ *  on an H200, and, where rows are gathered and each weight matrix has 48 of them or more, for a
+ *  copy of those (m * k elements, if that is 1 GiB at most), which the product then loads faster.
+ *  Where that is all there is, a run without a workspace (0) is slower at worst; but runs need it
+ *  where k is above 4096 and D is f32, or above 16384.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
  *  work or is excluded by the others.
- *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, there are more than 1024
+ *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, the types or scales of A
+ *  and B do not go together, there are more than 1024
  *  groups, an extent is above 2147482624, or grouping is TW_GROUPING_BLOCKS.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or there are 2^31 pairs or
  *  more. @retval TW_ERROR_OVERLAP matrices of D share elements.

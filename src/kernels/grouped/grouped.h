@@ -58,7 +58,8 @@ enum : u32 {
   kGroupedWgmma = 256,  // products on Hopper, of operands that tensor maps can read
   // No product: copies the m rows of A that a_rows names to `d`, side by side. A row whose index
   // names no row of A becomes zero. Rows and addresses are multiples of 16 bytes.
-  kGroupedPack = 512
+  kGroupedPack = 512,
+  kGroupedScaled = 1024  // of 8-bit types: launched with grouped_scales.h's arguments
 };
 
 /// How rows belong to groups: the values of tw_grouping.
@@ -163,7 +164,7 @@ struct GroupedArgs {
   unsigned char wide;       // 1: `groups` has 8-byte numbers
   unsigned char wide_rows;  // 1: a_rows and d_rows have
   unsigned char out;        // kRows
-  unsigned char bias_f32;
+  unsigned char bias_f32;   // as in GemmEpilogueArgs
   unsigned char activation;
   unsigned char gate;      // kGate, as in GemmEpilogueArgs
   unsigned char host_in;   // DType

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped products on the CPU, row by row, with the functions that the kernels use.
 // At the end the family's rows of the kernel table, whose host rows name these bodies.
+#include <algorithm>
 #include <cstring>
 
 #include "base/dtype.hpp"
-#include "base/float_formats.hpp"
 #include "kernels/common/host_engine.hpp"
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/gemm/arguments/gemm_full.h"
-#include "kernels/grouped/grouped.h"
+#include "kernels/gemm/host/gemm_host_tile.hpp"
+#include "kernels/grouped/grouped_scales.h"
 #include "kernels/table/kernel_table.hpp"
 
 namespace tw {
@@ -17,31 +18,18 @@ namespace {
 constexpr u32 kMmaThreads = 128;
 
 float read_at(u64 address, i64 element, DType type) {
-  const auto* from = reinterpret_cast<const uint8_t*>(address) + element * dtype_bytes(type);
-  if (type == DType::F32) {
-    float value;
-    std::memcpy(&value, from, 4);
-    return value;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, from, 2);
-  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+  return gemm_host::read_element(gemm_host::global(address, element, dtype_bytes(type)), type);
 }
 
 void write_at(u64 address, i64 element, DType type, float value) {
-  auto* to = reinterpret_cast<uint8_t*>(address) + element * dtype_bytes(type);
-  if (type == DType::F32) {
-    std::memcpy(to, &value, 4);
-    return;
-  }
-  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
-  std::memcpy(to, &bits, 2);
+  gemm_host::write_element(reinterpret_cast<uint8_t*>(address) + element * dtype_bytes(type), type,
+                           value);
 }
 
 float rounded(DType type, float value) {
-  if (type == DType::F32) return value;
-  return type == DType::BF16 ? bf16_to_float(float_to_bf16(value))
-                             : f16_to_float(float_to_f16(value));
+  uint8_t bytes[4];
+  gemm_host::write_element(bytes, type, value);
+  return gemm_host::read_element(bytes, type);
 }
 
 i32& word_at(u64 address, i64 index) {
@@ -52,18 +40,52 @@ void count_faults(const GroupedArgs& args, u64 faults) {
   if (args.faults != 0) *reinterpret_cast<u64*>(args.faults) += faults;
 }
 
-// A row of A and the weight matrix of its group.
+// The sum over k of a(k) * b(k), in blocks of 128 that have the scale factor(block): f32, for i8
+// exact as far as scales allow.
+template <class A, class B, class Factor>
+float scaled_sum(const GemmScales& scales, i32 begin, i32 end, A a, B b, Factor factor) {
+  const bool along_k = gemm_scales_along_k(scales), exact = scales.a_type == kGemmI8 && !along_k;
+  float total = 0.0f;
+  u32 integers = 0;
+  for (i32 first = begin; first < end; first += kScaleDepth) {
+    float sum = 0.0f;
+    for (i32 k = first; k < std::min(end, first + kScaleDepth); ++k) sum += a(k) * b(k);
+    if (exact)
+      integers += static_cast<u32>(static_cast<i32>(sum));
+    else
+      total = along_k ? act::fused(factor(first / kScaleDepth), sum, total) : total + sum;
+  }
+  if (exact) total = static_cast<float>(static_cast<i32>(integers));
+  return along_k || begin >= end ? total : total * factor(0);
+}
+
+DType type_of_b(const GroupedArgs& args, const GemmScales* scales) {
+  if (scales == nullptr || scales->a_type == kGemmI8) return static_cast<DType>(args.host_in);
+  return scales->b_type == kFormatE4M3 ? DType::F8E4M3 : DType::F8E5M2;
+}
+
+DType type_of_bias(const GroupedArgs& args, const GemmScales* scales) {
+  if (args.bias_f32 == 1) return DType::F32;
+  if (scales == nullptr) return static_cast<DType>(args.host_in);
+  return args.bias_f32 == kBiasF16 ? DType::F16 : DType::BF16;
+}
+
+// A row of a group's and its weight matrix; `scales` are those of 8-bit types, else nullptr.
 struct RowJob {
   const GroupedArgs& args;
-  DType in, out;
+  const GemmScales* scales;
+  DType in, of_b, out;
   i32 weight;
   i64 b;      // the weight matrix's first element
   i32 a_row;  // -1: a row of zeros
   float scale;
+  i64 a_scale = 0;  // where the row's scales begin
 
-  RowJob(const GroupedArgs& a, i32 weight_, i32 r)
+  RowJob(const GroupedArgs& a, const GemmScales* s, i32 weight_, i32 r)
       : args(a),
+        scales(s),
         in(static_cast<DType>(a.host_in)),
+        of_b(type_of_b(a, s)),
         out(static_cast<DType>(a.host_out)),
         weight(weight_),
         b(weight_ * a.b_stride),
@@ -71,18 +93,30 @@ struct RowJob {
         scale(a.group_alpha == 0 ? a.alpha
                                  : a.alpha * read_at(a.group_alpha, weight_, DType::F32)) {}
 
+  float sum(i32 column) const {
+    const i64 from = column * args.b_stride_n + b;
+    const auto of_a = [&](i32 k) {
+      return a_row < 0 ? 0.0f : read_at(args.a, a_row * args.a_pitch + k, in);
+    };
+    const auto b_at = [&](i32 k) { return read_at(args.b, from + k * args.b_stride_k, of_b); };
+    if (scales == nullptr) {
+      float total = 0.0f;
+      for (i32 k = 0; k < args.k; ++k) total += of_a(k) * b_at(k);
+      return total;
+    }
+    // Neither operand is read where alpha is 0.
+    if (args.alpha == 0.0f) return 0.0f;
+    return scaled_sum(*scales, 0, args.k, of_a, b_at, [&](i32 block) {
+      return (a_row < 0 ? 1.0f : grouped_a_scale_at(*scales, a_scale, block)) *
+             gemm_scale(scales->b, scales->b_by, column, block, weight);
+    });
+  }
   // A column of alpha * A B + bias.
   float before(i32 column) const {
-    float sum = 0.0f;
-    const i64 from = column * args.b_stride_n + b;
-    for (i32 k = 0; k < args.k; ++k) {
-      const float value = a_row < 0 ? 0.0f : read_at(args.a, a_row * args.a_pitch + k, in);
-      sum += value * read_at(args.b, from + k * args.b_stride_k, in);
-    }
-    const DType type = args.bias_f32 ? DType::F32 : in;
-    const float bias =
-        args.bias == 0 ? -0.0f : read_at(args.bias, weight * args.bias_stride + column, type);
-    return act::fused(scale, sum, bias);
+    const float bias = args.bias == 0 ? -0.0f
+                                      : read_at(args.bias, weight * args.bias_stride + column,
+                                                type_of_bias(args, scales));
+    return act::fused(scale, sum(column), bias);
   }
   // A column of D before its row's weight.
   float value(i32 column) const {
@@ -93,10 +127,10 @@ struct RowJob {
   }
 };
 
-void multiply_row(const GroupedArgs& args, i32 weight, i32 r) {
+void multiply_row(const RowJob& job, i32 r) {
+  const GroupedArgs& args = job.args;
   const i32 d_row = grouped_d_row(args, r);
   if (d_row < 0) return;
-  const RowJob job(args, weight, r);
   const float factor = grouped_row_weight(args, r, true);
   const i32 columns = args.gate == kGateNone ? args.n : args.n / 2;
   for (i32 column = 0; column < columns; ++column) {
@@ -108,33 +142,76 @@ void multiply_row(const GroupedArgs& args, i32 weight, i32 r) {
   }
 }
 
-void grouped_mma_host(HostEngine&, const void* arguments) {
-  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+// multiply(group, its weight matrix, row) for each row of a group that is multiplied.
+template <class Multiply>
+void each_row(const GroupedArgs& args, Multiply multiply) {
   for (i32 g = 0; g < args.group_count; ++g) {
     const i32 weight = grouped_weight(args, g);
     if (weight < 0) continue;
     const GroupRows rows = grouped_rows(args, g, args.m);
-    for (i32 r = rows.begin; r < rows.end; ++r) multiply_row(args, weight, r);
+    for (i32 r = rows.begin; r < rows.end; ++r) multiply(g, weight, r);
+  }
+}
+
+void grouped_mma_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  each_row(args,
+           [&](i32, i32 weight, i32 r) { multiply_row(RowJob(args, nullptr, weight, r), r); });
+}
+
+void grouped_scaled_host(HostEngine&, const void* arguments) {
+  const auto& all = *static_cast<const GroupedScaledArgs*>(arguments);
+  each_row(all.grouped, [&](i32 g, i32 weight, i32 r) {
+    RowJob job(all.grouped, &all.scales, weight, r);
+    if (job.a_row >= 0) job.a_scale = grouped_a_scale(all, g, r, job.a_row);
+    multiply_row(job, r);
+  });
+}
+
+// D of each range of k: sum(row, column, the range).
+template <class Sum>
+void multiply_ranges(const GroupedArgs& args, Sum sum) {
+  for (i32 g = 0; g < args.group_count; ++g) {
+    const GroupRows range = grouped_rows(args, g, args.k);
+    if (range.begin == range.end && args.beta != 0.0f) continue;
+    for (i32 row = 0; row < args.m; ++row)
+      for (i32 column = 0; column < args.n; ++column) {
+        const i64 at = g * args.d_stride + row * args.d_pitch + column;
+        const float added = args.beta == 0.0f ? -0.0f : read_at(args.d, at, DType::F32);
+        write_at(args.d, at, DType::F32, act::fused(args.alpha, sum(row, column, range), added));
+      }
   }
 }
 
 void grouped_ranges_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   const auto in = static_cast<DType>(args.host_in);
-  for (i32 g = 0; g < args.group_count; ++g) {
-    const GroupRows range = grouped_rows(args, g, args.k);
-    if (range.begin == range.end && args.beta != 0.0f) continue;
-    for (i32 row = 0; row < args.m; ++row)
-      for (i32 column = 0; column < args.n; ++column) {
-        float sum = 0.0f;
-        for (i32 k = range.begin; k < range.end; ++k)
-          sum += read_at(args.a, k * args.a_pitch + row, in) *
-                 read_at(args.b, k * args.b_stride_k + column, in);
-        const i64 at = g * args.d_stride + row * args.d_pitch + column;
-        const float added = args.beta == 0.0f ? -0.0f : read_at(args.d, at, DType::F32);
-        write_at(args.d, at, DType::F32, act::fused(args.alpha, sum, added));
-      }
-  }
+  multiply_ranges(args, [&](i32 row, i32 column, const GroupRows& range) {
+    float sum = 0.0f;
+    for (i32 k = range.begin; k < range.end; ++k)
+      sum += read_at(args.a, k * args.a_pitch + row, in) *
+             read_at(args.b, k * args.b_stride_k + column, in);
+    return sum;
+  });
+}
+
+void grouped_scaled_ranges_host(HostEngine&, const void* arguments) {
+  const auto& all = *static_cast<const GroupedScaledArgs*>(arguments);
+  const GroupedArgs& args = all.grouped;
+  const GemmScales& scales = all.scales;
+  const auto in = static_cast<DType>(args.host_in);
+  const DType of_b = type_of_b(args, &scales);
+  multiply_ranges(args, [&](i32 row, i32 column, const GroupRows& range) {
+    if (args.alpha == 0.0f) return 0.0f;
+    return scaled_sum(
+        scales, range.begin, range.end,
+        [&](i32 k) { return read_at(args.a, k * args.a_pitch + row, in); },
+        [&](i32 k) { return read_at(args.b, k * args.b_stride_k + column, of_b); },
+        [&](i32) {
+          return gemm_scale(scales.a, scales.a_by, row, 0, 0) *
+                 gemm_scale(scales.b, scales.b_by, column, 0, 0);
+        });
+  });
 }
 
 // Counts the runs of equal numbers: a group of several does not lie side by side.
@@ -240,12 +317,15 @@ struct Types {
   [[maybe_unused]] static constexpr DType BF16 = DType::BF16;
   [[maybe_unused]] static constexpr DType F16 = DType::F16;
   [[maybe_unused]] static constexpr DType F32 = DType::F32;
+  [[maybe_unused]] static constexpr DType F8E4M3 = DType::F8E4M3;  // and F8E5M2
+  [[maybe_unused]] static constexpr DType I8 = DType::I8;
 };
 
 struct GroupedTile {
   i32 m, n, k;
 };
 constexpr GroupedTile kMmaTile = {64, 64, 32};
+constexpr GroupedTile kScaledTile = {32, 128, 32};
 constexpr GroupedTile kNoTile = {0, 0, 0};
 
 constexpr KernelEntry grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
@@ -281,6 +361,9 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
 #define TW_GROUPED_MMA(feature_, part, symbol, in, out, variant)                        \
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
                  kMmaThreads, kMmaTile, Types::in, Types::out, variant),
+#define TW_GROUPED_SCALED(feature_, part, symbol, in, loads, variant)                   \
+  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                 kMmaThreads, kScaledTile, Types::in, Types::none, (variant) | kGroupedScaled),
 #define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                           \
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
                  grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),

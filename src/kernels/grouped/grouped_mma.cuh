@@ -23,9 +23,10 @@ struct GroupedShared {
   i32 rows[kPlainTile];  // of A
 };
 
-/// A tile: its group's weight matrix, its rows of the run, its place among the columns of B.
+/// A tile: its group and that one's weight matrix, its rows of the run, its place among the columns
+/// of B.
 struct GroupedAt {
-  i32 weight;
+  i32 group, weight;
   i32 row0, rows;
   i32 n0;
 };
@@ -34,20 +35,40 @@ struct GroupedAt {
 struct GroupedWalk {
   i32 units_m, units_n, band;
 };
+template <i32 kTile = kPlainTile>
 __device__ __forceinline__ i32 grouped_tiles(i32 extent) {
-  return extent / kPlainTile + (extent % kPlainTile != 0 ? 1 : 0);
+  return extent / kTile + (extent % kTile != 0 ? 1 : 0);
 }
 
+/// Items are tiles of kRows x kColumns.
+template <i32 kRows, i32 kColumns>
+__device__ __forceinline__ void grouped_make_tiles(const GroupedArgs& args, GroupedTable& table) {
+  grouped_make_table(table, args.group_count, [&](i32 g) {
+    const GroupRows rows = grouped_live_rows(args, g);
+    return static_cast<i64>(grouped_tiles<kRows>(rows.end - rows.begin)) *
+           grouped_tiles<kColumns>(args.n);
+  });
+}
+
+template <i32 kRows, i32 kColumns>
 __device__ __forceinline__ GroupedAt grouped_at(const GroupedArgs& args, const GroupedTable& table,
                                                 i64 item) {
   const i32 g = grouped_find(table, args.group_count, item);
   const GroupRows rows = grouped_live_rows(args, g);
-  GroupedWalk walk = {grouped_tiles(rows.end - rows.begin), grouped_tiles(args.n), args.band};
+  GroupedWalk walk = {grouped_tiles<kRows>(rows.end - rows.begin), grouped_tiles<kColumns>(args.n),
+                      args.band};
   if (walk.band <= 0 || walk.band > walk.units_m) walk.band = walk.units_m;
   i32 row = 0, column = 0;
   gemm_unit(walk, static_cast<i32>(item - table.first[g]), &row, &column);
-  const i32 row0 = rows.begin + row * kPlainTile;
-  return {grouped_weight(args, g), row0, min(rows.end - row0, kPlainTile), column * kPlainTile};
+  const i32 row0 = rows.begin + row * kRows;
+  return {g, grouped_weight(args, g), row0, min(rows.end - row0, kRows), column * kColumns};
+}
+
+/// The column of B that a tile's column `i` is of.
+template <i32 kColumns>
+__device__ __forceinline__ i32 grouped_column(const GroupedArgs& args, i32 n0, i32 i) {
+  if (args.gate != kGateHalves) return n0 + i;
+  return n0 / 2 + (i < kColumns / 2 ? i : args.n / 2 + i - kColumns / 2);
 }
 
 /// What a tile's rows have in common for all of its columns.
@@ -102,21 +123,15 @@ __device__ __forceinline__ void grouped_mma(const GroupedArgs& args) {
   using Storage = typename In::Storage;
   __shared__ GroupedShared<Storage> shared;
   ptx::grid_dependency_wait_and_launch();
-  grouped_make_table(shared.table, args.group_count, [&](i32 g) {
-    const GroupRows rows = grouped_live_rows(args, g);
-    return static_cast<i64>(grouped_tiles(rows.end - rows.begin)) * grouped_tiles(args.n);
-  });
+  grouped_make_tiles<kPlainTile, kPlainTile>(args, shared.table);
   const i64 items = shared.table.first[args.group_count];
   const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // neither operand is read where alpha is 0
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
-    const GroupedAt at = grouped_at(args, shared.table, item);
+    const GroupedAt at = grouped_at<kPlainTile, kPlainTile>(args, shared.table, item);
     grouped_rows_of_tile<Out>(args, at, shared);
     ptx::sync_block();
     const auto row = [&](i32 i) { return shared.rows[i]; };
-    const auto column = [&](i32 i) {
-      if (args.gate != kGateHalves) return at.n0 + i;
-      return at.n0 / 2 + (i < kPlainTile / 2 ? i : args.n / 2 + i - kPlainTile / 2);
-    };
+    const auto column = [&](i32 i) { return grouped_column<kPlainTile>(args, at.n0, i); };
     float d[2][4][4] = {};
     grouped_multiply<In>(
         d, shared, 0, k_end,

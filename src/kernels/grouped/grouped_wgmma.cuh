@@ -71,7 +71,7 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAcc
   grouped_each_line<Config>(
       d, tile.row0, tile.end, across, staging, group, [&](const Slab& staged, u32 inside, i32 r) {
         if (count <= 0) return;
-        grouped_write<In, Out>(
+        grouped_write<Out>(
             args, values,
             GroupedLine{lines.template row<Out>(args, tile, r), lines.weight_of(tile, r)}, at,
             count,

@@ -31,7 +31,7 @@ __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32
   GroupedTile tile = {args.alpha, args.bias};
   if (args.group_alpha != 0) tile.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
   if (args.bias != 0)
-    tile.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 ? 4 : 2));
+    tile.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
   return tile;
 }
 
@@ -41,13 +41,15 @@ struct GroupedLine {
   float weight;
 };
 
-/// Row `r` must belong to a group.
-template <class Out>
-__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r) {
+/// Row `r` must belong to a group. Elements of D have so many bytes.
+__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r, i64 bytes) {
   const i32 row = grouped_d_row(args, r);
   if (row < 0) return {0, 0.0f};
-  return {args.d + static_cast<u64>(row * args.d_pitch * static_cast<i64>(Out::kBytes)),
-          grouped_row_weight(args, r, true)};
+  return {args.d + static_cast<u64>(row * args.d_pitch * bytes), grouped_row_weight(args, r, true)};
+}
+template <class Out>
+__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r) {
+  return grouped_line(args, r, i64{Out::kBytes});
 }
 
 /// Atomic additions to D, of one element, of two, of eight, and of a piece of sixteen bytes.
@@ -132,10 +134,12 @@ __device__ __forceinline__ void grouped_bias(const GroupedArgs& args, const Grou
   for (float& value : bias) value = -0.0f;
   if (tile.bias == 0) return;
   const FullPlace place = grouped_place(args, at, second);
-  if (args.bias_f32)
+  if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
+    full_load<F16>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+  else if (args.bias_f32)
     full_load<F32>(tile.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
   else
-    full_load<In>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+    full_load<FullBias<In>>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
 template <u32 kWhich>
@@ -145,15 +149,13 @@ __device__ __forceinline__ void grouped_gates(const GroupedArgs& args, float (&v
   for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kWhich, v[i], linear[i]);
 }
 
-/// Writes a row's eight elements of D from column `at` on, of which `count` are in D:
-/// take(second, v) gives the sums, take_bias(second, bias) their bias. `second` asks for what a
-/// gate's first part is multiplied by.
-template <class In, class Out, class Take, class TakeBias>
-__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
-                                              const GroupedLine& line, i32 at, i32 count, Take take,
-                                              TakeBias take_bias) {
-  if (line.d == 0) return;
-  float v[8], other[8];
+/// A row's eight elements of D before they are rounded: take(second, v) gives the sums,
+/// take_bias(second, bias) their bias. `second` asks for what a gate's first part is multiplied by.
+template <class Take, class TakeBias>
+__device__ __forceinline__ void grouped_values(const GroupedArgs& args, const GroupedTile& tile,
+                                               const GroupedLine& line, Take take,
+                                               TakeBias take_bias, float (&v)[8]) {
+  float other[8];
   const auto before = [&](bool second, float(&sums)[8]) {
     float bias[8];
     take(second, sums);
@@ -179,11 +181,27 @@ __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const Gro
 #pragma unroll
     for (float& value : v) value *= line.weight;
   }
-  const u64 to = line.d + static_cast<u64>(at) * Out::kBytes;
+}
+
+/// Stores eight neighbours, of which `count` are in D, or adds them.
+template <class Out>
+__device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 to, i32 count,
+                                                  const float (&v)[8]) {
   if (args.out == kRowsAdded)
     grouped_add<Out>(to, count, v);
   else
     full_store<Out>(to, count, v);
+}
+
+/// Writes a row's eight elements of D from column `at` on, of which `count` are in D.
+template <class Out, class Take, class TakeBias>
+__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
+                                              const GroupedLine& line, i32 at, i32 count, Take take,
+                                              TakeBias take_bias) {
+  if (line.d == 0) return;
+  float v[8];
+  grouped_values(args, tile, line, take, take_bias, v);
+  grouped_put_eight<Out>(args, line.d + static_cast<u64>(at) * Out::kBytes, count, v);
 }
 
 /// The same with the bias from memory.
@@ -191,7 +209,7 @@ template <class In, class Out, class Take>
 __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
                                               const GroupedLine& line, i32 at, i32 count,
                                               Take take) {
-  grouped_write<In, Out>(args, tile, line, at, count, take, [&](bool second, float(&bias)[8]) {
+  grouped_write<Out>(args, tile, line, at, count, take, [&](bool second, float(&bias)[8]) {
     grouped_bias<In>(args, tile, at, count, second, bias);
   });
 }

@@ -44,6 +44,13 @@ __device__ __forceinline__ void async_copy_wait() {
   delay_here();
 }
 
+/// Waits until all of the thread's copies have landed, also those that belong to no group.
+__device__ __forceinline__ void async_copy_wait_all() {
+  delay_here();
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  delay_here();
+}
+
 /// Arrives when the thread's copies so far have landed. This is one of the arrivals that the
 /// barrier was initialized for.
 __device__ __forceinline__ void mbarrier_arrive_copies(u32 barrier) {

@@ -7,6 +7,7 @@
 
 #include "base/decimal.hpp"
 #include "ops/gemm/gemm.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 
 namespace tw {
 namespace {
@@ -39,40 +40,6 @@ std::string epilogue_text(const GemmEpilogue& e) {
   if (e.gate == Gate::interleaved) next("gating every other column");
   if (e.scale != Per::none) next(std::string("scale ") + name_of(e.scale));
   if (e.amax) next("largest |D|");
-  return text;
-}
-
-// "f8e4m3 to bf16", of two types of A and B "f8e4m3 by f8e5m2 to bf16".
-std::string types_text(const GemmDesc& d) {
-  std::string text = dtype_name(d.a_dtype);
-  if (d.b_type() != d.a_dtype) text += std::string(" by ") + dtype_name(d.b_type());
-  return text + " to " + dtype_name(d.d_dtype);
-}
-
-const char* text_of(ScaleKind kind, bool of_a) {
-  switch (kind) {
-    case ScaleKind::tensor:
-      return "one";
-    case ScaleKind::row:
-      return of_a ? "one for each row" : "one for each column";
-    case ScaleKind::k128:
-      return of_a ? "one for each row and 128 of k" : "one for each column and 128 of k";
-    default:
-      return "one for each block of 128 by 128";
-  }
-}
-
-// Scales of the operands and of D, and how far sums go.
-std::string scales_text(const GemmDesc& d) {
-  std::string text;
-  if (d.a_scaling.any())
-    text += std::string("scales of A: ") + text_of(d.a_scaling.kind, true) +
-            "; of B: " + text_of(d.b_scaling.kind, false) + "\n";
-  if (is_f8(d.a_dtype))
-    text += d.fast_accumulate ? "sums of all of k may stay in the tensor cores\n"
-                              : "sums of each 128 of k are added in f32\n";
-  if (d.d_quantize.any())
-    text += "D is divided by scales of its own, one for each row and 128 columns\n";
   return text;
 }
 
@@ -195,9 +162,11 @@ std::string GemmPlan::explain() const {
       "gemm %" PRId64 " x %" PRId64 " x %" PRId64
       ", %s, A %s-major, B %s-major, D %s-"
       "major\n",
-      d.m, d.n, d.k, types_text(d).c_str(), name_of(d.a_order), name_of(d.b_order),
-      name_of(d.d_order));
-  out += scales_text(d);
+      d.m, d.n, d.k, types_text(d.a_dtype, d.b_type(), d.d_dtype).c_str(), name_of(d.a_order),
+      name_of(d.b_order), name_of(d.d_order));
+  out += scales_text(d.a_dtype, d.a_scaling, d.b_scaling, d.fast_accumulate);
+  if (d.d_quantize.any())
+    out += "D is divided by scales of its own, one for each row and 128 columns\n";
   if (d.epilogue.any()) out += "epilogue: " + epilogue_text(d.epilogue) + "\n";
   add(&out,
       "kernel %s: tile %ux%ux%u, %u stages, cluster of %u, %u blocks of %u threads, %u bytes "

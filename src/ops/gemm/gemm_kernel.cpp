@@ -79,6 +79,7 @@ void GemmKernel::fill_batch() {
   const GemmDesc& d = problem_.desc;
   full_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
   full_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
+  if (choice_.row && gemm_tiles_together(choice_, d) > 1) full_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   full_.a_batch = d.a_batch;
   full_.b_batch = d.b_batch;
@@ -164,11 +165,13 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   // A 32-bit division takes a third of the time of a 64-bit one. kGemmMaxExtent leaves room for the
   // sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
-  args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
-  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, args->n));
+  const auto together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
+  args->units_m = units(args->m, row.tile[0] * row.cluster[0] * together) * together;
+  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, problem_.desc, args->n));
   args->units_n = units(args->n, columns * row.cluster[1]);
   args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
                          choice_.cluster() > 1);
+  args->band = (args->band + together - 1) / together * together;
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
@@ -286,8 +289,9 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->width = static_cast<i32>(width);
   args->width_number = shares.width_number;
   args->stage_step = gemm_stream_stage(tile_, width);
+  const int64_t ring = gemm_ring_bytes(choice_, problem_.desc, tile_, shares.width);
   args->stages =
-      static_cast<i32>(std::min(gemm_shared(tile_).d_offset / args->stage_step, kGemmMaxStages));
+      static_cast<i32>(std::min(static_cast<u32>(ring) / args->stage_step, kGemmMaxStages));
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {

@@ -13,7 +13,39 @@ namespace {
 
 constexpr int64_t kScaleBytes = 4;
 
-GemmBytes bytes_of(const GemmDesc& own, const GemmScaling& scaling, GemmScaleExtent extent) {
+const char* text_of(ScaleKind kind, bool of_a) {
+  switch (kind) {
+    case ScaleKind::tensor:
+      return "one";
+    case ScaleKind::row:
+      return of_a ? "one for each row" : "one for each column";
+    case ScaleKind::k128:
+      return of_a ? "one for each row and 128 of k" : "one for each column and 128 of k";
+    default:
+      return "one for each block of 128 by 128";
+  }
+}
+
+}  // namespace
+
+std::string types_text(DType a, DType b, DType d) {
+  std::string text = dtype_name(a);
+  if (b != a) text += std::string(" by ") + dtype_name(b);
+  return text + " to " + dtype_name(d);
+}
+
+std::string scales_text(DType a_dtype, const GemmScaling& a, const GemmScaling& b, bool fast) {
+  std::string text;
+  if (a.any())
+    text += std::string("scales of A: ") + text_of(a.kind, true) +
+            "; of B: " + text_of(b.kind, false) + "\n";
+  if (is_f8(a_dtype))
+    text += fast ? "sums of all of k may stay in the tensor cores\n"
+                 : "sums of each 128 of k are added in f32\n";
+  return text;
+}
+
+GemmBytes scale_bytes(const GemmScaling& scaling, GemmScaleExtent extent, int64_t matrices) {
   const bool row = scaling.order == Order::row && scaling.leading != 0;
   const int64_t contiguous = scaling.leading == 0 ? extent.rows * extent.columns
                              : row                ? extent.columns
@@ -22,12 +54,12 @@ GemmBytes bytes_of(const GemmDesc& own, const GemmScaling& scaling, GemmScaleExt
   return {.contiguous = contiguous * kScaleBytes,
           .lines = contiguous == 0 ? 0 : lines,
           .pitch = scaling.leading * kScaleBytes,
-          .matrices = own.batch,
-          .apart = own.batch > 1 ? scaling.batch * kScaleBytes : 0};
+          .matrices = matrices,
+          .apart = matrices > 1 ? scaling.batch * kScaleBytes : 0};
 }
 
 // A row-major matrix of A's scales has its lines one below the other, one of B's blocks of k.
-GemmScale filled(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
+GemmScale scale_places(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
   GemmScale out{.address = address, .batch_step = scaling.batch};
   if (scaling.kind == ScaleKind::row) out.line_step = 1;
   if (scaling.leading == 0) return out;
@@ -37,7 +69,7 @@ GemmScale filled(const GemmScaling& scaling, bool lines_are_rows, uint64_t addre
   return out;
 }
 
-unsigned char by(ScaleKind kind) {
+unsigned char kernel_scale(ScaleKind kind) {
   static_assert(static_cast<int>(ScaleKind::tensor) == kScaleOne &&
                 static_cast<int>(ScaleKind::row) == kScaleLine &&
                 static_cast<int>(ScaleKind::k128) == kScaleDeep &&
@@ -66,8 +98,6 @@ unsigned char kernel_type(DType type) {
   }
 }
 
-}  // namespace
-
 Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
   if (!own.a_scaling.any())
     TW_TRY(check_null_address("a_scale", run.a_scale, "the description has no scales of A"));
@@ -94,28 +124,30 @@ Status add_scales(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans*
   if (run.reads_ab() && own.k > 0) {
     if (own.a_scaling.any()) {
       TW_TRY(check_address("a_scale", run.a_scale, kScaleBytes));
-      spans->reads("a_scale", run.a_scale, bytes_of(own, own.a_scaling, gemm_a_scales(own, m)));
+      spans->reads("a_scale", run.a_scale,
+                   scale_bytes(own.a_scaling, gemm_a_scales(own, m), own.batch));
     }
     if (own.b_scaling.any()) {
       TW_TRY(check_address("b_scale", run.b_scale, kScaleBytes));
-      spans->reads("b_scale", run.b_scale, bytes_of(own, own.b_scaling, gemm_b_scales(own)));
+      spans->reads("b_scale", run.b_scale,
+                   scale_bytes(own.b_scaling, gemm_b_scales(own), own.batch));
     }
   }
   if (!own.d_quantize.any()) return {};
   TW_TRY(check_address("d_block_scale", run.d_block_scale, kScaleBytes));
   spans->writes("d_block_scale", run.d_block_scale,
-                bytes_of(own, own.d_quantize, gemm_d_scales(own, m)));
+                scale_bytes(own.d_quantize, gemm_d_scales(own, m), own.batch));
   return {};
 }
 
 void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales) {
   const GemmDesc& d = seen.desc;
   *scales = {};
-  scales->a = filled(d.a_scaling, true, seen.swapped ? run.b_scale : run.a_scale);
-  scales->b = filled(d.b_scaling, false, seen.swapped ? run.a_scale : run.b_scale);
-  if (d.d_quantize.any()) scales->d = filled(d.d_quantize, true, run.d_block_scale);
-  scales->a_by = by(d.a_scaling.kind);
-  scales->b_by = by(d.b_scaling.kind);
+  scales->a = scale_places(d.a_scaling, true, seen.swapped ? run.b_scale : run.a_scale);
+  scales->b = scale_places(d.b_scaling, false, seen.swapped ? run.a_scale : run.b_scale);
+  if (d.d_quantize.any()) scales->d = scale_places(d.d_quantize, true, run.d_block_scale);
+  scales->a_by = kernel_scale(d.a_scaling.kind);
+  scales->b_by = kernel_scale(d.b_scaling.kind);
   scales->a_type = kernel_type(d.a_dtype);
   scales->b_type = kernel_type(d.b_type());
   scales->d_type = kernel_type(d.d_dtype);

@@ -6,6 +6,7 @@
 
 #include "base/decimal.hpp"
 #include "ops/common/explain_line.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 #include "ops/grouped/grouped_kernel.hpp"
 #include "ops/grouped/grouped_wgmma.hpp"
 
@@ -26,10 +27,16 @@ class GroupedPlan::Launches {
       : plan_(plan),
         stream_(stream),
         programmatic_(plan.problem_.desc.has(kGroupedDescProgrammatic)) {}
-  Status launch(const PreparedKernel& kernel, LaunchConfig config, const GroupedArgs& args) {
-    config.programmatic = programmatic_;
-    programmatic_ = true;  // kernels of a run wait for one another by themselves
-    return stream_.launch(*kernel.kernel, config, &args, sizeof args);
+  Status launch(const PreparedKernel& kernel, const LaunchConfig& config, const GroupedArgs& args) {
+    return launch_with(kernel, config, &args, sizeof args);
+  }
+  Status product(const PreparedKernel& kernel, int64_t m, const GroupedArgs& args,
+                 const GroupedRun& run) {
+    const GroupedProblem& problem = plan_.problem_;
+    const LaunchConfig config = grouped_product_config(*plan_.device(), problem, kernel, m);
+    if ((kernel.row->variant & kGroupedScaled) == 0) return launch(kernel, config, args);
+    const GroupedScaledArgs scaled{.grouped = args, .scales = grouped_scales(problem, run)};
+    return launch_with(kernel, config, &scaled, sizeof scaled);
   }
   Status step(const PreparedKernel& kernel, int64_t things, const GroupedArgs& args) {
     return launch(kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.row, things),
@@ -37,6 +44,12 @@ class GroupedPlan::Launches {
   }
 
  private:
+  Status launch_with(const PreparedKernel& kernel, LaunchConfig config, const void* args,
+                     size_t bytes) {
+    config.programmatic = programmatic_;
+    programmatic_ = true;  // kernels of a run wait for one another by themselves
+    return stream_.launch(*kernel.kernel, config, args, bytes);
+  }
   const GroupedPlan& plan_;
   Stream& stream_;
   bool programmatic_;
@@ -188,8 +201,7 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   if (parts_.packs && run.workspace != 0 && sizes.k > 0 && run.alpha != 0.0f && suits)
     TW_TRY(pack(&launches, &product, run.workspace));
   const PreparedKernel& kernel = bind_product(run, &product);
-  TW_TRY(launches.launch(kernel, grouped_product_config(*device(), problem_, kernel, sizes.m),
-                         product));
+  TW_TRY(launches.product(kernel, sizes.m, product, run));
   return problem_.ordered() ? combine(&launches, args, run.workspace) : Status();
 }
 
@@ -259,10 +271,10 @@ std::string epilogue_text(const GroupedProblem& p) {
 
 std::string GroupedPlan::explain() const {
   const GroupedDesc& d = problem_.desc;
-  std::string out =
-      line("grouped product of up to %" PRId64 " rows, n %" PRId64 ", k %" PRId64 ", in %" PRId64
-           " groups with %" PRId64 " weight matrices, %s to %s",
-           d.m, d.n, d.k, d.groups, d.weights, dtype_name(d.a_dtype), dtype_name(d.d_dtype));
+  const std::string types = types_text(d.a_dtype, d.b_type(), d.d_dtype);
+  std::string out = line("grouped product of up to %" PRId64 " rows, n %" PRId64 ", k %" PRId64
+                         ", in %" PRId64 " groups with %" PRId64 " weight matrices, %s",
+                         d.m, d.n, d.k, d.groups, d.weights, types.c_str());
   out += line("%s", grouping_text(d.grouping));
   if (const std::string text = epilogue_text(problem_); !text.empty())
     out += line("each row is a product%s", text.c_str());
@@ -270,6 +282,7 @@ std::string GroupedPlan::explain() const {
     out +=
         line("rows of A are %s, and rows of the result are %s",
              problem_.gathers() ? "gathered by index" : "taken in place", combine_text(problem_));
+  out += scales_text(d.a_dtype, d.a_scaling, d.b_scaling, d.has(kGroupedDescFast));
   const PlanInfo i = info();
   out += line("kernel %s: at most %u blocks of %u threads, which take tiles in turn", i.kernel,
               i.grid[0], i.block[0]);

@@ -13,8 +13,9 @@ constexpr uint32_t kProductBlocks = 4;  // of an SM
 constexpr uint32_t kStepBlocks = 4;
 constexpr int64_t kFindRows = 4;  // of a thread, before another block shares them
 
+// One kernel serves both 8-bit floats.
 bool takes(DType of_row, DType type) {
-  return of_row == DType{} || of_row == type;
+  return of_row == DType{} || of_row == type || (is_f8(of_row) && is_f8(type));
 }
 
 bool is_wanted(const GroupedDesc& d, const KernelEntry& row) {
@@ -82,7 +83,8 @@ bool grouped_promises_maps(const GroupedProblem& problem) {
 
 const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
-  const uint32_t variant = problem.ranges() ? kGroupedRanges : kGroupedMma;
+  const uint32_t variant =
+      (problem.ranges() ? kGroupedRanges : kGroupedMma) | (d.is_narrow() ? kGroupedScaled : 0u);
   return find_row(device, Family::grouped, [&](const KernelEntry& row) {
     return row.variant == variant && (row.variant & ~d.methods) == 0 &&
            takes(row.dtypes[0], d.a_dtype) && takes(row.dtypes[1], d.d_dtype) && is_wanted(d, row);

@@ -12,6 +12,7 @@
 #include "base/excluded.hpp"
 #include "ops/common/fields.hpp"
 #include "ops/common/strided_span.hpp"
+#include "ops/gemm/problem/gemm_scaling.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
@@ -38,29 +39,44 @@ Status excluded_number(const char* argument, float value, float unset, const cha
               Decimal::shortest(static_cast<double>(value), 6).text(), because);
 }
 
-Status check_types(const GroupedDesc& d) {
-  if (d.a_dtype != DType::BF16 && d.a_dtype != DType::F16)
+bool is_16_bit(DType type) {
+  return type == DType::BF16 || type == DType::F16;
+}
+
+Status check_input_types(const GroupedDesc& d) {
+  if (!is_16_bit(d.a_dtype) && !is_f8(d.a_dtype) && d.a_dtype != DType::I8)
     return fail(gemm_unsupported_type(d.a_dtype),
                 {.argument = "a_dtype",
                  .rule = "grouped_input_type",
                  .got = static_cast<int64_t>(d.a_dtype)},
-                "a_dtype is %s (%d): bf16 and f16 can be multiplied", gemm_type_name(d.a_dtype),
-                static_cast<int>(d.a_dtype));
-  if (d.d_dtype != d.a_dtype && d.d_dtype != DType::F32)
+                "a_dtype is %s (%d): bf16, f16, f8e4m3, f8e5m2 and i8 can be multiplied",
+                gemm_type_name(d.a_dtype), static_cast<int>(d.a_dtype));
+  return gemm_type_pair(d.a_dtype, d.b_type());
+}
+
+// With 8-bit types D and a bias are bf16, f16 or f32, else of the type of A or f32.
+bool goes_with_a(const GroupedDesc& d, DType type) {
+  return type == DType::F32 || (d.is_narrow() ? is_16_bit(type) : type == d.a_dtype);
+}
+
+Status check_types(const GroupedDesc& d) {
+  TW_TRY(check_input_types(d));
+  const char* const others = d.is_narrow() ? "bf16, f16" : dtype_name(d.a_dtype);
+  if (!goes_with_a(d, d.d_dtype))
     return fail(gemm_unsupported_type(d.d_dtype),
                 {.argument = "d_dtype",
                  .rule = "grouped_output_type",
                  .got = static_cast<int64_t>(d.d_dtype)},
                 "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(d.d_dtype),
-                static_cast<int>(d.d_dtype), dtype_name(d.a_dtype), dtype_name(d.a_dtype));
-  if (d.bias_dtype != DType{} && d.bias_dtype != d.a_dtype && d.bias_dtype != DType::F32)
+                static_cast<int>(d.d_dtype), dtype_name(d.a_dtype), others);
+  if (d.bias_dtype != DType{} && !goes_with_a(d, d.bias_dtype))
     return fail(gemm_unsupported_type(d.bias_dtype),
                 {.argument = "bias_dtype",
                  .rule = "grouped_bias_type",
                  .got = static_cast<int64_t>(d.bias_dtype)},
-                "bias_dtype is %s (%d): a bias is of the type of A and B, %s, or f32; 0 is no bias",
-                gemm_type_name(d.bias_dtype), static_cast<int>(d.bias_dtype),
-                dtype_name(d.a_dtype));
+                "bias_dtype is %s (%d): with %s inputs it is %s or f32; 0 is no bias",
+                gemm_type_name(d.bias_dtype), static_cast<int>(d.bias_dtype), dtype_name(d.a_dtype),
+                others);
   TW_TRY(
       check_index_dtype("index_dtype", "grouped_index_dtype", "numbers of groups", d.index_dtype));
   return check_index_dtype("row_index_dtype", "grouped_row_index_dtype", "row indices",
@@ -90,7 +106,7 @@ Status check_choices(const GroupedDesc& d) {
     return wrong(kInvalid, "b_order", "order_value", order, 1,
                  "TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is");
   TW_TRY(check_activation(d.activation));
-  constexpr uint32_t kFlags = 2 * kGroupedDescInverse - 1;
+  constexpr uint32_t kFlags = 2 * kGroupedDescFast - 1;
   if ((d.flags & ~kFlags) == 0) return {};
   return fail(kInvalid,
               {.argument = "flags", .rule = "grouped_flags", .got = d.flags, .limit = kFlags},
@@ -312,6 +328,61 @@ Status check_alignments(const GroupedProblem& p) {
   return check_alignment("d_alignment", p.desc.d_alignment, static_cast<uint32_t>(p.out_bytes));
 }
 
+constexpr ScalingNames kScalesOfA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_stride",
+                                  "groups"};
+constexpr ScalingNames kScalesOfB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_stride",
+                                  "weights"};
+
+Status check_scale_stride(const char* argument, const GemmScaling& scaling, int64_t stride) {
+  if (!scaling.any()) return excluded(argument, stride, "there are no such scales (TW_SCALE_NONE)");
+  if (stride >= 0) return {};
+  return wrong(kInvalid, argument, "grouped_stride", stride, 0,
+               "0 is packed, and others are at least");
+}
+
+// Scales of A by group.
+Status check_split_scales(const GroupedDesc& d) {
+  const char* because = nullptr;
+  if (d.grouping != Grouping::masked) because = "grouping is not TW_GROUPING_MASKED";
+  if (d.has(kGroupedDescGather))
+    because = "flags has TW_GROUPED_GATHER: scales go by the rows of A";
+  if (d.a_scaling.kind == ScaleKind::tensor) because = "a_scale is TW_SCALE_TENSOR";
+  return because ? excluded("a_scale_stride", d.a_scale_stride, because) : Status();
+}
+
+// Blocks of k would belong to several ranges.
+Status check_ranges_scale(const GroupedDesc& d) {
+  if (d.grouping != Grouping::k_ranges || d.a_scaling.kind < ScaleKind::k128) return {};
+  return fail(kUnsupported,
+              {.argument = "a_scale",
+               .rule = "grouped_scale_ranges",
+               .got = static_cast<int64_t>(d.a_scaling.kind)},
+              "a_scale is %d, scales by 128 of k, and grouping TW_GROUPING_K_RANGES, whose ranges "
+              "end anywhere: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
+              static_cast<int>(d.a_scaling.kind));
+}
+
+Status check_scaling(GroupedProblem* p) {
+  GroupedDesc& d = p->desc;
+  TW_TRY(check_scale_kind(kScalesOfA, d.a_scaling.kind));
+  TW_TRY(check_scale_kind(kScalesOfB, d.b_scaling.kind));
+  TW_TRY(check_scale_pair(d.a_dtype, d.a_scaling, d.b_scaling));
+  if (d.has(kGroupedDescFast))
+    TW_TRY(check_fast_accumulate("TW_GROUPED_FAST_ACCUMULATE", d.a_dtype, d.a_scaling.kind));
+  TW_TRY(check_ranges_scale(d));
+  TW_TRY(check_scale_stride("a_scale_stride", d.a_scaling, d.a_scale_stride));
+  TW_TRY(check_scale_stride("b_scale_stride", d.b_scaling, d.b_scale_stride));
+  TW_TRY(check_split_scales(d));
+  if (p->ranges())
+    TW_TRY(excluded("b_scale_stride", d.b_scale_stride, "grouping is TW_GROUPING_K_RANGES"));
+  p->splits_a_scales = d.a_scale_stride != 0;
+  if (p->splits_a_scales) d.a_scaling.batch = d.a_scale_stride;
+  if (d.b_scale_stride != 0) d.b_scaling.batch = d.b_scale_stride;
+  const int64_t rows = p->splits_a_scales ? d.group_rows : p->ranges() ? d.m : p->a_rows();
+  TW_TRY(check_scale_layout(kScalesOfA, p->a_scales(rows), p->a_scale_matrices(), &d.a_scaling));
+  return check_scale_layout(kScalesOfB, p->b_scales(), p->b_scale_matrices(), &d.b_scaling);
+}
+
 // The numbers that 0 stands for, but for pitches.
 void fill_in(GroupedDesc* d) {
   if (d->d_dtype == DType{})
@@ -349,6 +420,14 @@ int64_t GroupedProblem::d_rows() const {
   return scatters() ? desc.d_count : desc.m;
 }
 
+GemmScaleExtent GroupedProblem::a_scales(int64_t rows) const {
+  return scale_extent_of_a(desc.a_scaling.kind, rows, desc.k);
+}
+
+GemmScaleExtent GroupedProblem::b_scales() const {
+  return scale_extent_of_b(desc.b_scaling.kind, desc.k, desc.n);
+}
+
 Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
   *out = GroupedProblem{};
   out->desc = desc;
@@ -370,6 +449,7 @@ Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
   out->index_bytes = dtype_bytes(d.row_index_dtype);
   out->d_columns = d.gate == Gate::none ? d.n : d.n / 2;
   TW_TRY(check_operand_pitches(out));
+  TW_TRY(check_scaling(out));
   TW_TRY(check_workspace_span(*out));
   return check_alignments(*out);
 }

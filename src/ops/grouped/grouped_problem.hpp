@@ -38,10 +38,12 @@ inline constexpr uint32_t kGroupedDescProgrammatic = 8;
 inline constexpr uint32_t kGroupedDescWeightByIndex = 16;  // row_weights is indexed by d_rows
 inline constexpr uint32_t kGroupedDescZeroOthers = 32;     // rows of D in no group become zero
 inline constexpr uint32_t kGroupedDescInverse = 64;        // runs give the inverse of d_rows
+inline constexpr uint32_t kGroupedDescFast = 128;          // no sums in f32 for each 128 of k
 
 /// As tw_grouped_desc: extents and pitches in elements; 0 stands for packed.
 struct GroupedDesc {
   DType a_dtype = DType::BF16;
+  DType b_dtype{};                     // none: a_dtype
   DType d_dtype{};                     // none: a_dtype
   DType bias_dtype{};                  // none: there is no bias
   DType index_dtype = DType::I32;      // of args.groups
@@ -72,12 +74,18 @@ struct GroupedDesc {
   int64_t d_count = 0;        // rows of D where they are scattered
   int64_t a_divisor = 0;      // 0: 1
   int64_t d_divisor = 0;
-  int64_t expected_rows = 0;  // a hint: rows of a usual group; 0: unknown
-  std::string candidate;      // symbol of the kernel that multiplies; empty: any may
+  int64_t expected_rows = 0;         // a hint: rows of a usual group; 0: unknown
+  GemmScaling a_scaling, b_scaling;  // whose batch strides follow from these
+  int64_t a_scale_stride = 0;        // of masked: between groups' scales; 0: all rows have a matrix
+  int64_t b_scale_stride = 0;        // between weight matrices' scales; 0: packed
+  std::string candidate;             // symbol of the kernel that multiplies; empty: any may
   /// For tests and benchmarks: kernel variants that may be chosen.
   uint32_t methods = ~0u;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
+  DType b_type() const { return b_dtype == DType{} ? a_dtype : b_dtype; }
+  /// Whether it takes the kernels of 8-bit types.
+  bool is_narrow() const { return is_narrow_type(a_dtype); }
 };
 
 /// The checked description with all numbers filled in.
@@ -86,6 +94,7 @@ struct GroupedProblem {
   int64_t in_bytes = 2, out_bytes = 2;
   int64_t number_bytes = 4, index_bytes = 4;  // of args.groups, and of args.a_rows and args.d_rows
   int64_t d_columns = 0;                      // of D: n, or half of it where columns are gated
+  bool splits_a_scales = false;  // each masked group's scales of A are a matrix of their own
   bool ranges() const { return desc.grouping == Grouping::k_ranges; }
   bool adds() const { return desc.combine != Combine::store; }
   /// Whether rows are stored in the workspace and added from there.
@@ -104,6 +113,12 @@ struct GroupedProblem {
   /// Lines of B's matrices, and the elements of each.
   int64_t b_lines() const { return desc.b_order == Order::row ? desc.k : desc.n; }
   int64_t b_contiguous() const { return desc.b_order == Order::row ? desc.n : desc.k; }
+  /// Rows and columns of the matrices of scales: of an A with so many rows, and of each of B's.
+  GemmScaleExtent a_scales(int64_t rows) const;
+  GemmScaleExtent b_scales() const;
+  /// Matrices of scales.
+  int64_t a_scale_matrices() const { return splits_a_scales ? desc.groups : 1; }
+  int64_t b_scale_matrices() const { return ranges() ? 1 : desc.weights; }
   /// Elements between neighbours along each dimension of B.
   int64_t b_stride_k() const { return desc.b_order == Order::row ? desc.ldb : 1; }
   int64_t b_stride_n() const { return desc.b_order == Order::row ? 1 : desc.ldb; }

@@ -7,6 +7,7 @@
 
 #include "base/decimal.hpp"
 #include "base/excluded.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 #include "ops/gemm/gemm_spans.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -132,6 +133,31 @@ Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const Group
   return {};
 }
 
+// Scales are read where operands are.
+Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
+                  GemmSpans* spans) {
+  const GroupedDesc& d = p.desc;
+  const bool reads = sizes.multiplies && sizes.k > 0;
+  const int64_t rows = p.splits_a_scales ? d.group_rows : p.ranges() ? sizes.m : sizes.a_rows;
+  const struct {
+    const char* name;
+    const GemmScaling& scaling;
+    uint64_t address;
+    GemmBytes bytes;
+    const char* missing;
+  } operands[] = {{"a_scale", d.a_scaling, run.a_scale,
+                   scale_bytes(d.a_scaling, p.a_scales(rows), p.a_scale_matrices()),
+                   "the description has no scales of A"},
+                  {"b_scale", d.b_scaling, run.b_scale,
+                   scale_bytes(d.b_scaling, p.b_scales(), p.b_scale_matrices()),
+                   "the description has no scales of B"}};
+  for (const auto& [name, scaling, address, bytes, missing] : operands) {
+    TW_TRY(check_wanted(scaling.any(), name, address, 4, !reads || bytes.none(), missing));
+    if (scaling.any() && reads) spans->reads(name, address, bytes);
+  }
+  return {};
+}
+
 GemmBytes rows_of(int64_t rows, int64_t columns, int64_t pitch, int64_t element) {
   return {.contiguous = columns * element,
           .lines = rows,
@@ -227,6 +253,7 @@ Status check_grouped_run(const Device& device, const GroupedProblem& problem,
     spans.writes("workspace", run.workspace, parts.bytes);
   }
   TW_TRY(add_matrices(problem, run, *sizes, &spans));
+  TW_TRY(add_scales(problem, run, *sizes, &spans));
   add_vectors(problem, run, *sizes, &spans);
   return spans.check(device);
 }
@@ -267,6 +294,20 @@ void fill_sizes(const GroupedProblem& p, const GroupedSizes& sizes, GroupedArgs*
 
 }  // namespace
 
+GemmScales grouped_scales(const GroupedProblem& problem, const GroupedRun& run) {
+  const GroupedDesc& d = problem.desc;
+  GemmScales scales{};
+  scales.a = scale_places(d.a_scaling, true, run.a_scale);
+  scales.b = scale_places(d.b_scaling, false, run.b_scale);
+  if (!problem.splits_a_scales) scales.a.batch_step = 0;
+  scales.a_by = kernel_scale(d.a_scaling.kind);
+  scales.b_by = kernel_scale(d.b_scaling.kind);
+  scales.a_type = kernel_type(d.a_dtype);
+  scales.b_type = kernel_type(d.b_type());
+  scales.d_type = kernel_type(d.d_dtype);
+  return scales;
+}
+
 GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedParts& parts,
                          const GroupedRun& run, const GroupedSizes& sizes) {
   const GroupedDesc& d = problem.desc;
@@ -284,7 +325,9 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedParts& part
   args.out = !problem.scatters()                ? kRowsInPlace
              : d.combine == Combine::add_atomic ? kRowsAdded
                                                 : kRowsByIndex;
-  args.bias_f32 = d.bias_dtype == DType::F32;
+  args.bias_f32 = d.bias_dtype == DType::F32                    ? 1
+                  : d.is_narrow() && d.bias_dtype == DType::F16 ? kBiasF16
+                                                                : 0;
   args.activation = static_cast<unsigned char>(d.activation);
   args.gate = static_cast<unsigned char>(d.gate);
   args.host_in = static_cast<unsigned char>(d.a_dtype);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/grouped/grouped.h"
+#include "kernels/grouped/grouped_scales.h"
 #include "ops/grouped/grouped_problem.hpp"
 #include "runtime/device.hpp"
 
@@ -32,6 +32,7 @@ struct GroupedRun {
   uint64_t faults = 0;
   uint64_t workspace = 0;
   uint64_t workspace_bytes = 0;
+  uint64_t a_scale = 0, b_scale = 0;
 };
 
 inline constexpr uint32_t kGroupedWorkspaceAlignment = 256;
@@ -72,6 +73,9 @@ struct GroupedSizes {
 /// Fills in the sizes of a run, and refuses one that cannot be by the argument's name.
 Status check_grouped_run(const Device& device, const GroupedProblem& problem,
                          const GroupedParts& parts, const GroupedRun& run, GroupedSizes* sizes);
+
+/// The scales that kernels of 8-bit types see besides.
+GemmScales grouped_scales(const GroupedProblem& problem, const GroupedRun& run);
 
 /// What all kernels of the run see, as the product does.
 GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedParts& parts,

@@ -57,6 +57,7 @@ bool suits_maps(int64_t elements, const GroupedProblem& problem) {
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
+  if (d.is_narrow()) return "its kernels for groups take bf16 and f16";
   if (!suits_maps(d.lda, problem)) return "lda is no multiple of 16 bytes below 2^40";
   if (!suits_maps(d.ldb, problem)) return "ldb is no multiple of 16 bytes below 2^40";
   if (!problem.ranges() && d.weights > 1 && !suits_maps(d.b_stride, problem))

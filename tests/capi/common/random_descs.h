@@ -312,6 +312,24 @@ static inline void random_quantize(random_source *r, tw_quantize_desc *d) {
   random_mistake(r, &d->rows, 5); /* up to scale_ld */
 }
 
+/* Of 8-bit types, but for a few. */
+static inline void random_grouped_scales(random_source *r, tw_grouped_desc *d) {
+  static const tw_scale_kind pairs[][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {3, 4}, {3, 4}};
+  const tw_scale_kind *const pair = pairs[random_below(r, 6)];
+  const int usual = random_chance(r, 90);
+  d->a_dtype = random_chance(r, 70) ? TW_DTYPE_F8E4M3 : usual ? TW_DTYPE_I8 : random_dtype(r);
+  if (random_chance(r, 20)) d->b_dtype = usual ? TW_DTYPE_F8E5M2 : random_dtype(r);
+  if (usual) d->d_dtype = random_chance(r, 50) ? TW_DTYPE_BF16 : TW_DTYPE_F32;
+  d->a_scale = usual ? pair[0] : random_below(r, 6);
+  d->b_scale = usual ? pair[1] : random_below(r, 6);
+  if (random_chance(r, 50)) d->a_scale_order = d->b_scale_order = TW_COLUMN_MAJOR;
+  if (random_chance(r, 30)) d->a_scale_ld = d->m + random_below(r, 64);
+  if (random_chance(r, 20)) d->b_scale_ld = d->n + random_below(r, 64);
+  if (random_chance(r, 20)) d->b_scale_stride = random_extent(r);
+  if (random_chance(r, 10)) d->a_scale_stride = random_extent(r);
+  random_mistake(r, &d->a_scale_ld, 4); /* to b_scale_stride */
+}
+
 static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   static const int64_t groups[] = {0, 1, 2, 8, 64, 128, 512, 1024};
   static const tw_dtype results[] = {0, TW_DTYPE_BF16, TW_DTYPE_F32};
@@ -343,6 +361,7 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
   random_mistake(r, &d->m, 8);        /* up to ldd */
   random_mistake(r, &d->b_stride, 8); /* up to a_divisor */
+  if (random_chance(r, 30)) random_grouped_scales(r, d);
 }
 
 static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {

@@ -55,6 +55,8 @@ static void inits(void) {
   EQUAL(desc.weights | desc.lda | desc.ldb | desc.ldd | desc.b_stride | desc.d_stride, 0);
   EQUAL(desc.bias_stride | desc.group_rows | desc.row_alignment | desc.expected_rows, 0);
   EQUAL(desc.a_count | desc.d_count | desc.a_divisor | desc.d_divisor, 0);
+  EQUAL(desc.b_dtype | desc.a_scale | desc.b_scale | desc.a_scale_order | desc.b_scale_order, 0);
+  EQUAL(desc.a_scale_ld | desc.b_scale_ld | desc.a_scale_stride | desc.b_scale_stride, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_grouped_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
@@ -62,7 +64,7 @@ static void inits(void) {
   CHECK(args.m == -1 && args.k == -1 && args.a_count == -1 && args.d_count == -1);
   EQUAL(args.a | args.b | args.d | args.bias | args.groups | args.group_map | args.group_alpha, 0);
   EQUAL(args.a_rows | args.d_rows | args.row_weights | args.inverse | args.invalid_count, 0);
-  EQUAL(args.workspace | args.workspace_bytes, 0);
+  EQUAL(args.workspace | args.workspace_bytes | args.a_scale | args.b_scale, 0);
 }
 
 static void descriptions(void) {
@@ -82,13 +84,14 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "n", desc.n = TW_UNSET);
   BAD(TW_ERROR_INVALID_ARGUMENT, "k", desc.k = TW_UNSET);
   BAD(TW_ERROR_INVALID_ARGUMENT, "groups", desc.groups = TW_UNSET);
-  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_F8E4M3);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_TF32);
+  BAD(TW_ERROR_UNSUPPORTED, "b_dtype", desc.b_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_UNSUPPORTED, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_UNSUPPORTED, "index_dtype", desc.index_dtype = TW_DTYPE_U64);
   BAD(TW_ERROR_UNSUPPORTED, "grouping", desc.grouping = TW_GROUPING_BLOCKS);
   BAD(TW_ERROR_INVALID_ARGUMENT, "grouping", desc.grouping = 7);
   BAD(TW_ERROR_INVALID_ARGUMENT, "combine", desc.combine = TW_GROUPED_ADD);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 128);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 256);
   BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_GROUPED_INVERSE);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_count", desc.flags = TW_GROUPED_GATHER);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_count", desc.flags = TW_GROUPED_SCATTER);
@@ -290,6 +293,7 @@ static void from_tensors(void) {
   OK(tw_grouped_desc_init(&desc, sizeof desc));
   OK(tw_grouped_desc_from_tensors(&a, &b, &d, &desc));
   EQUAL(desc.a_dtype, TW_DTYPE_F16);
+  EQUAL(desc.b_dtype, TW_DTYPE_F16);
   EQUAL(desc.d_dtype, TW_DTYPE_F32);
   CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.groups == 3 && desc.weights == 3);
   CHECK(desc.lda == 6 && desc.ldb == 8 && desc.ldd == 8 && desc.b_stride == 48);

@@ -54,13 +54,38 @@ class Lab {
       run(bench, *forced);
     }
   }
-  Device& device() { return *device_; }
-  Stream& stream() { return *stream_; }
+  // Every candidate, run after run: within the bound, and then the same bits.
+  void repeat(std::mt19937_64& random, const ScaledCase& c, int runs) {
+    INFO(describe(c));
+    ScaledBench bench(device_, *stream_, c);
+    bench.fill(random);
+    std::vector<GemmRange> candidates;
+    TW_REQUIRE_OK(gemm_candidates(*device_, c.desc, &candidates));
+    for (const GemmRange& range : candidates) {
+      INFO(gemm_choice_text(range.candidate.choice));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, range.candidate.choice, &plan));
+      Guarded workspace(device_, *stream_, plan->info().workspace_bytes);
+      start(bench, *plan, workspace);
+      bench.look();
+      const std::vector<uint8_t> first = bench.result();
+      int different = 0;
+      for (int i = 1; i < runs && different == 0; ++i) {
+        start(bench, *plan, workspace);
+        different += bench.result() != first;
+      }
+      CHECK(different == 0);
+    }
+  }
 
  private:
   void run(ScaledBench& bench, const Plan& plan) {
-    bench.clear();
     Guarded workspace(device_, *stream_, plan.info().workspace_bytes);
+    start(bench, plan, workspace);
+    bench.look();
+  }
+  void start(ScaledBench& bench, const Plan& plan, const Guarded& workspace) {
+    bench.clear();
     GemmRun run = bench.run();
     if (workspace.bytes() != 0) {
       run.workspace = workspace.address();
@@ -68,7 +93,6 @@ class Lab {
     }
     TW_REQUIRE_OK(static_cast<const GemmPlan&>(plan).run(*stream_, run));
     TW_REQUIRE_OK(stream_->synchronize());
-    bench.look();
   }
   std::shared_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
@@ -279,14 +303,26 @@ TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
   int number = 0;
   for (const auto& pair : kPairs) {
     if (pair.first == DType::I8) continue;
-    for (int i = 0; i < 9; ++i, ++number) {
+    for (int i = 0; i < 12; ++i, ++number) {
       ScaledCase c = random_case(random, pair);
+      if (i % 2) {
+        k_major(&c);
+        c.offset = 0;
+      }
       c.desc.d_dtype = number % 2 ? DType::F8E4M3 : DType::F8E5M2;
       c.desc.d_order = Order::row;
       c.desc.epilogue.gate = static_cast<Gate>(i % 3);
+      c.desc.m = pick(random, 1, i % 4 == 1 ? 200 : 70);
+      c.run_m = i % 5 == 0 ? pick(random, 0, c.desc.m) : -1;
       c.desc.n = pick(random, 1, 300) * 2;
       c.desc.d_quantize = {.kind = ScaleKind::k128, .order = static_cast<Order>(i / 2 % 2)};
       if (i % 4 == 3) c.alpha = c.beta = 0.0f;
+      if (i % 6 == 1) c.desc.batch = 2;
+      if (i % 6 == 5) {
+        c.desc.flags |= kGemmDeviceM;
+        c.run_m = -1;
+        c.device_m = pick(random, 0, c.desc.m);
+      }
       c.desc.a_scaling.leading = c.desc.b_scaling.leading = 0;
       pitches(c.desc.a_alignment == 16 ? 16 : 1, i % 2, &c);
       if (i % 3 == 0) {
@@ -303,7 +339,7 @@ TEST_CASE("gemm scaled: exact sums of i8") {
   Lab lab;
   if (!lab) return;
   std::mt19937_64 random(7);
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 24; ++i) {
     ScaledCase c;
     c.desc.a_dtype = DType::I8;
     c.desc.d_dtype = DType::I32;
@@ -312,7 +348,62 @@ TEST_CASE("gemm scaled: exact sums of i8") {
     c.desc.m = pick(random, 1, 130);
     c.desc.n = pick(random, 1, 130);
     c.desc.k = pick(random, 0, 1200);
+    // Lines of whole pieces of 16 bytes, and sums that no f32 holds.
+    if (i >= 16) {
+      c.desc.n = pick(random, 1, 40) * 4;
+      c.desc.m = (c.desc.m + 3) / 4 * 4;
+      c.desc.k = pick(random, 1000, 3000);
+      c.specials = true;
+    }
     pitches(i >= 8 ? 16 : 1, i % 3, &c);
     lab.check(random, c);
   }
+}
+
+// A k of some thousand, which kernels share among blocks and whose sums drift if anything does.
+TEST_CASE("gemm scaled: long sums of each type") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(8);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (int i = 0; i < 6; ++i, ++number) {
+      ScaledCase c;
+      c.desc.a_dtype = pair.first;
+      c.desc.b_dtype = pair.second;
+      c.desc.d_dtype = i == 5 && pair.first == DType::I8 ? DType::I32 : d_type(pair.first, number);
+      k_major(&c);
+      constexpr int64_t kDepths[] = {2048, 4100, 7168, 2999, 8192, 5000};
+      c.desc.m = pick(random, 1, 24);
+      c.desc.n = pick(random, 1, 48);
+      c.desc.k = kDepths[i];
+      const bool fast = is_f8(pair.first) && i % 2 == 1;
+      c.desc.fast_accumulate = fast;
+      scales(c.desc.d_dtype == DType::I32 ? 0 : fast ? i % 3 : i % 5, number % 4, &c);
+      pitches(16, i % 2, &c);
+      lab.check(random, c);
+    }
+}
+
+// Equal inputs give equal bits, whichever block is the last to add up its part of k.
+TEST_CASE("gemm scaled: a thousand equal runs of each type on a GPU") {
+  if (std::string(test_device()) != "cuda") return skip("a thousand runs are for a GPU");
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(9);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (int form = 0; form < 5; ++form, ++number) {
+      ScaledCase c;
+      c.desc.a_dtype = pair.first;
+      c.desc.b_dtype = pair.second;
+      c.desc.d_dtype = d_type(pair.first, number);
+      k_major(&c);
+      c.desc.m = 100 + number;
+      c.desc.n = 700;
+      c.desc.k = 3000;
+      scales(form, number % 4, &c);
+      pitches(16, number % 2, &c);
+      lab.repeat(random, c, 1000);
+    }
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <tuple>
 
 #include "base/float_formats.hpp"
 #include "ops/grouped/grouped.hpp"
@@ -35,7 +36,10 @@ struct GroupedCase {
   std::vector<int64_t> groups, a_rows, d_rows;
   std::vector<int32_t> map, inverse;
   std::vector<float> a, b, bias, group_alpha, row_weights;  // matrices without gaps
-  std::vector<float> d;                                     // before the run, likewise
+  // Scales: for each row of A, and each column of each weight matrix, one for each block of k.
+  // Fewer where rows, columns or blocks share them.
+  std::vector<float> a_scale, b_scale;
+  std::vector<float> d;  // before the run, likewise
 
   bool ranges() const { return desc.grouping == Grouping::k_ranges; }
   bool gathers() const { return desc.has(kGroupedDescGather); }
@@ -58,17 +62,47 @@ struct GroupedCase {
   float b_at(int64_t w, int64_t k, int64_t n) const {
     return b[static_cast<size_t>((w * desc.k + k) * desc.n + n)];
   }
+  /// Blocks of k, and the lines of a matrix of scales.
+  int64_t blocks() const { return blocks_of(desc.a_scaling.kind, desc.k); }
+  int64_t a_scale_lines() const {
+    return lines_of(desc.a_scaling.kind, ranges() ? desc.m : a_lines());
+  }
+  int64_t b_scale_lines() const { return lines_of(desc.b_scaling.kind, desc.n); }
+  static int64_t blocks_of(ScaleKind kind, int64_t k) {
+    return kind == ScaleKind::k128 || kind == ScaleKind::block128 ? (k + 127) / 128 : 1;
+  }
+  static int64_t lines_of(ScaleKind kind, int64_t lines) {
+    if (kind == ScaleKind::none) return 0;
+    return kind == ScaleKind::tensor     ? 1
+           : kind == ScaleKind::block128 ? (lines + 127) / 128
+                                         : lines;
+  }
+  /// The product of two scales as f32 has it: of row `line` of A, or -1 for zeros, and a column of
+  /// matrix `w`.
+  double scale_of(int64_t line, int64_t w, int64_t column, int64_t k) const {
+    const ScaleKind a_by = desc.a_scaling.kind, b_by = desc.b_scaling.kind;
+    if (a_by == ScaleKind::none) return 1;
+    const int64_t block = a_by == ScaleKind::k128 ? k / 128 : 0;
+    const int64_t a_line = a_by == ScaleKind::tensor ? 0 : line;
+    const int64_t b_line = b_by == ScaleKind::tensor     ? 0
+                           : b_by == ScaleKind::block128 ? column / 128
+                                                         : column;
+    const volatile float product =
+        (line < 0 ? 1.0f : a_scale[static_cast<size_t>(a_line * blocks() + block)]) *
+        b_scale[static_cast<size_t>((w * b_scale_lines() + b_line) * blocks() + block)];
+    return double{product};
+  }
 };
 
 inline std::string describe(const GroupedCase& c) {
   const GroupedDesc& d = c.desc;
-  char text[500];
+  char text[700];
   std::snprintf(
       text, sizeof text,
       "%s to %s, m %d (%d), n %d, k %d, groups %d, weights %d, grouping %d, combine %d, "
       "order %d, activation %d, gate %d (%g, %g, %g), flags %u, index types %s %s, counts "
       "%d/%d %d/%d, pitches %d %d %d, alpha %g, map %d, group alpha %d, row weights %d, "
-      "bias %s, shifts %d %d %d",
+      "bias %s, shifts %d %d %d, B %s, scales %d %d (orders %d %d, ld %d %d, strides %d %d)",
       dtype_name(d.a_dtype), dtype_name(c.d_type()), int(d.m), int(c.m), int(d.n), int(d.k),
       int(d.groups), int(d.weights), int(d.grouping), int(d.combine), int(d.b_order),
       int(d.activation), int(d.gate), double(d.gate_limit), double(d.gate_offset),
@@ -76,7 +110,9 @@ inline std::string describe(const GroupedCase& c) {
       int(d.a_count), int(d.a_divisor), int(d.d_count), int(d.d_divisor), int(d.lda), int(d.ldb),
       int(d.ldd), double(c.alpha), int(c.mapped), int(c.group_scaled), int(c.weighted),
       d.bias_dtype == DType{} ? "none" : dtype_name(d.bias_dtype), int(c.a_shift), int(c.b_shift),
-      int(c.d_shift));
+      int(c.d_shift), dtype_name(d.b_type()), int(d.a_scaling.kind), int(d.b_scaling.kind),
+      int(d.a_scaling.order), int(d.b_scaling.order), int(d.a_scaling.leading),
+      int(d.b_scaling.leading), int(d.a_scale_stride), int(d.b_scale_stride));
   return text;
 }
 
@@ -161,16 +197,23 @@ struct GroupedSource {
 
 /// A column of alpha * A B + bias.
 inline Bounded before_of(const GroupedCase& c, const GroupedSource& from, int64_t column) {
-  double sum = 0, size = 0;
-  for (int64_t k = 0; k < c.desc.k && from.a_row >= 0; ++k) {
-    const double product = double{c.a_at(from.a_row, k)} * double{c.b_at(from.weight, k, column)};
-    sum += product, size += std::abs(product);
+  double sum = 0, size = 0, block = 0, block_size = 0;
+  const int64_t depth = c.desc.a_scaling.kind == ScaleKind::k128 ? 128 : c.desc.k;
+  for (int64_t k = 0; k < c.desc.k; ++k) {
+    const double of_a = from.a_row < 0 ? 0.0 : double{c.a_at(from.a_row, k)};
+    const double product = of_a * double{c.b_at(from.weight, k, column)};
+    block += product, block_size += std::abs(product);
+    if ((k + 1) % depth != 0 && k + 1 < c.desc.k) continue;
+    const double scale = c.scale_of(from.a_row, from.weight, column, k);
+    sum += scale * block, size += std::abs(scale) * block_size;
+    block = block_size = 0;
   }
   double bias = 0;
   if (c.desc.bias_dtype != DType{})
     bias = double{c.bias[static_cast<size_t>(from.weight * c.desc.n + column)]};
   const double value = from.scale * sum + bias;
-  return {value, 0x1p-22 * (std::abs(from.scale) * size + std::abs(value))};
+  const double additions = static_cast<double>(1 + c.desc.k / 128);  // in f32
+  return {value, 0x1p-22 * additions * (std::abs(from.scale) * size + std::abs(value))};
 }
 
 inline Bounded gated(const GroupedCase& c, Bounded gate, Bounded linear) {
@@ -320,12 +363,15 @@ inline GroupedResult ranges_reference(const GroupedCase& c) {
       const auto at = static_cast<size_t>(g * m * n + i);
       double sum = 0, size = 0;
       for (int64_t k = span.begin; k < span.end; ++k) {
-        const double product = double{c.a_at(k, i / n)} * double{c.b_at(0, k, i % n)};
+        const double product =
+            double{c.a_at(k, i / n)} * double{c.b_at(0, k, i % n)} * c.scale_of(i / n, 0, i % n, 0);
         sum += product, size += std::abs(product);
       }
       const double before = c.beta == 0.0f ? 0 : double{c.d[at]};
       out.d[at].value = double{c.alpha} * sum + before;
-      out.d[at].error = 0x1p-22 * (std::abs(double{c.alpha}) * size + std::abs(before)) + 1e-38;
+      out.d[at].error = 0x1p-22 * static_cast<double>(1 + c.desc.k / 128) *
+                            (std::abs(double{c.alpha}) * size + std::abs(before)) +
+                        1e-38;
     }
   }
   return out;

@@ -3,6 +3,7 @@
 // Runs cases of grouped products on the device under test, and draws them at random. What a run may
 // not read is NaN, and what it may not write is compared byte for byte.
 
+#include "kernels/common/convert.h"
 #include "tests/device/grouped/tiles_case.hpp"
 
 namespace tw::test {
@@ -25,6 +26,14 @@ struct GroupedOperand {
 inline void put_number(uint8_t* to, DType type, float value) {
   if (type == DType::F32) {
     std::memcpy(to, &value, 4);
+    return;
+  }
+  if (dtype_bytes(type) == 1) {
+    // Of i8 no number is NaN: what is not read stays as it is.
+    if (type != DType::I8)
+      *to = static_cast<uint8_t>(encode(type == DType::F8E4M3 ? kFormatE4M3 : kFormatE5M2, value));
+    else if (!std::isnan(value))
+      *to = static_cast<uint8_t>(static_cast<int>(value));
     return;
   }
   const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
@@ -72,7 +81,7 @@ inline GroupedLayout layout_of_b(const GroupedCase& c) {
   const bool row = d.b_order == Order::row;
   const int64_t pitch = d.ldb ? d.ldb : row ? d.n : d.k;
   const int64_t stride = d.b_stride ? d.b_stride : pitch * (row ? d.k : d.n);
-  return {d.a_dtype, c.b_matrices(), d.k, d.n, stride, row ? pitch : 1, row ? 1 : pitch};
+  return {d.b_type(), c.b_matrices(), d.k, d.n, stride, row ? pitch : 1, row ? 1 : pitch};
 }
 inline GroupedLayout layout_of_d(const GroupedCase& c) {
   const int64_t pitch = c.desc.ldd ? c.desc.ldd : c.columns();
@@ -82,6 +91,27 @@ inline GroupedLayout layout_of_d(const GroupedCase& c) {
 inline GroupedLayout layout_of_bias(const GroupedCase& c) {
   const int64_t stride = c.desc.bias_stride ? c.desc.bias_stride : c.desc.n;
   return {c.desc.bias_dtype, c.weights(), 1, c.desc.n, stride, 0, 1};
+}
+
+/// Scales of an operand: lines by blocks of k in either order.
+inline GroupedLayout layout_of_scales(const GemmScaling& scaling, bool lines_are_rows,
+                                      int64_t matrices, int64_t lines, int64_t blocks,
+                                      int64_t stride) {
+  const bool apart = (scaling.order == Order::row) == lines_are_rows;  // lines lie apart
+  const int64_t pitch = scaling.leading ? scaling.leading : apart ? blocks : lines;
+  if (stride == 0) stride = pitch * (apart ? lines : blocks);
+  return {DType::F32, matrices, lines, blocks, stride, apart ? pitch : 1, apart ? 1 : pitch};
+}
+inline GroupedLayout layout_of_a_scales(const GroupedCase& c) {
+  const GroupedDesc& d = c.desc;
+  const bool splits = d.a_scale_stride != 0;
+  const int64_t room = d.group_rows ? d.group_rows : d.m / std::max<int64_t>(d.groups, 1);
+  return layout_of_scales(d.a_scaling, true, splits ? d.groups : 1,
+                          splits ? room : c.a_scale_lines(), c.blocks(), d.a_scale_stride);
+}
+inline GroupedLayout layout_of_b_scales(const GroupedCase& c) {
+  return layout_of_scales(c.desc.b_scaling, false, c.b_matrices(), c.b_scale_lines(), c.blocks(),
+                          c.desc.b_scale_stride);
 }
 
 class GroupedLab {
@@ -149,15 +179,20 @@ class GroupedLab {
       if (!wanted.written[i]) return;
       const double got = take_number(image.data() + place, c.d_type());
       const double want = wanted.d[i].value;
-      const double most = wanted.d[i].error + 2 * rounding_of(c.d_type()) * std::abs(want);
-      if (!(std::abs(got - want) <= most)) {
+      std::memcpy(expected.data() + place, image.data() + place, size);
+      // The last term is for numbers without leading bits.
+      const double most =
+          wanted.d[i].error + 2 * rounding_of(c.d_type()) * std::abs(want) + 0x1p-126;
+      const bool near = std::isnan(want)   ? std::isnan(got)
+                        : std::isinf(want) ? got == want
+                                           : std::abs(got - want) <= most;
+      if (!near) {
         CAPTURE(i);
         CAPTURE(got);
         CAPTURE(want);
         CAPTURE(most);
-        REQUIRE(std::abs(got - want) <= most);
+        REQUIRE(near);
       }
-      std::memcpy(expected.data() + place, image.data() + place, size);
     });
     REQUIRE(first_difference(image, expected) == -1);
   }
@@ -196,6 +231,10 @@ class GroupedLab {
     run.alpha = c.alpha, run.beta = c.beta, run.m = c.m;
     run.a = matrices(c.a, layout_of_a(c), c.a_shift, kept);
     run.b = matrices(c.b, layout_of_b(c), c.b_shift, kept);
+    if (c.desc.a_scaling.any()) {
+      run.a_scale = matrices(c.a_scale, layout_of_a_scales(c), 0, kept);
+      run.b_scale = matrices(c.b_scale, layout_of_b_scales(c), 0, kept);
+    }
     if (c.desc.bias_dtype != DType{}) run.bias = matrices(c.bias, layout_of_bias(c), 0, kept);
     if (c.desc.grouping != Grouping::all) run.groups = numbers(c.groups, c.desc.index_dtype, kept);
     if (c.gathers()) run.a_rows = numbers(c.a_rows, c.desc.row_index_dtype, kept);
@@ -216,6 +255,26 @@ constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();
 inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count) {
   std::vector<float> values(static_cast<size_t>(count));
   for (float& value : values) value = static_cast<float>(pick(random, -8, 8)) / 8;
+  return values;
+}
+
+/// The same as numbers of a type: of i8 the eighths themselves.
+inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count, DType type) {
+  std::vector<float> values = draw_values(random, count);
+  if (type == DType::I8)
+    for (float& value : values) value *= 8;
+  return values;
+}
+
+/// Scales with all bits of an f32; of i8 an eighth of the size. A tenth are 0 or have no leading
+/// bit.
+inline std::vector<float> draw_scales(std::mt19937_64& random, int64_t count, DType type) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) {
+    value = static_cast<float>(pick(random, 1 << 20, 1 << 24)) * 0x1p-23f;
+    if (type == DType::I8) value /= 8;
+    if (pick(random, 0, 9) == 0) value = pick(random, 0, 1) ? 0.0f : 0x1.8p-130f;
+  }
   return values;
 }
 
@@ -349,6 +408,13 @@ inline void poison(GroupedCase* c) {
     if (!weights[i / static_cast<size_t>(c->desc.n)]) c->bias[i] = kUnread;
   for (size_t i = 0; i < c->group_alpha.size(); ++i)
     if (!weights[i]) c->group_alpha[i] = kUnread;
+  if (c->desc.a_scaling.kind >= ScaleKind::row)
+    for (size_t i = 0; i < c->a_scale.size(); ++i)
+      if (!lines[i / static_cast<size_t>(c->blocks())]) c->a_scale[i] = kUnread;
+  if (c->desc.b_scaling.any())
+    for (size_t i = 0; i < c->b_scale.size(); ++i)
+      if (!weights[i / static_cast<size_t>(c->b_scale_lines() * c->blocks())])
+        c->b_scale[i] = kUnread;
   if (c->desc.has(kGroupedDescWeightByIndex)) return;
   for (size_t i = 0; i < c->row_weights.size(); ++i)
     if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
@@ -361,8 +427,10 @@ inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   if (c->mapped) draw_map(random, c, wrong && pick(random, 0, 1) != 0);
   if (c->gathers()) draw_gather(random, c, wrong);
   if (c->scatters()) draw_scatter(random, c, wrong);
-  c->a = draw_values(random, c->a_lines() * c->a_columns());
-  c->b = draw_values(random, c->b_matrices() * d.k * d.n);
+  c->a = draw_values(random, c->a_lines() * c->a_columns(), d.a_dtype);
+  c->b = draw_values(random, c->b_matrices() * d.k * d.n, d.a_dtype);
+  c->a_scale = draw_scales(random, c->a_scale_lines() * c->blocks(), d.a_dtype);
+  c->b_scale = draw_scales(random, c->b_matrices() * c->b_scale_lines() * c->blocks(), d.a_dtype);
   c->d = draw_values(random, c->d_matrices() * c->d_lines() * c->columns());
   if (d.bias_dtype != DType{}) c->bias = draw_values(random, c->weights() * d.n);
   if (c->group_scaled) c->group_alpha = draw_values(random, c->weights());
@@ -421,8 +489,56 @@ inline void draw_rows(std::mt19937_64& random, GroupedCase* c) {
   if (pick(random, 0, 1)) d.flags |= kGroupedDescWeightByIndex;
 }
 
+/// A pair of 8-bit types, the type of D and scales of any kind and order.
+inline void draw_narrow(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  constexpr std::pair<DType, DType> kPairs[] = {{DType::F8E4M3, DType{}},
+                                                {DType::F8E4M3, DType::F8E5M2},
+                                                {DType::F8E5M2, DType::F8E4M3},
+                                                {DType::I8, DType{}}};
+  constexpr DType kResults[] = {DType::BF16, DType::F16, DType::F32};
+  constexpr std::pair<ScaleKind, ScaleKind> kScales[] = {{ScaleKind::none, ScaleKind::none},
+                                                         {ScaleKind::tensor, ScaleKind::tensor},
+                                                         {ScaleKind::row, ScaleKind::row},
+                                                         {ScaleKind::k128, ScaleKind::block128},
+                                                         {ScaleKind::k128, ScaleKind::k128}};
+  const bool ranges = d.grouping == Grouping::k_ranges;
+  std::tie(d.a_dtype, d.b_dtype) = kPairs[pick(random, 0, 3)];
+  d.d_dtype = ranges ? DType::F32 : kResults[pick(random, 0, 2)];
+  const auto& [of_a, of_b] = kScales[pick(random, 0, ranges ? 2 : 4)];
+  d.a_scaling.kind = of_a, d.b_scaling.kind = of_b;
+  if (of_a < ScaleKind::k128 && is_f8(d.a_dtype) && pick(random, 0, 3) == 0)
+    d.flags |= kGroupedDescFast;
+  if (of_a == ScaleKind::none && d.a_dtype == DType::I8) c->alpha /= 64;
+  if (of_a < ScaleKind::k128) return;
+  d.a_scaling.order = static_cast<Order>(pick(random, 0, 1));
+  d.b_scaling.order = static_cast<Order>(pick(random, 0, 1));
+}
+
+/// Leading dimensions and strides of scales with some that belong to nobody.
+inline void draw_scale_pitches(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  const bool masked = d.grouping == Grouping::masked && !c->gathers();
+  const bool deep = d.a_scaling.kind == ScaleKind::k128;
+  const int64_t room = d.group_rows ? d.group_rows : d.m / std::max<int64_t>(d.groups, 1);
+  if (masked && d.a_scaling.kind >= ScaleKind::row && pick(random, 0, 1))
+    d.a_scale_stride = room * c->blocks() + (deep ? 4 * (room + c->blocks()) : 3);
+  if (deep && pick(random, 0, 1)) {
+    const bool row = d.a_scaling.order == Order::row;
+    d.a_scaling.leading = (row                ? c->blocks()
+                           : d.a_scale_stride ? room
+                                              : c->a_scale_lines()) +
+                          pick(random, 0, 4);
+    d.b_scaling.leading =
+        (d.b_scaling.order == Order::row ? c->b_scale_lines() : c->blocks()) + pick(random, 0, 4);
+  }
+  if (d.b_scaling.any() && !c->ranges() && pick(random, 0, 1))
+    d.b_scale_stride = layout_of_b_scales(*c).matrix_stride + pick(random, 1, 5);
+}
+
 /// A product of any kind but ranges of k.
-inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most) {
+inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
+                             bool narrow = false) {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.m = pick(random, 1, most.m), d.n = pick(random, 1, most.n), d.k = pick(random, 0, most.k);
@@ -445,6 +561,12 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most) {
   draw_epilogue(random, &c);
   constexpr float kAlphas[] = {1, 0.5f, -2};
   c.alpha = kAlphas[pick(random, 0, 2)];
+  if (narrow) {
+    draw_narrow(random, &c);
+    if (d.bias_dtype != DType{}) d.bias_dtype = pick(random, 0, 1) ? DType::F32 : DType::F16;
+    if (d.bias_dtype == DType::F16 && pick(random, 0, 1)) d.bias_dtype = DType::BF16;
+    draw_scale_pitches(random, &c);
+  }
   c.group_scaled = pick(random, 0, 2) == 0;
   c.weighted = d.has(kGroupedDescWeightByIndex) || pick(random, 0, 2) == 0;
   c.counts = pick(random, 0, 3) != 0;
@@ -454,7 +576,8 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most) {
 }
 
 /// A product of ranges of k. What lies outside of all ranges is infinite in A and 0 in B.
-inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most) {
+inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most,
+                               bool narrow = false) {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.grouping = Grouping::k_ranges;
@@ -467,8 +590,10 @@ inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most)
   c.beta = pick(random, 0, 1) ? 1.0f : 0.0f;
   c.counts = pick(random, 0, 3) != 0;
   if (pick(random, 0, 2) == 0) d.max_sms = 1;
+  if (narrow) draw_narrow(random, &c);
   if (pick(random, 0, 1)) draw_pitches(random, &c);
   draw_operands(random, &c, pick(random, 0, 2) == 0);
+  if (d.a_dtype == DType::I8) return c;  // none is infinite
   std::vector<char> used(static_cast<size_t>(d.k));
   for (int64_t g = 0; g < d.groups; ++g)
     for (int64_t k = span_of(c, g).begin; k < span_of(c, g).end; ++k) used[size_t(k)] = 1;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "doctest_main.hpp"
+#include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/arguments/gemm_realign.h"
-#include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/rows/rows.h"
 #include "ops/gemm/gemm.hpp"
 #include "runtime/device.hpp"
@@ -128,7 +128,8 @@ class PaperStream final : public Stream {
     if (bytes == sizeof launch.realign) std::memcpy(&launch.realign, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
     // The arguments of a stream-K kernel begin with those of an epilogue kernel.
-    if (bytes == sizeof launch.full || bytes == sizeof(GemmStreamArgs)) {
+    if (bytes == sizeof launch.full || bytes == sizeof(GemmStreamArgs) ||
+        bytes == sizeof(GemmNarrowArgs)) {
       std::memcpy(&launch.full, arguments, sizeof launch.full);
       launch.args = launch.full.base;
     }

@@ -443,6 +443,8 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
     CHECK(seen.count({pair.a, pair.b, kSchedule_scaledstream | kGemmColumnB}) == 1);
     CHECK(seen.count({pair.a, pair.b, kSchedule_faststream | kGemmColumnB}) == 1);
   }
+  for (const DType type : {DType::I8, DType::TF32})
+    CHECK(seen.count({type, type, kSchedule_faststream | kGemmColumnB}) == 1);
 }
 
 TEST_CASE("shared memory of every row fits a block") {

@@ -100,7 +100,7 @@ TEST_CASE("gemm shares: the width holds the columns with the least rest") {
   const GemmChoice choice{stream_rows()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_tile_columns(choice, m);
+    const int64_t width = gemm_tile_columns(choice, GemmDesc{}, m);
     const int64_t tiles = (m + width - 1) / width;
     CHECK(tiles == (m + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);

@@ -274,7 +274,7 @@ TEST_CASE("grouped: types and choices that cannot be are refused by name") {
   }
   refused(kInvalid, "b_order", "order_value", [](D& d) { d.b_order = Order{2}; });
   refused(kInvalid, "activation", "activation", [](D& d) { d.activation = Activation{5}; });
-  refused(kInvalid, "flags", "grouped_flags", [](D& d) { d.flags = 128; });
+  refused(kInvalid, "flags", "grouped_flags", [](D& d) { d.flags = 256; });
   refused(kInvalid, "gate_limit", "grouped_number", [](D& d) { d.gate_limit = NAN; });
   refused(kInvalid, "gate_offset", "grouped_number", [](D& d) { d.gate_offset = INFINITY; });
   refused(kInvalid, "gate_slope", "grouped_number", [](D& d) { d.gate_slope = -INFINITY; });

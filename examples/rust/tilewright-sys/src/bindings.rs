@@ -218,6 +218,7 @@ pub const TW_GROUPED_PROGRAMMATIC: tw_grouped_combine = 8;
 pub const TW_GROUPED_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
 pub const TW_GROUPED_ZERO_OTHER_ROWS: tw_grouped_combine = 32;
 pub const TW_GROUPED_INVERSE: tw_grouped_combine = 64;
+pub const TW_GROUPED_FAST_ACCUMULATE: tw_grouped_combine = 128;
 pub const TW_QUANTIZE_POWERS_OF_TWO: i32 = 1;
 pub const TW_QUANTIZE_GIVEN_SCALE: i32 = 2;
 pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
@@ -810,6 +811,16 @@ pub struct tw_grouped_desc {
     pub a_divisor: i64,
     pub d_divisor: i64,
     pub expected_rows: i64,
+    pub b_dtype: tw_dtype,
+    pub a_scale: tw_scale_kind,
+    pub b_scale: tw_scale_kind,
+    pub a_scale_order: tw_order,
+    pub b_scale_order: tw_order,
+    pub reserved: u32,
+    pub a_scale_ld: i64,
+    pub b_scale_ld: i64,
+    pub a_scale_stride: i64,
+    pub b_scale_stride: i64,
 }
 
 #[repr(C)]
@@ -837,6 +848,8 @@ pub struct tw_grouped_args {
     pub invalid_count: u64,
     pub workspace: u64,
     pub workspace_bytes: u64,
+    pub a_scale: u64,
+    pub b_scale: u64,
 }
 
 #[repr(C)]
@@ -2096,20 +2109,22 @@ mod layouts {
     );
 
     layout!(
-        tw_grouped_desc, 224, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, d_dtype: 12,
+        tw_grouped_desc, 280, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, d_dtype: 12,
         bias_dtype: 16, index_dtype: 20, row_index_dtype: 24, b_order: 28, grouping: 32,
         combine: 36, activation: 40, gate: 44, gate_limit: 48, gate_offset: 52, gate_slope: 56,
         flags: 60, a_alignment: 64, b_alignment: 68, d_alignment: 72, max_sms: 76, m: 80, n: 88,
         k: 96, groups: 104, weights: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144, d_stride:
         152, bias_stride: 160, group_rows: 168, row_alignment: 176, a_count: 184, d_count: 192,
-        a_divisor: 200, d_divisor: 208, expected_rows: 216
+        a_divisor: 200, d_divisor: 208, expected_rows: 216, b_dtype: 224, a_scale: 228, b_scale:
+        232, a_scale_order: 236, b_scale_order: 240, reserved: 244, a_scale_ld: 248, b_scale_ld:
+        256, a_scale_stride: 264, b_scale_stride: 272
     );
 
     layout!(
-        tw_grouped_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, m: 16, k:
+        tw_grouped_args, 176, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, m: 16, k:
         24, a_count: 32, d_count: 40, a: 48, b: 56, d: 64, bias: 72, groups: 80, group_map: 88,
         group_alpha: 96, a_rows: 104, d_rows: 112, row_weights: 120, inverse: 128,
-        invalid_count: 136, workspace: 144, workspace_bytes: 152
+        invalid_count: 136, workspace: 144, workspace_bytes: 152, a_scale: 160, b_scale: 168
     );
 
     layout!(

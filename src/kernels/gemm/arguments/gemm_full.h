@@ -79,7 +79,8 @@ enum : u32 {
   kFullTmaStores = 8,        // D suits a map and is written by TMA
   kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B
   kFullSimpleEpilogue = 32,  // at most bias, relu, scale, amax and a C of aligned pairs; no gate
-  kFullAlignedC = 64         // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout
+  kFullAlignedC = 64,        // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout
+  kFullPairs = 128           // two tiles along m belong together: wgmma/narrow/narrow_blocks.cuh
 };
 
 /// Lines of D's TMA box: the share of one warp in a warpgroup's 64 rows.

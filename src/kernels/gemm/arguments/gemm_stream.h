@@ -36,6 +36,12 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
+/// A gated D with scales for blocks takes two tiles for each block. The first tile's elements wait
+/// in shared memory: the bytes for each of its columns, and the most columns that leave room for
+/// enough stages.
+inline constexpr u32 kGemmParkedBytes = 256;
+inline constexpr i32 kGemmMostParked = 160;
+
 /// Bytes of the counters: one for each CTA of a cluster and divided unit, at least 4096. The
 /// minimum suffices on every chip so far, so that kernels that share a workspace have equal layouts
 /// and find each other's counters where they expect them, not accumulators.

@@ -149,6 +149,91 @@ __device__ __forceinline__ void scaled_multiply(typename Loads::Sum (&d)[2][4][4
   }
 }
 
+template <class Visit>
+__device__ __forceinline__ void scaled_each(Visit visit) {
+#pragma unroll
+  for (i32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (i32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (i32 e = 0; e < 4; ++e) visit(i, j, e);
+}
+// The bits of one in the other.
+template <class To, class From>
+__device__ __forceinline__ void scaled_keep(To (&to)[2][4][4], const From (&from)[2][4][4]) {
+  scaled_each([&](i32 i, i32 j, i32 e) { to[i][j][e] = __builtin_bit_cast(To, from[i][j][e]); });
+}
+
+// d += the sums of a block times its scales, which of_a(row of the tile) and of_b(column) give.
+template <class Sum, class OfA, class OfB>
+__device__ __forceinline__ void scaled_promote(float (&d)[2][4][4], Sum (&chain)[2][4][4], OfA of_a,
+                                               OfB of_b) {
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  const auto warp = static_cast<i32>(threadIdx.x / 32);
+  float of_row[4];
+#pragma unroll
+  for (i32 i = 0; i < 4; ++i) of_row[i] = of_a(lane / 4 + i * 8);
+#pragma unroll
+  for (i32 j = 0; j < 4; ++j)
+#pragma unroll
+    for (i32 e = 0; e < 2; ++e) {
+      const float of_column = of_b(warp * 32 + j * 8 + lane % 4 * 2 + e);
+#pragma unroll
+      for (i32 i = 0; i < 4; ++i) {
+        Sum& sum = chain[i / 2][j][i % 2 * 2 + e];
+        float& to = d[i / 2][j][i % 2 * 2 + e];
+        to = act::fused(of_row[i] * of_column, static_cast<float>(sum), to);
+        sum = 0;
+      }
+    }
+}
+
+// A tile's sums over k from `begin` to `end` - 1, times their scales: fetch(k) reads the elements
+// of a step into `a` and `b`, promote(d, chain, block) adds what a block or, unless scales change
+// along k, all of k has. `integers`: d has the bits of exact sums, and there are no scales.
+template <class Loads, class Fetch, class Promote>
+__device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, const u32* b,
+                                            i32 begin, i32 end, bool along_k, bool integers,
+                                            Fetch fetch, Promote promote) {
+  typename Loads::Sum chain[2][4][4] = {};
+  for (i32 k = begin; k < end; k += kScaledK) {
+    fetch(k);
+    ptx::sync_block();
+    scaled_multiply<Loads>(chain, a, b);
+    ptx::sync_block();
+    if ((k - begin + kScaledK) % kScaleDepth != 0 && end - k > kScaledK) continue;
+    if (along_k) {
+      promote(d, chain, k / kScaleDepth);
+    } else if constexpr (!Loads::kExact) {
+      scaled_each([&](i32 i, i32 j, i32 e) {
+        d[i][j][e] += chain[i][j][e];
+        chain[i][j][e] = 0.0f;
+      });
+    }
+  }
+  if (along_k || begin >= end) return;
+  if constexpr (Loads::kExact) {
+    if (integers) return scaled_keep(d, chain);
+  } else {
+    scaled_keep(chain, d);
+    scaled_each([&](i32 i, i32 j, i32 e) { d[i][j][e] = 0.0f; });
+  }
+  promote(d, chain, 0);
+}
+
+// The finished sums of a tile into shared memory, those of integers for an i32 D as they are.
+__device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sums) {
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  const auto warp = static_cast<i32>(threadIdx.x / 32);
+  float* const to = sums + lane / 4 * kScaledSumPitch + warp * 32 + lane % 4 * 2;
+#pragma unroll
+  for (i32 i = 0; i < 4; ++i)
+#pragma unroll
+    for (i32 j = 0; j < 4; ++j)
+      *reinterpret_cast<float2*>(to + i * 8 * kScaledSumPitch + j * 8) =
+          make_float2(d[i / 2][j][i % 2 * 2], d[i / 2][j][i % 2 * 2 + 1]);
+}
+
 // What the passes of a unit have in common.
 template <class Loads>
 struct ScaledTile {
@@ -168,109 +253,34 @@ struct ScaledTile {
     return along ? full_line(args, n0, i, kScaledColumns) : n0 + i;
   }
 
-  // d += the sums of a block times its scales.
-  __device__ __forceinline__ void promote(float (&d)[2][4][4], Sum (&chain)[2][4][4], i32 m0,
-                                          i32 n0, i32 block) const {
-    const GemmScales& scales = all.scales;
-    const auto lane = static_cast<i32>(ptx::lane_id());
-    const auto warp = static_cast<i32>(threadIdx.x / 32);
-    float of_a[4];
-#pragma unroll
-    for (i32 i = 0; i < 4; ++i) {
-      const i32 line = row(m0, lane / 4 + i * 8);
-      of_a[i] = line < args.base.m ? gemm_scale(scales.a, scales.a_by, line, block, z) : 0.0f;
-    }
-#pragma unroll
-    for (i32 j = 0; j < 4; ++j)
-#pragma unroll
-      for (i32 e = 0; e < 2; ++e) {
-        const i32 line = column(n0, warp * 32 + j * 8 + lane % 4 * 2 + e);
-        const float of_b =
-            line < args.base.n ? gemm_scale(scales.b, scales.b_by, line, block, z) : 0.0f;
-#pragma unroll
-        for (i32 i = 0; i < 4; ++i) {
-          Sum& sum = chain[i / 2][j][i % 2 * 2 + e];
-          float& to = d[i / 2][j][i % 2 * 2 + e];
-          to = act::fused(of_a[i] * of_b, static_cast<float>(sum), to);
-          sum = 0;
-        }
-      }
-  }
-
-  // The finished sums of a tile into shared memory, those of integers for an i32 D as they are.
-  __device__ __forceinline__ void put(const float (&d)[2][4][4], float* sums) const {
-    const auto lane = static_cast<i32>(ptx::lane_id());
-    const auto warp = static_cast<i32>(threadIdx.x / 32);
-    float* const to = sums + lane / 4 * kScaledSumPitch + warp * 32 + lane % 4 * 2;
-#pragma unroll
-    for (i32 i = 0; i < 4; ++i)
-#pragma unroll
-      for (i32 j = 0; j < 4; ++j)
-        *reinterpret_cast<float2*>(to + i * 8 * kScaledSumPitch + j * 8) =
-            make_float2(d[i / 2][j][i % 2 * 2], d[i / 2][j][i % 2 * 2 + 1]);
-  }
-
   __device__ __forceinline__ void multiply(const GemmMatrix& matrix, u32* a, u32* b, float* sums,
                                            i32 m0, i32 n0) const {
     const GemmArgs& base = args.base;
     const GemmScales& scales = all.scales;
-    const bool along_k = gemm_scales_along_k(scales);
     const ScaledOperand of_a = {matrix.a, base.a_stride_m, base.a_stride_k, base.m, scales.a_type};
     const ScaledOperand of_b = {matrix.b, base.b_stride_n, base.b_stride_k, base.n, scales.b_type};
     float d[2][4][4] = {};
-    Sum chain[2][4][4] = {};
-    for (i32 k = 0; k < live.k; k += kScaledK) {
-      scaled_fetch<Loads, kScaledRows>(
-          a, of_a, [&](i32 i) { return row(m0, i); }, k, live.k);
-      scaled_fetch<Loads, kScaledColumns>(
-          b, of_b, [&](i32 i) { return column(n0, i); }, k, live.k);
-      ptx::sync_block();
-      scaled_multiply<Loads>(chain, a, b);
-      ptx::sync_block();
-      if ((k + kScaledK) % kScaleDepth != 0 && k + kScaledK < live.k) continue;
-      if (along_k) {
-        promote(d, chain, m0, n0, k / kScaleDepth);
-      } else if constexpr (!Loads::kExact) {
-        add(d, chain);
-      }
-    }
-    if (!along_k && live.k > 0) {
-      if constexpr (Loads::kExact) {
-        if (scales.d_type == kGemmI32) {
-          keep(d, chain);
-          return put(d, sums);
-        }
-      } else {
-        keep(chain, d);
-        clear(d);
-      }
-      promote(d, chain, m0, n0, 0);
-    }
-    put(d, sums);
-  }
-
-  static __device__ __forceinline__ void add(float (&d)[2][4][4], float (&chain)[2][4][4]) {
-    each([&](i32 i, i32 j, i32 e) {
-      d[i][j][e] += chain[i][j][e];
-      chain[i][j][e] = 0.0f;
-    });
-  }
-  // The bits of one in the other.
-  template <class To, class From>
-  static __device__ __forceinline__ void keep(To (&to)[2][4][4], const From (&from)[2][4][4]) {
-    each([&](i32 i, i32 j, i32 e) { to[i][j][e] = __builtin_bit_cast(To, from[i][j][e]); });
-  }
-  static __device__ __forceinline__ void clear(float (&d)[2][4][4]) {
-    each([&](i32 i, i32 j, i32 e) { d[i][j][e] = 0.0f; });
-  }
-  template <class Visit>
-  static __device__ __forceinline__ void each(Visit visit) {
-#pragma unroll
-    for (i32 i = 0; i < 2; ++i)
-#pragma unroll
-      for (i32 j = 0; j < 4; ++j)
-#pragma unroll
-        for (i32 e = 0; e < 4; ++e) visit(i, j, e);
+    scaled_sums<Loads>(
+        d, a, b, 0, live.k, gemm_scales_along_k(scales), scales.d_type == kGemmI32,
+        [&](i32 k) {
+          scaled_fetch<Loads, kScaledRows>(
+              a, of_a, [&](i32 i) { return row(m0, i); }, k, live.k);
+          scaled_fetch<Loads, kScaledColumns>(
+              b, of_b, [&](i32 i) { return column(n0, i); }, k, live.k);
+        },
+        [&](float(&to)[2][4][4], Sum(&chain)[2][4][4], i32 block) {
+          scaled_promote(
+              to, chain,
+              [&](i32 i) {
+                const i32 line = row(m0, i);
+                return line < base.m ? gemm_scale(scales.a, scales.a_by, line, block, z) : 0.0f;
+              },
+              [&](i32 i) {
+                const i32 line = column(n0, i);
+                return line < base.n ? gemm_scale(scales.b, scales.b_by, line, block, z) : 0.0f;
+              });
+        });
+    scaled_put(d, sums);
   }
 
   // Calls visit(row of the tile, column of its part of D, line and place of D) for eight

@@ -35,6 +35,16 @@ struct GemmAny {
   static constexpr u32 kBytes = kGemmAnyBytes;
 };
 
+/// Whether sums are integers.
+template <class Sum>
+struct GemmExact {
+  static constexpr bool kValue = false;
+};
+template <>
+struct GemmExact<i32> {
+  static constexpr bool kValue = true;
+};
+
 template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK,
           int kAlongM, int kAlongN, u32 kSchedule>
 struct GemmConfig {
@@ -79,6 +89,7 @@ struct GemmConfig {
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // The accumulators of a thread for one piece: floats, or pairs of f16.
   using Sum = typename GemmAccumulator<kHalfSum, In>::Type;
+  static constexpr bool kExact = GemmExact<Sum>::kValue;
   static constexpr int kAccumulators = kHalfSum ? kN / 4 : kN / 2;
   // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));

@@ -43,15 +43,23 @@ struct StreamWork {
     if (Config::kFull) units *= args.full.batch;
     // If device memory decides the number of units, the plan shares none.
     whole = Config::kFull ? min(args.whole_units, units) : args.whole_units;
-    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster);
+    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster) * together();
     const i32 shared = (units - whole) * args.depth;
     at = min(unit * args.share, shared);
     stop = min(at + args.share, shared);
   }
+  // Units that follow one another, of which a cluster multiplies all; then nothing is shared.
+  __device__ __forceinline__ i32 together() const {
+    if constexpr (!Config::kScaled) return 1;
+    return (args.full.flags & kFullPairs) != 0 ? 2 : 1;
+  }
   __device__ __forceinline__ bool next(StreamItem* item) {
     if (unit < whole) {
       *item = {unit, 0, blocks};
-      unit += static_cast<i32>(ptx::grid_size_again() / Config::kCluster);
+      const i32 step = together();
+      const bool first = step > 1 && unit % 2 == 0;
+      const auto grid = static_cast<i32>(ptx::grid_size_again() / Config::kCluster);
+      unit += first ? 1 : step * grid - (step - 1);
       return true;
     }
     if (at >= stop) return false;

@@ -55,15 +55,23 @@ Status check_same_type(const char* name, DType type, const char* other_name, DTy
               name);
 }
 
+}  // namespace
+
+Status gemm_type_pair(DType a, DType b) {
+  if (is_f8(a) ? !is_f8(b) : b != a) return check_same_type("b_dtype", b, "a_dtype", a);
+  if (a != DType::F8E5M2 || b != DType::F8E5M2) return {};
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "b_dtype", .rule = "gemm_type_pair", .got = static_cast<int64_t>(b)},
+              "a_dtype and b_dtype are both f8e5m2: of a pair of 8-bit floats one at least is "
+              "f8e4m3");
+}
+
+namespace {
+
 // 8-bit types and tf32: pairs of A and B, and the types of D.
 Status check_narrow_types(const GemmDesc& desc) {
-  const DType a = desc.a_dtype, b = desc.b_type(), d = desc.d_dtype;
-  if (is_f8(a) ? !is_f8(b) : b != a) return check_same_type("b_dtype", b, "a_dtype", a);
-  if (a == DType::F8E5M2 && b == DType::F8E5M2)
-    return fail(Code::ERROR_UNSUPPORTED,
-                {.argument = "b_dtype", .rule = "gemm_type_pair", .got = static_cast<int64_t>(b)},
-                "a_dtype and b_dtype are both f8e5m2: of a pair of 8-bit floats one at least is "
-                "f8e4m3");
+  const DType a = desc.a_dtype, d = desc.d_dtype;
+  TW_TRY(gemm_type_pair(a, desc.b_type()));
   const bool is_float = d == DType::BF16 || d == DType::F16 || d == DType::F32;
   const bool integers = a == DType::I8 && (d == DType::I8 || d == DType::I32);
   if (!is_float && !integers && !(a != DType::I8 && is_f8(d)))

@@ -219,6 +219,9 @@ struct GemmProblem {
 /// form with D row-major.
 Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 
+/// Refuses a type of B that does not go with A's.
+Status gemm_type_pair(DType a, DType b);
+
 /// Part of gemm_problem(): checks the batch and the flags, and fills in packed batch strides.
 Status gemm_batch(GemmProblem* problem);
 

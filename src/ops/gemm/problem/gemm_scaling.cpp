@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a description says of scales, a line a rule.
+#include "ops/gemm/problem/gemm_scaling.hpp"
+
 #include <algorithm>
 #include <cinttypes>
 #include <string_view>
 
 #include "base/checked.hpp"
-#include "ops/gemm/problem/gemm_problem.hpp"
 
 namespace tw {
 namespace {
@@ -33,15 +34,16 @@ const char* kind_name(ScaleKind kind) {
   return nullptr;
 }
 
-// The names of an operand's fields.
-struct Names {
-  const char *kind, *order, *leading, *batch;
-};
-constexpr Names kA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_batch_stride"};
-constexpr Names kB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_batch_stride"};
-constexpr Names kD{"d_quantize", "d_scale_order", "d_scale_ld", "d_scale_batch_stride"};
+constexpr ScalingNames kA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_batch_stride",
+                          "batch_count"};
+constexpr ScalingNames kB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_batch_stride",
+                          "batch_count"};
+constexpr ScalingNames kD{"d_quantize", "d_scale_order", "d_scale_ld", "d_scale_batch_stride",
+                          "batch_count"};
 
-Status check_kind(const Names& names, ScaleKind kind) {
+}  // namespace
+
+Status check_scale_kind(const ScalingNames& names, ScaleKind kind) {
   const Fault fault{
       .argument = names.kind, .rule = "gemm_scale_kind", .got = static_cast<int64_t>(kind)};
   if (kind_name(kind) == nullptr)
@@ -56,8 +58,10 @@ Status check_kind(const Names& names, ScaleKind kind) {
   return {};
 }
 
+namespace {
+
 // Where scales are no matrix there is nothing to say of their order.
-Status check_excluded_fields(const Names& names, const GemmScaling& scaling) {
+Status check_excluded_fields(const ScalingNames& names, const GemmScaling& scaling) {
   if (scaling.order != Order::row)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = scaling.any() ? names.order : names.kind,
@@ -75,12 +79,12 @@ Status check_excluded_fields(const Names& names, const GemmScaling& scaling) {
   if (scaling.any() || scaling.batch == kGemmPackedBatch) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = names.kind, .rule = "excluded", .got = scaling.batch},
-              "%s is %" PRId64 ", and %s is TW_SCALE_NONE: leave it -1", names.batch, scaling.batch,
-              names.kind);
+              "%s is %" PRId64 ", and %s is TW_SCALE_NONE: leave it -1", names.stride,
+              scaling.batch, names.kind);
 }
 
 // Fills in a packed leading dimension, and checks the pitch of a matrix of that many.
-Status check_matrix(const Names& names, GemmScaleExtent extent, GemmScaling* scaling) {
+Status check_matrix(const ScalingNames& names, GemmScaleExtent extent, GemmScaling* scaling) {
   if (scaling->order != Order::row && scaling->order != Order::column)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = names.order,
@@ -110,7 +114,7 @@ Status check_matrix(const Names& names, GemmScaleExtent extent, GemmScaling* sca
       names.leading, scaling->leading, most);
 }
 
-Status check_batch(const Names& names, GemmScaleExtent extent, int64_t count,
+Status check_batch(const ScalingNames& names, GemmScaleExtent extent, int64_t count,
                    GemmScaling* scaling) {
   const bool matrix = scaling->leading != 0;
   const int64_t lines = scaling->order == Order::row ? extent.rows : extent.columns;
@@ -119,23 +123,25 @@ Status check_batch(const Names& names, GemmScaleExtent extent, int64_t count,
   if (scaling->batch == kGemmPackedBatch) scaling->batch = one;
   if (scaling->batch < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = names.batch, .rule = "batch_stride", .got = scaling->batch},
+                {.argument = names.stride, .rule = "batch_stride", .got = scaling->batch},
                 "%s is %" PRId64
                 ": scales between products are 0 (all share them) or more, or -1 for packed",
-                names.batch, scaling->batch);
+                names.stride, scaling->batch);
   if (count <= 1) return {};
   const int64_t most = (INT64_MAX / kScaleBytes - one) / (count - 1);
   if (scaling->batch <= most) return {};
   return fail(
       Code::ERROR_OVERFLOW,
-      {.argument = names.batch, .rule = "batch_bytes", .got = scaling->batch, .limit = most},
-      "%s is %" PRId64 " and batch_count %" PRId64
-      ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
-      names.batch, scaling->batch, count, most);
+      {.argument = names.stride, .rule = "batch_bytes", .got = scaling->batch, .limit = most},
+      "%s is %" PRId64 " and %s %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64
+      " at most",
+      names.stride, scaling->batch, names.count, count, most);
 }
 
-Status check_scales(const Names& names, GemmScaleExtent extent, int64_t count,
-                    GemmScaling* scaling) {
+}  // namespace
+
+Status check_scale_layout(const ScalingNames& names, GemmScaleExtent extent, int64_t count,
+                          GemmScaling* scaling) {
   if (scaling->kind == ScaleKind::k128 || scaling->kind == ScaleKind::block128)
     TW_TRY(check_matrix(names, extent, scaling));
   else
@@ -143,19 +149,19 @@ Status check_scales(const Names& names, GemmScaleExtent extent, int64_t count,
   return scaling->any() ? check_batch(names, extent, count, scaling) : Status{};
 }
 
-Status check_pair(const GemmDesc& d) {
-  const ScaleKind a = d.a_scaling.kind, b = d.b_scaling.kind;
-  if (!d.a_scaling.any() && !d.b_scaling.any()) return {};
-  const char* const name = d.a_scaling.any() ? "a_scale" : "b_scale";
+Status check_scale_pair(DType a_dtype, const GemmScaling& of_a, const GemmScaling& of_b) {
+  const ScaleKind a = of_a.kind, b = of_b.kind;
+  if (!of_a.any() && !of_b.any()) return {};
+  const char* const name = of_a.any() ? "a_scale" : "b_scale";
   const Fault fault{.argument = name,
                     .rule = "gemm_scale_pair",
                     .got = static_cast<int64_t>(a),
                     .limit = static_cast<int64_t>(b)};
-  if (!d.is_narrow())
+  if (!is_narrow_type(a_dtype))
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "%s is %s, and a_dtype %s: 8-bit types and tf32 have scales; give TW_SCALE_NONE "
                 "(0) and fold one scale of the whole operand into alpha",
-                name, kind_name(d.a_scaling.any() ? a : b), dtype_name(d.a_dtype));
+                name, kind_name(of_a.any() ? a : b), dtype_name(a_dtype));
   const bool equal = a == b && a != ScaleKind::block128;
   if (equal || (a == ScaleKind::k128 && b == ScaleKind::block128)) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
@@ -165,22 +171,22 @@ Status check_pair(const GemmDesc& d) {
               kind_name(a), kind_name(b));
 }
 
-Status check_fast(const GemmDesc& d) {
-  if (!d.fast_accumulate) return {};
-  const Fault fault{.argument = "flags",
-                    .rule = "gemm_fast_accumulate",
-                    .got = static_cast<int64_t>(d.a_scaling.kind)};
-  if (!is_f8(d.a_dtype))
+Status check_fast_accumulate(const char* flag, DType a_dtype, ScaleKind a) {
+  const Fault fault{
+      .argument = "flags", .rule = "gemm_fast_accumulate", .got = static_cast<int64_t>(a)};
+  if (!is_f8(a_dtype))
     return fail(Code::ERROR_UNSUPPORTED, fault,
-                "flags has TW_GEMM_FAST_ACCUMULATE, and a_dtype is %s: it is for 8-bit floats, of "
-                "which the tensor cores keep shorter sums",
-                dtype_name(d.a_dtype));
-  if (d.a_scaling.kind < ScaleKind::k128) return {};
+                "flags has %s, and a_dtype is %s: it is for 8-bit floats, of which the tensor "
+                "cores keep shorter sums",
+                flag, dtype_name(a_dtype));
+  if (a < ScaleKind::k128) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
-              "flags has TW_GEMM_FAST_ACCUMULATE, and a_scale is %s, which is multiplied with the "
-              "sum of each 128 of k: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
-              kind_name(d.a_scaling.kind));
+              "flags has %s, and a_scale is %s, which is multiplied with the sum of each 128 of "
+              "k: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
+              flag, kind_name(a));
 }
+
+namespace {
 
 Status check_quantize(const GemmDesc& d) {
   if (!d.d_quantize.any()) return {};
@@ -231,20 +237,24 @@ int64_t blocks(int64_t extent) {
 
 }  // namespace
 
-GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows) {
-  const ScaleKind kind = desc.a_scaling.kind;
+GemmScaleExtent scale_extent_of_a(ScaleKind kind, int64_t rows, int64_t k) {
   return {kind == ScaleKind::tensor     ? 1
           : kind == ScaleKind::block128 ? blocks(rows)
                                         : rows,
-          kind >= ScaleKind::k128 ? blocks(desc.k) : 1};
+          kind >= ScaleKind::k128 ? blocks(k) : 1};
+}
+
+GemmScaleExtent scale_extent_of_b(ScaleKind kind, int64_t k, int64_t n) {
+  const GemmScaleExtent turned = scale_extent_of_a(kind, n, k);
+  return {turned.columns, turned.rows};
+}
+
+GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows) {
+  return scale_extent_of_a(desc.a_scaling.kind, rows, desc.k);
 }
 
 GemmScaleExtent gemm_b_scales(const GemmDesc& desc) {
-  const ScaleKind kind = desc.b_scaling.kind;
-  return {kind >= ScaleKind::k128 ? blocks(desc.k) : 1, kind == ScaleKind::tensor ? 1
-                                                        : kind == ScaleKind::block128
-                                                            ? blocks(desc.n)
-                                                            : desc.n};
+  return scale_extent_of_b(desc.b_scaling.kind, desc.k, desc.n);
 }
 
 GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows) {
@@ -253,16 +263,17 @@ GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows) {
 
 Status gemm_scaling(GemmDesc* desc) {
   GemmDesc& d = *desc;
-  TW_TRY(check_kind(kA, d.a_scaling.kind));
-  TW_TRY(check_kind(kB, d.b_scaling.kind));
-  TW_TRY(check_kind(kD, d.d_quantize.kind));
-  TW_TRY(check_pair(d));
-  TW_TRY(check_fast(d));
+  TW_TRY(check_scale_kind(kA, d.a_scaling.kind));
+  TW_TRY(check_scale_kind(kB, d.b_scaling.kind));
+  TW_TRY(check_scale_kind(kD, d.d_quantize.kind));
+  TW_TRY(check_scale_pair(d.a_dtype, d.a_scaling, d.b_scaling));
+  if (d.fast_accumulate)
+    TW_TRY(check_fast_accumulate("TW_GEMM_FAST_ACCUMULATE", d.a_dtype, d.a_scaling.kind));
   TW_TRY(check_quantize(d));
   TW_TRY(check_integers(d));
-  TW_TRY(check_scales(kA, gemm_a_scales(d, d.m), d.batch, &d.a_scaling));
-  TW_TRY(check_scales(kB, gemm_b_scales(d), d.batch, &d.b_scaling));
-  return check_scales(kD, gemm_d_scales(d, d.m), d.batch, &d.d_quantize);
+  TW_TRY(check_scale_layout(kA, gemm_a_scales(d, d.m), d.batch, &d.a_scaling));
+  TW_TRY(check_scale_layout(kB, gemm_b_scales(d), d.batch, &d.b_scaling));
+  return check_scale_layout(kD, gemm_d_scales(d, d.m), d.batch, &d.d_quantize);
 }
 
 }  // namespace tw

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
@@ -90,6 +91,12 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s is for %s, the description for %s", who,
                   row_types(*choice.row).c_str(), types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::sums:
+      if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::k128)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                    "candidate %s applies scales to finished sums, and the description's change "
+                    "with each 128 of k: take a kernel that promotes sums or one without maps, or "
+                    "scales that do not depend on k",
+                    who);
       if (choice.has(kGemmNoPromotion))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
                     "candidate %s keeps sums as short as the tensor cores make them: ask for that "
@@ -157,6 +164,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                     "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
                     "d_scale and TW_GEMM_AMAX take a full kernel",
                     who);
+      if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
+                    "candidate %s shares tiles along k among up to %u blocks, and with a gate and "
+                    "d_quantize one block multiplies two tiles for each scale of D: /1 will do",
+                    who, choice.split);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),

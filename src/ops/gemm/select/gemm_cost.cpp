@@ -106,7 +106,7 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
       k_(number(d_.k)),
       batch_(number(d_.batch)),
       tm_(row_.tile[0]),
-      tn_(number(gemm_tile_columns(choice, d_.n))),
+      tn_(number(gemm_tile_columns(choice, d_, d_.n))),
       cm_(row_.cluster[0]),
       cn_(row_.cluster[1]),
       stages_(row_.stages) {
@@ -118,7 +118,7 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
 }
 
 void Cost::count_tiles() {
-  units_m_ = std::ceil(m_ / (tm_ * cm_));
+  units_m_ = number(gemm_units_m(choice_, d_, d_.m));
   units_n_ = std::ceil(n_ / (tn_ * cn_));
   units_ = units_m_ * units_n_ * batch_;
   at_once_ = number(chip_.at_once(choice_));
@@ -143,10 +143,13 @@ void Cost::count_shares() {
   apart_ = s.shared() > 0 && s.depth % s.share != 0;
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
   last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
-                         : static_cast<double>((s.whole - 1) % s.clusters + 1);
-  whole_ = std::ceil(static_cast<double>(s.whole) / at_once_) - (s.shared() > 0 ? 0 : 1);
+                         : static_cast<double>((s.whole / s.together - 1) % s.clusters + 1);
+  const auto together = static_cast<double>(s.together);
+  whole_ = together * std::ceil(static_cast<double>(s.whole) / (together * at_once_)) -
+           (s.shared() > 0 ? 0 : 1);
   const GemmTile tile = gemm_tile(row_, seen_.in_bytes, seen_.out_bytes);
-  stages_ = gemm_shared(tile).d_offset / gemm_stream_stage(tile, static_cast<u32>(s.width));
+  stages_ = static_cast<double>(gemm_ring_bytes(choice_, d_, tile, s.width) /
+                                gemm_stream_stage(tile, static_cast<u32>(s.width)));
 }
 
 // For 64 rows and 32 bytes of k wgmma takes N / 2 clocks, or longer if it waits for shared memory,
@@ -348,9 +351,9 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const Ge
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
   const KernelEntry& row = *choice.row;
-  return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem.desc.n) * row.cluster[1]) *
-         problem.desc.batch;
+  const GemmDesc& d = problem.desc;
+  return gemm_units_m(choice, d, d.m) *
+         ceil_div(d.n, gemm_tile_columns(choice, d, d.n) * row.cluster[1]) * problem.desc.batch;
 }
 
 }  // namespace tw

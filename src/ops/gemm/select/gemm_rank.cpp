@@ -55,8 +55,8 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmBatched)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_epilogue_kernel()) return true;
   if (!choice.has(kGemmEpilogue)) return false;
-  // A scale of D covers more columns than such a tile holds.
-  if (choice.has(kGemmScaled) && choice.uses_maps() && seen.desc.d_quantize.any()) return false;
+  // One CTA multiplies tiles that belong together, so their k is not divided.
+  if (gemm_tiles_together(choice, seen.desc) > 1 && choice.split > 1) return false;
   if (!seen.gated() || !choice.uses_maps()) return true;
   if (!seen.gate_along()) return false;
   // Such a kernel could not stage D: half a tile's width is no multiple of a 128-byte line. A

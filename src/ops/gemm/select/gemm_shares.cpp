@@ -15,9 +15,12 @@ namespace {
 // and each cluster has a part of one unit only.
 constexpr double kAlignedLoss = 1.06;
 
-uint32_t width_number(const GemmChoice& choice, int64_t n) {
+uint32_t width_number(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.row->cluster[1];
-  const int64_t tiles = ceil_div(columns, choice.row->tile[1] * cluster);
+  const int32_t most = gemm_tiles_together(choice, seen) > 1
+                           ? std::min(choice.row->tile[1], kGemmMostParked)
+                           : choice.row->tile[1];
+  const int64_t tiles = ceil_div(columns, most * cluster);
   const int64_t wanted = ceil_div(columns, tiles * cluster);
   return static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
@@ -59,17 +62,35 @@ bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
   return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_chains_of(desc) == 1);
 }
 
-int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n) {
-  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, n)] : choice.row->tile[1];
+int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen) {
+  const bool blocks = choice.has(kGemmScaled) && choice.has(kGemmStreamK) && seen.d_quantize.any();
+  return blocks && seen.epilogue.gate != Gate::none ? 2 : 1;
+}
+
+int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m) {
+  const KernelEntry& row = *choice.row;
+  return round_up(ceil_div(m, row.tile[0] * row.cluster[0]), gemm_tiles_together(choice, seen));
+}
+
+int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const GemmTile& tile,
+                        int64_t width) {
+  const int64_t parked = gemm_tiles_together(choice, seen) > 1 ? kGemmParkedBytes * width : 0;
+  return gemm_shared(tile).d_offset - parked;
+}
+
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, seen, n)]
+                                  : choice.row->tile[1];
 }
 
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
                        int64_t at_once) {
   GemmShares s;
   const KernelEntry& row = *choice.row;
-  s.width_number = width_number(choice, n);
+  s.width_number = width_number(choice, seen, n);
   s.width = kGemmWidths[s.width_number];
-  s.units_m = ceil_div(m, row.tile[0] * row.cluster[0]);
+  s.together = gemm_tiles_together(choice, seen);
+  s.units_m = gemm_units_m(choice, seen, m);
   s.units_n = ceil_div(n, s.width * row.cluster[1]);
   s.batch = std::max<int64_t>(seen.batch, 1);
   s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
@@ -89,7 +110,7 @@ int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t
 
 void GemmShares::share_nothing(int64_t at_once) {
   whole = units();
-  clusters = std::clamp<int64_t>(units(), 1, at_once);
+  clusters = std::clamp<int64_t>(units() / together, 1, at_once);
 }
 
 int64_t GemmShares::parts() const {

@@ -22,6 +22,7 @@ struct GemmShares {
   int64_t clusters = 1;  // clusters of the grid
   int64_t chain = 1;     // most k blocks of an accumulation chain
   int64_t k_blocks = 1;  // k blocks of a unit, without padding
+  int64_t together = 1;  // consecutive units that one cluster multiplies
 
   int64_t units() const { return units_m * units_n * batch; }
   int64_t shared() const { return units() - whole; }
@@ -46,9 +47,20 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
 /// Workspace bytes that suffice for any run of at most `rows` rows (the caller's m).
 int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once);
 
+/// Tiles along m that one cluster multiplies one after the other, because a scale of D covers gated
+/// columns of all of them (wgmma/narrow/narrow_blocks.cuh); 1: tiles are independent.
+int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen);
+
+/// Units along m, including all of those that belong together.
+int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m);
+
+/// Bytes of shared memory for stages, if a tile has `width` columns.
+int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const GemmTile& tile,
+                        int64_t width);
+
 /// Columns of a tile: fixed for most kernels. A stream-K kernel uses the width of kGemmWidths that
 /// covers n with the fewest unused columns.
-int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n);
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_t n);
 
 /// Accumulation chains into which k is cut so that the drift of a chain does not show in D, see
 /// gemm_chains. In an f16 D it would show past 16384 products.

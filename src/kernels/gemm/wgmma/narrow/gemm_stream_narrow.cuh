@@ -25,15 +25,14 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
   return run;
 }
 
-// What is behind a tile's products is found anew there: kept, it would be registers that two sets
-// of sums do not leave.
+// What is behind a tile's products is found anew there, and its largest element told at once: kept,
+// it would be registers that two sets of sums do not leave.
 template <class Config>
 __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
                                               const GemmNarrowArgs& all,
                                               const StreamWork<Config>& work,
                                               const StreamItem& item,
-                                              const GemmPipeline<Config>& ring, u32 group,
-                                              u32& largest) {
+                                              const GemmPipeline<Config>& ring, u32 group) {
   const GemmStreamArgs& args = all.stream;
   if (item.end - item.begin < work.blocks) {
     const auto cluster = static_cast<i32>(ptx::block_id_again());
@@ -45,11 +44,12 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
   const auto sizes = StreamSizes<Config>::of(args);
   const FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
   const FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
-  const u32 staging = ptx::kept(ring.base + Config::kShared.d_offset +
-                                group * (Config::kShared.slabs * Config::kShared.slab_bytes));
-  narrow_scale_sums<Config>(d, all, ring, group);
-  narrow_write<Config>(d, all, run, staging, group, tile.m0 + static_cast<i32>(group) * 64, tile.n0,
-                       largest);
+  u32 largest = 0;
+  narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
+    narrow_scale_sums<Config>(sums, all, ring, group);
+    narrow_write<Config>(sums, all, run, tile, ring.base, group, largest);
+  });
+  scaled_amax(args.full, all.scales.d_type, largest);
 }
 
 template <class Config>
@@ -59,9 +59,10 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
   ptx::grid_dependency_wait();
   StreamWork<Config> work(args, StreamSizes<Config>::of(args));
   StreamItem item;
-  u32 largest = 0;
-  typename Config::Sum d[1][Config::kAccumulators];
   while (work.next(&item)) {
+    // Zeros, so that the registers of the tile before do not outlive it: where sums change their
+    // type that would be two sets.
+    typename Config::Sum d[1][Config::kAccumulators] = {};
     narrow_ask_for_scales<Config>(all, item.unit, ring, group);
     if constexpr (Config::kPromotes) {
       narrow_promote<Config>(d[0], all, item, ring, group);
@@ -72,10 +73,9 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
       const StreamPlace<Config> place(args, cluster, which, 0);
       stream_accumulate<Config>(d, args, item, place, ring, group);
     }
-    ptx::async_copy_wait<0>();
-    narrow_finish<Config>(d[0], all, work, item, ring, group, largest);
+    ptx::async_copy_wait_all();
+    narrow_finish<Config>(d[0], all, work, item, ring, group);
   }
-  scaled_amax(args.full, all.scales.d_type, largest);
 }
 
 // Makes the barriers. Where scales change along k a stage is full when those have come too, and

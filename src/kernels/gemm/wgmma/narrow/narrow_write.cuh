@@ -2,9 +2,8 @@
 #pragma once
 // The epilogue of the stream-K kernels of narrow types: D has whatever type the run says.
 
-#include "kernels/gemm/epilogue/scaled_types.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
-#include "kernels/gemm/wgmma/stream_write.cuh"
 
 namespace tw {
 
@@ -17,6 +16,23 @@ struct NarrowOut : Config {
                                      Config::kTile.in_bytes, OutType::kBytes};
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
 };
+
+// Calls use(sums) with finished sums as floats. Those of integers are rounded, or for an i32 D keep
+// their bits.
+template <class Config, class Use>
+__device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
+                                                   u32 type, Use use) {
+  if constexpr (Config::kExact) {
+    const bool as_they_are = type == kGemmI32;
+    float sums[Config::kAccumulators];
+#pragma unroll
+    for (int i = 0; i < Config::kAccumulators; ++i)
+      sums[i] = as_they_are ? __int_as_float(d[i]) : static_cast<float>(d[i]);
+    use(sums);
+  } else {
+    use(d);
+  }
+}
 
 // Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
 template <class Config>
@@ -71,36 +87,17 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   }
 }
 
-// What a thread writes of a tile's lines: the same eight elements of each. Found anew for each
-// slab: kept, it would be registers that there are none of.
-template <class Config>
-struct NarrowEight {
-  using Slab = StreamSlab<Config>;
-  u32 row;          // of the staged sums, in elements of D
-  i32 first, step;  // line of a slab, and from one to the next
-  i32 at, count;    // place along D's lines, and how many are there
-
-  __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
-    const bool gated = args.gate != kGateNone;
-    const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
-    const u32 thread = ptx::thread_id_again() % 128;
-    row = thread % groups * 8;
-    first = static_cast<i32>(thread / groups);
-    step = static_cast<i32>(128 / groups);
-    at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
-    count = run.extent - at;
-  }
-};
-
 // Eight neighbours of a line of D, with everything that an epilogue can do.
 template <class Config>
-__device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, const FullRun& run,
-                                                   const StreamSlab<Config>& staged, u32 inside,
-                                                   i32 line, const NarrowEight<Config>& own,
-                                                   u32& largest) {
+__device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
+                                                  const StreamSlab<Config>& staged, i32 line,
+                                                  const NarrowEight<Config>& own, u32& largest,
+                                                  float (&made)[8]) {
   using In = typename Config::In;
   const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
+  const auto inside = static_cast<u32>(own.inside);
+  if (Config::kExact && type == kGemmI32) return staged.get(inside, own.row, made);
   FullVectors vectors;
   full_along<In>(args, run, own.at, own.count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
@@ -113,57 +110,77 @@ __device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, co
                     own.count, c);
       },
       [&](float(&v)[8]) {
-        if (args.amax && !is_scaled_f8(type)) {
 #pragma unroll
-          for (int i = 0; i < 8; ++i)
-            if (i < own.count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+        for (int i = 0; i < 8; ++i) {
+          if (args.amax && !is_scaled_f8(type) && i < own.count)
+            largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+          made[i] = v[i];
         }
-        scaled_store(type, run.d, line * args.base.d_stride_m + own.at, own.count, v);
       });
   if (is_scaled_f8(type)) largest = max(largest, unscaled);
+}
+
+// What goes into D, of which i32 has the bits of sums.
+template <class Config>
+__device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 count,
+                                             const float (&v)[8]) {
+  if (Config::kExact && type == kGemmI32)
+    return full_store<F32>(d + static_cast<u64>(element * 4), count, v);
+  scaled_store(type, d, element, count, v);
 }
 
 // Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
 template <class Config>
 __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all, const FullRun& run,
-                                                  u32 staging, u32 group, i32 m0, i32 n0,
+                                                  const FullTile& tile, u32 shared, u32 group,
                                                   u32& largest) {
   using Slab = StreamSlab<Config>;
-  const i32 end = min(n0 + all.stream.width, run.lines);
+  const i32 end = min(tile.n0 + all.stream.width, run.lines);
+  const u32 staging = narrow_staging<Config>(shared, group);
+  const bool in_blocks = all.scales.d.address != 0;
 #pragma unroll 1
-  for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
+  for (i32 slab = 0; tile.n0 + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
     // What the slab before last held is read by all who pass here.
     stream_staged(group);
-    const NarrowEight<Config> own(all.stream.full, run, m0);
-#pragma unroll 1
-    for (i32 inside = own.first; inside < Slab::kLines; inside += own.step) {
-      const i32 line = n0 + slab * Slab::kLines + inside;
-      if (line >= end || own.count <= 0) break;
-      narrow_write_eight<Config>(all, run, staged, static_cast<u32>(inside), line, own, largest);
-    }
+    const NarrowEight<Config> own(all.stream.full, run, tile.m0 + static_cast<i32>(group) * 64);
+    const i32 line = tile.n0 + slab * Slab::kLines + own.inside;
+    const bool inside = own.inside < Slab::kLines && line < end;
+    float v[8] = {};
+    if (inside && own.count > 0) narrow_make_eight<Config>(all, run, staged, line, own, largest, v);
+    if (in_blocks)
+      narrow_write_blocks<Config>(all, run, tile, shared, slab, group, staged.base, own, line,
+                                  inside, v);
+    else if (inside && own.count > 0)
+      narrow_store<Config>(all.scales.d_type, run.d,
+                           line * all.stream.full.base.d_stride_m + own.at, own.count, v);
   }
-  stream_staged(group);  // the next tile begins with the first slab again
+  // The next tile begins with the first slab again.
+  if (in_blocks) return StreamParty<Config>::meet();
+  stream_staged(group);
 }
 
 template <class Config>
 __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
                                              const GemmNarrowArgs& all, const FullRun& run,
-                                             u32 staging, u32 group, i32 m0, i32 n0, u32& largest) {
+                                             const FullTile& tile, u32 shared, u32 group,
+                                             u32& largest) {
   const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   if (!narrow_is_short(args, run, type))
-    return narrow_write_full<Config>(d, all, run, staging, group, m0, n0, largest);
-  narrow_make_short<Config>(d, args, run, m0);
+    return narrow_write_full<Config>(d, all, run, tile, shared, group, largest);
+  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
+  if (!Config::kExact || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
   const auto write = [&](auto out) {
     stream_write_sums<NarrowOut<Config, decltype(out)>>(d, all.stream, run.d, run.lines, run.extent,
-                                                        staging, group, m0, n0);
+                                                        narrow_staging<Config>(shared, group),
+                                                        group, m0, tile.n0);
   };
   if (type == kFormatBF16) return write(Bf16{});
   if (type == kFormatF16) return write(F16{});
-  write(F32{});
+  write(F32{});  // as wide as i32
 }
 
 }  // namespace tw

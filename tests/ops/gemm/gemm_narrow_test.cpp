@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels products of narrow types take on Hopper, and how those divide a D whose scales they
+// compute.
+#include <string>
+
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "kernels/gemm/gemm_row.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
+#include "tests/ops/common/paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+GemmDesc narrow(DType in, DType out, int64_t m, int64_t n, int64_t k) {
+  GemmDesc desc = gemm_desc(m, n, k);
+  desc.a_dtype = in;
+  desc.d_dtype = out;
+  desc.a_order = Order::row;
+  desc.b_order = Order::column;
+  desc.a_alignment = desc.b_alignment = 16;
+  return desc;
+}
+
+GemmDesc quantizing(Gate gate, int64_t m = 1000) {
+  GemmDesc desc = narrow(DType::F8E4M3, DType::F8E4M3, m, 4096 + 128, 7168);
+  desc.a_scaling = {.kind = ScaleKind::k128, .order = Order::column};
+  desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
+  desc.d_quantize = {.kind = ScaleKind::k128};
+  desc.epilogue.gate = gate;
+  return desc;
+}
+
+std::vector<GemmCandidate> candidates(const GemmDesc& desc) {
+  return GemmRanking(*hopper(132, "NVIDIA H200"), gemm_problem_of(desc)).at(desc.m);
+}
+
+}  // namespace
+
+TEST_CASE("gemm narrow: i8 takes wgmma for every type of D, at the speed of fp8") {
+  for (const DType out : {DType::I32, DType::BF16, DType::F16, DType::F32, DType::I8}) {
+    INFO(dtype_name(out));
+    const GemmCandidate best = candidates(narrow(DType::I8, out, 4096, 4096, 7168)).front();
+    CHECK(std::string(best.choice.row->symbol) == "gemm_i8_i8_any_rc_128x256_1x1_faststream");
+    if (out == DType::I32 || out == DType::I8) continue;
+    GemmDesc fp8 = narrow(DType::F8E4M3, out, 4096, 4096, 7168);
+    fp8.fast_accumulate = true;
+    CHECK(best.nanoseconds == candidates(fp8).front().nanoseconds);
+  }
+}
+
+TEST_CASE("gemm narrow: i8 with scales that change along k takes a kernel without maps") {
+  GemmDesc desc = narrow(DType::I8, DType::BF16, 64, 512, 512);
+  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::k128};
+  for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(c.choice.uses_maps());
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", "gemm_i8_i8_any_rc_128x256_1x1_faststream/1", &choice).ok());
+  const auto device = hopper();
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_error().message).find("change with each 128 of k") != std::string::npos);
+}
+
+TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tiles in pairs") {
+  for (const Gate gate : {Gate::none, Gate::halves, Gate::interleaved}) {
+    INFO("gate " << static_cast<int>(gate));
+    const GemmDesc desc = quantizing(gate);
+    bool shares = false;
+    const auto all = candidates(desc);
+    CHECK(all.front().choice.uses_maps());
+    for (const GemmCandidate& c : all) shares |= c.choice.split > 1;
+    CHECK(shares == (gate == Gate::none));
+
+    const GemmChoice choice = all.front().choice;
+    const GemmProblem seen = turned(gemm_problem_of(desc));
+    const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132);
+    CHECK(s.together == (gate == Gate::none ? 1 : 2));
+    CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
+    CHECK(s.units() == gemm_units(choice, seen));
+    if (gate == Gate::none) continue;
+    CHECK(s.width <= kGemmMostParked);
+    CHECK(s.shared() == 0);
+    CHECK(s.clusters <= s.units() / 2);
+  }
+}
+
+TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them along k") {
+  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
+    if (row.feature != feature::wgmma || (row.variant & kGemmScaled) == 0) continue;
+    INFO(row.symbol);
+    const GemmChoice choice{&row, 1};
+    const GemmTile tile = gemm_tile(row, dtype_bytes(row.dtypes[0]), kGemmAnyBytes);
+    const GemmDesc desc = turned(gemm_problem_of(quantizing(Gate::halves))).desc;
+    for (int64_t n = 1; n <= 1000; ++n) {
+      const int64_t width = gemm_tile_columns(choice, desc, n);
+      REQUIRE(width <= kGemmMostParked);
+      REQUIRE(gemm_ring_bytes(choice, desc, tile, width) >=
+              4 * gemm_stream_stage(tile, static_cast<u32>(width)));
+    }
+  }
+  const auto device = hopper();
+  GemmChoice choice;
+  REQUIRE(parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x192_1x1_scaledstream/2",
+                            &choice)
+              .ok());
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::halves)), choice).ok());
+  CHECK(std::string(last_error().message).find("/1 will do") != std::string::npos);
+  CHECK(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none)), choice).ok());
+}
+
+TEST_CASE("gemm narrow: launches of pairs walk an even number of tiles in even bands") {
+  const auto device = hopper(132, "NVIDIA H200");
+  for (const int64_t m : {1, 100, 5000}) {
+    const GemmDesc desc = quantizing(Gate::interleaved, m);
+    const auto plan = plan_of(device, desc);
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, {.a = 1 << 20,
+                                .b = 1 << 28,
+                                .d = 1 << 30,
+                                .a_scale = 1 << 16,
+                                .b_scale = 1 << 27,
+                                .d_block_scale = 1 << 26})
+                .ok());
+    REQUIRE(device->launches.size() == 1);
+    const PaperLaunch& launch = device->launches[0];
+    CHECK(launch.args.units_m == 34);
+    CHECK(launch.args.band % 2 == 0);
+    CHECK((launch.full.flags & kFullPairs) != 0);
+    CHECK(launch.config.grid[0] <=
+          static_cast<uint32_t>(launch.args.units_m * launch.args.units_n / 2));
+  }
+}
