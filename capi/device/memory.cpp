@@ -27,8 +27,8 @@ uint64_t address_of(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// Refuses overlapping ranges. Also needed between host and device memory: memory of the host
-/// device and pinned memory are both.
+/// Refuses overlapping ranges. Copies between host and device memory need this check, too: memory
+/// of the host device, and pinned memory, is host memory and device memory at once.
 Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
   const uint64_t apart = dst > src ? dst - src : src - dst;
   if (apart >= bytes) return Code::OK;
@@ -41,7 +41,8 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
       static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
 }
 
-/// Refuses a copy between devices whose source or destination `side` is not of the stream's kind.
+/// Refuses a copy between devices if `side`, the device of its source or destination, is of another
+/// kind than the stream's device `own`.
 Status check_same_kind(const Device& own, const Device& side, const char* argument) {
   if (side.info().kind == own.info().kind) return Code::OK;
   const bool host = side.info().kind == DeviceKind::host;

@@ -12,10 +12,10 @@
 
 namespace tw {
 
-/// Index number and row at position `at` of the sorted order. `row` is kNoRow past the end.
+/// The index at position `at` of the sorted order.
 struct OrderedRow {
-  u32 number;
-  i64 row;
+  u32 number;  // i, if the index is index[i]
+  i64 row;     // the row that it names; kNoRow past the end
 };
 __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 count, u64 at) {
   if (at >= static_cast<u64>(count)) return {0, kNoRow};
@@ -23,16 +23,18 @@ __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 cou
   return {number, named_row(args.rows, number)};
 }
 
-/// The rows just before and just after a segment, or kNoRow.
+/// The rows of the indices just before and just after a segment, or kNoRow.
 struct SegmentEnds {
   i64 before;
-  i64 behind;
+  i64 behind;  // after the segment
 };
 __device__ __forceinline__ SegmentEnds segment_ends(const OrderArgs& args, i64 count, u64 first) {
   return {first == 0 ? kNoRow : ordered_row(args, count, first - 1).row,
           ordered_row(args, count, first + kSegmentItems).row};
 }
 
+/// Where a segment's partial sums of one unit lie. Each segment has two: slot 0 for a row that
+/// began in an earlier segment, slot 1 (`goes_on`) for a row that begins in this one and continues.
 template <u32 kCount>
 __device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool goes_on,
                                                u32 unit) {
@@ -56,7 +58,8 @@ __device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 r
   }
 }
 
-/// Adds the sum of a run of equal rows to the table, or stores it if the row crosses a segment end.
+/// Adds the sum of a run of equal rows to the table, or stores it as a partial sum if the row
+/// crosses a segment end. A row that fills the whole segment began earlier, so it uses slot 0.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment,
                                               const SegmentEnds& ends, i64 row, bool first_run,
@@ -69,7 +72,7 @@ __device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment
   for (u32 e = 0; e < kCount; ++e) ptx::store_unit<4>(to + e * 4, __float_as_uint(sum[e]));
 }
 
-inline constexpr u32 kSegmentFlight = 4;
+inline constexpr u32 kSegmentFlight = 4;  // rows whose loads are in flight at the same time
 
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u64 segment,

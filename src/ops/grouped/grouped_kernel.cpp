@@ -9,9 +9,9 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kProductBlocks = 4;  // of an SM
-constexpr uint32_t kStepBlocks = 4;
-constexpr int64_t kFindRows = 4;  // of a thread, before another block shares them
+constexpr uint32_t kProductBlocks = 4;  // blocks per SM of an mma.sync kernel
+constexpr uint32_t kStepBlocks = 4;     // blocks per SM of a kernel before or after the product
+constexpr int64_t kFindRows = 4;  // rows that a thread may search before the cluster is doubled
 
 // One kernel serves both 8-bit floats.
 bool takes(DType of_row, DType type) {
@@ -22,7 +22,8 @@ bool is_wanted(const GroupedDesc& d, const KernelEntry& row) {
   return d.candidate.empty() || d.candidate == row.symbol;
 }
 
-// Tiles of a product, whatever the sizes of its groups: each may end within a tile.
+// The most tiles that m rows can need, whatever the sizes of the groups: one tile for each group,
+// because a group may end within a tile, and one for each further row.tile[0] rows.
 int64_t most_tiles(const GroupedProblem& problem, const KernelEntry& row, int64_t m) {
   const GroupedDesc& d = problem.desc;
   const int64_t columns = ceil_div(d.n, row.tile[1]);
@@ -97,6 +98,7 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
   const uint64_t room = max_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
   const auto tiles =
       static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
+  // Blocks that divide tiles along k (stream-K) all take part, however few tiles there are.
   const bool shares = wgmma && grouped_wgmma_workspace(problem, 1) != 0;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(shares ? room : std::min(tiles, room));
