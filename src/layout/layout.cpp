@@ -162,7 +162,8 @@ Status validate_coordinates(const Layout& layout) {
     const int64_t start = range.profile.value[k];
     int64_t reach = 1;
     if (start == INT64_MIN || !checked_add(reach, start < 0 ? -start : start, &reach))
-      return too_large("the origin", k);
+      return fail(Code::ERROR_OVERFLOW, {.argument = "layout", .index = k},
+                  "number %d of the origin exceeds 64 bits", k);
     for (int i = 0; i < layout.leaves(); ++i) {
       const Stride stride = layout.stride_of(i);
       for (int t = 0; t < stride.count; ++t)
