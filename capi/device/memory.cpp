@@ -143,6 +143,8 @@ void tw_stream_destroy(tw_stream* stream) {
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
   return guard(stream, [&]() -> Status {
+    // Not usable(): synchronize() itself checks the device, and on the host device it waits even
+    // after the device is lost or closed.
     TW_TRY(require(stream, "stream"));
     return stream->value->synchronize();
   });
@@ -281,6 +283,7 @@ tw_status tw_event_record(tw_event* event, tw_stream* stream) {
 
 tw_status tw_event_synchronize(tw_event* event) {
   return guard(event, [&]() -> Status {
+    // Not usable(): as in tw_stream_synchronize().
     TW_TRY(require(event, "event"));
     return event->value->synchronize();
   });
