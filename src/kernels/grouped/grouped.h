@@ -65,13 +65,13 @@ enum : u32 {
 /// How rows belong to groups: the values of tw_grouping.
 enum : u32 {
   kGroupsAll = 0,      // one group of all rows
-  kGroupsEnds = 1,     // [groups]: a group's end; it begins where the one before ends
+  kGroupsEnds = 1,     // [groups]: a group's end; it begins where the previous group ends
   kGroupsOffsets = 2,  // [groups + 1]: a group's begin and the next one's
-  kGroupsPsum = 3,     // [groups]: a group's end; it begins at the multiple of row_alignment behind
-                       // the end before
+  kGroupsPsum = 3,     // [groups]: a group's end; it begins at the previous group's end, rounded up
+                       // to a multiple of row_alignment
   kGroupsByRow = 4,    // [m]: each row's group, or -1
   kGroupsMasked = 5,   // [groups]: a group's rows; group g begins at row g * group_rows
-  kGroupsRanges = 6    // [groups]: ends, of ranges of k
+  kGroupsRanges = 6    // [groups]: ends of ranges of k
 };
 
 /// Where rows of D go.

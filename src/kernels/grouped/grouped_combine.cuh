@@ -152,9 +152,9 @@ __device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShar
   return combine_pack(shared, mine ? static_cast<i32>(r) : -1);
 }
 
-/// Calls add(count) for the rows of `to`, as often as they come. All threads of the block. Rows
-/// that are being added are overwritten behind a barrier that comes first in what finds the next
-/// ones.
+/// Calls add(count) for each batch of rows that go to row `to`. All threads of the block must call
+/// it. The search for the next batch begins with a barrier, so it overwrites the list of rows only
+/// after all threads have added them.
 template <class Add>
 __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineShared& shared, i32 to,
                                              Add add) {

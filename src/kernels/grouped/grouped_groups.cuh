@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// Adds what the warp's lanes have counted to the caller's word.
+/// Adds the numbers of faults that the warp's lanes have counted to the caller's counter.
 __device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u32 faults) {
   if (args.faults == 0) return;
   faults = __reduce_add_sync(0xffffffffu, faults);

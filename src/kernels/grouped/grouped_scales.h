@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the products of 8-bit types are launched with, for the device, the host bodies and the tests
-// alike: scales of A and B behind the arguments of every grouped product.
+// Launch arguments of grouped products of 8-bit types: those of every grouped product, followed by
+// the scales of A and B. Kernels, host bodies and tests share them.
 //
-// Scales of A go by the row of the caller's A, so that a gathered row has its own. Where masked
-// groups have a matrix of scales each, they go by the row of the group.
+// Scales of A are indexed by the row of the caller's A, so that a gathered row keeps its scales. If
+// each masked group has a matrix of scales of its own, they are indexed by the row within the
+// group.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/grouped/grouped.h"
@@ -13,8 +14,8 @@ namespace tw {
 
 struct GroupedScaledArgs {
   GroupedArgs grouped;
-  // Of A: batch_step leads from one masked group's scales to the next one's; 0: all rows have one
-  // matrix. Of B: from one weight matrix's to the next one's.
+  // batch_step of A's scales: from one masked group's matrix to the next one's; 0: there is one
+  // matrix for all rows. batch_step of B's: from one weight matrix's scales to the next one's.
   GemmScales scales;
 };
 static_assert(sizeof(GroupedScaledArgs) == 1280, "the device sees the layout the host writes");
@@ -27,7 +28,7 @@ TW_KERNEL_HD inline i64 grouped_a_scale(const GroupedScaledArgs& all, i32 g, i32
   return line * scale.line_step + g * scale.batch_step;
 }
 
-/// The scale of a row for a block of k, from where its scales begin.
+/// The scale of a row for a block of k. `begin` is where the row's scales begin.
 TW_KERNEL_HD inline float grouped_a_scale_at(const GemmScales& scales, i64 begin, i32 block) {
   if (scales.a_by == kScaleNone) return 1.0f;
   return reinterpret_cast<const float*>(scales.a.address)[begin + block * scales.a.block_step];

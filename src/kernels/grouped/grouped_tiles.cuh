@@ -59,7 +59,7 @@ struct GroupedTiles {
   }
 };
 
-/// By all threads of the block, behind grid_dependency_wait().
+/// All threads of the block must call it, after grid_dependency_wait().
 template <i32 kThreads>
 __device__ __forceinline__ void grouped_fill(GroupedTiles& table, const GroupedArgs& args) {
   static_assert(kThreads <= 32 * GroupedTiles::kWarps, "a place for each warp");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products on Hopper: persistent blocks that take tiles of all groups in turn. Operands are
-// swapped, so that a tile is as wide as its group needs, see grouped_work.cuh.
+// Grouped products on Hopper: persistent blocks take tiles of all groups in turn. Operands are
+// swapped, so that a tile can be as narrow as its group allows, see grouped_work.cuh.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/grouped/grouped_pieces.cuh"
@@ -9,7 +9,7 @@
 
 namespace tw {
 
-// Where a kernel's own shared memory lies behind the ring.
+// Offsets of the shared memory that these kernels need after the pipeline.
 template <class Config>
 struct GroupedPlaces {
   static_assert(Config::kTileM == kGroupedTileColumns,
@@ -36,7 +36,7 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccu
   for (i32 slab = 0; begin + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
-    // What the slab before last held is read by all who pass here.
+    // All threads that pass here have read the slab before the last.
     stream_staged(group);
 #pragma unroll 1
     for (u32 inside = first; inside < Slab::kLines; inside += step) {

@@ -3,8 +3,8 @@
 // The tile scheduler of the grouped wgmma kernels, and how they cut groups into tiles.
 //
 // Operands are swapped: rows of a tile are columns of the weights, and its columns are rows of a
-// group. Units, a tile each, are counted group by group. Those behind the last whole wave are
-// shared along k as in the stream-K kernels (gemm_stream.h), where that saves enough.
+// group. A unit is one tile; units are numbered group by group. The units after the last whole wave
+// are divided along k as in the stream-K kernels (gemm_stream.h) if that saves enough time.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -12,8 +12,8 @@
 
 namespace tw {
 
-/// What a block found when it began, and how the units are shared: in shared memory, since all of
-/// it together would be registers that a tile's accumulators do not leave.
+/// What a block found when it began, and how the units are divided. It is in shared memory, because
+/// the accumulators of a tile leave too few registers for it.
 struct GroupedShares {
   i32 units_m;  // of one row tile: tiles of the weights' columns
   i32 units, whole;

@@ -35,13 +35,13 @@ __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32
   return tile;
 }
 
-/// What a row decides.
+/// What depends on the row alone.
 struct GroupedLine {
   u64 d;  // address of its element in column 0 of D; 0: the row is not written
   float weight;
 };
 
-/// Row `r` must belong to a group. Elements of D have so many bytes.
+/// Row `r` must belong to a group. `bytes`: of an element of D.
 __device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r, i64 bytes) {
   const i32 row = grouped_d_row(args, r);
   if (row < 0) return {0, 0.0f};

@@ -14,17 +14,18 @@ namespace tw {
 /// "f8e4m3 to bf16", of two types of A and B "f8e4m3 by f8e5m2 to bf16".
 std::string types_text(DType a, DType b, DType d);
 
-/// Scales of the operands, and how far sums of such an A go: lines, or nothing.
+/// Lines about the scales of the operands and about the accumulation for this type of A; may be
+/// empty.
 std::string scales_text(DType a_dtype, const GemmScaling& a, const GemmScaling& b, bool fast);
 
-/// The bytes of so many matrices of an operand's scales.
+/// The bytes of an operand's scales if there are `matrices` matrices of them.
 GemmBytes scale_bytes(const GemmScaling& scaling, GemmScaleExtent extent, int64_t matrices);
 
-/// Where an operand's scales lie, as kernels are told. A's matrix has its lines as rows, B's as
-/// columns.
+/// Where an operand's scales lie, as an argument of the kernels. A line is a row of A's matrix of
+/// scales, or a column of B's.
 GemmScale scale_places(const GemmScaling& scaling, bool lines_are_rows, uint64_t address);
 
-/// Kinds of scales and types, as kernels have them.
+/// The kernels' numbers of kinds of scales and of types.
 unsigned char kernel_scale(ScaleKind kind);
 unsigned char kernel_type(DType type);
 

@@ -20,7 +20,7 @@ static_assert(static_cast<u32>(Grouping::all) == kGroupsAll &&
               static_cast<u32>(Grouping::masked) == kGroupsMasked &&
               static_cast<u32>(Grouping::k_ranges) == kGroupsRanges);
 
-/// The launches of a run, each behind the one before.
+/// The launches of a run, one after the other.
 class GroupedPlan::Launches {
  public:
   Launches(const GroupedPlan& plan, Stream& stream)

@@ -26,11 +26,12 @@ bool grouped_promises_maps(const GroupedProblem& problem);
 /// the description.
 const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
-/// The launch of a product of so many rows: blocks take tiles in turn until there are no more.
+/// The launch of a product of m rows: blocks take tiles in turn until there are no more.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m);
 
-/// The launch of a step that has so many things to do, a thread each.
+/// The launch of a kernel that runs before or after the product, with one thread for each of
+/// `things` items.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t things);
 

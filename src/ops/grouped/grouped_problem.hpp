@@ -104,7 +104,7 @@ struct GroupedProblem {
   bool inverse() const { return desc.has(kGroupedDescInverse); }
   bool biased() const { return desc.bias_dtype != DType{}; }
   bool zeroes() const { return desc.has(kGroupedDescZeroOthers); }
-  /// Numbers in args.groups of a run with so many rows.
+  /// How many numbers args.groups has in a run of m rows.
   int64_t numbers(int64_t m) const;
   int64_t numbers() const { return numbers(desc.m); }
   /// Rows of the operands as the caller has them.
@@ -113,13 +113,14 @@ struct GroupedProblem {
   /// Lines of B's matrices, and the elements of each.
   int64_t b_lines() const { return desc.b_order == Order::row ? desc.k : desc.n; }
   int64_t b_contiguous() const { return desc.b_order == Order::row ? desc.n : desc.k; }
-  /// Rows and columns of the matrices of scales: of an A with so many rows, and of each of B's.
+  /// Rows and columns of the matrices of scales: of an A with `rows` rows, and of each weight
+  /// matrix.
   GemmScaleExtent a_scales(int64_t rows) const;
   GemmScaleExtent b_scales() const;
-  /// Matrices of scales.
+  /// Numbers of matrices of scales.
   int64_t a_scale_matrices() const { return splits_a_scales ? desc.groups : 1; }
   int64_t b_scale_matrices() const { return ranges() ? 1 : desc.weights; }
-  /// Elements between neighbours along each dimension of B.
+  /// Strides of B in elements.
   int64_t b_stride_k() const { return desc.b_order == Order::row ? desc.ldb : 1; }
   int64_t b_stride_n() const { return desc.b_order == Order::row ? 1 : desc.ldb; }
 };

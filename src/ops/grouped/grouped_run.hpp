@@ -44,10 +44,10 @@ struct GroupedParts {
   int64_t row_pitch = 0;  // elements between them
   uint64_t heads = 0;     // of the lists of rows that are added to each row of D
   uint64_t links = 0;
-  uint64_t required = 0;  // what runs cannot do without; what is behind it serves speed
-  uint64_t shared = 0;    // of tiles that several blocks share along k
+  uint64_t required = 0;  // bytes that runs need; the parts after them only serve speed
+  uint64_t shared = 0;    // partial accumulators of tiles that several blocks share along k
   uint64_t packed = 0;    // gathered rows of A, side by side
-  bool packs = false;     // whether there is room for those
+  bool packs = false;     // whether the workspace has room for `packed`
   uint64_t bytes = 0;
 };
 /// What a plan's product has a use for besides: bytes for tiles that are shared, whether runs

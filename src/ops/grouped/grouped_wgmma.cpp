@@ -89,8 +89,10 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
 }
 
-// Threads copy rows into a tile at half the speed of the TMA, which a tile of few rows does not
-// notice behind its weights. Of more rows a copy costs 2 m / (weights n) of what the weights do.
+// Bytes for a copy of the gathered rows that the TMA can read. Without it, threads copy the rows
+// into each tile at half the speed of the TMA. With few rows in a tile, the loads of the weights
+// hide that. With more rows the copy is worth its cost, which is 2 m / (weights n) of the weights'
+// loads.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
   constexpr int64_t kFewRows = 48, kFewColumns = 768, kMost = int64_t{1} << 30;
   const GroupedDesc& d = problem.desc;

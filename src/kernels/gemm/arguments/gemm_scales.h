@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of A and B, which dequantise the elements of narrow types: what kernels of such types are
-// launched with behind an epilogue's arguments.
+// Scales of A and B, which dequantize the elements of narrow types. Kernels for these types get
+// them after the arguments of an epilogue kernel.
 //
 //   v = alpha * sum over blocks of 128 of k (sA * sB * (sum of the block's A * B)) + beta * C +
 //   bias

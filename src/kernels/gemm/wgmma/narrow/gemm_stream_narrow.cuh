@@ -2,8 +2,8 @@
 #pragma once
 // Stream-K for narrow types, every epilogue and any type of D: as gemm_stream.cuh, with scales.
 //
-// Promoting kernels add up the sums of each k block of 128 in f32, in registers of their own. Fast
-// ones leave them in the tensor cores.
+// Promoting kernels add the accumulators of each 128 of k to f32 registers. Fast kernels accumulate
+// all of k in the tensor cores.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
@@ -25,8 +25,8 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
   return run;
 }
 
-// What is behind a tile's products is found anew there, and its largest element told at once: kept,
-// it would be registers that two sets of sums do not leave.
+// Scales and writes a tile. It recomputes the tile's position and reports the largest element at
+// once, because two sets of accumulators leave no registers to keep them.
 template <class Config>
 __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
                                               const GemmNarrowArgs& all,

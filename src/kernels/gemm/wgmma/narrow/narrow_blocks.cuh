@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D of 8-bit floats in blocks of 128 elements of a line, each with a scale that its largest element
-// makes.
+// A D of 8-bit floats with one scale for each 128 elements of a line, computed from their largest
+// magnitude (d_quantize).
 //
-// A tile has 128 elements of each of its lines, one block, half of it in each of two warpgroups:
-// these tell each other their largest through the unused end of a slab's line. Of gated elements it
-// has 64. So a thread block multiplies the two tiles of a block one after the other, and the
-// first one's elements wait in shared memory behind a shorter ring.
+// A tile has 128 elements of each of its lines. Each of two warpgroups has half of them, so they
+// exchange their largest magnitudes through the unused end of a slab's line. With a gate, a tile
+// has only 64 elements of a line. Then a CTA multiplies the two tiles of each 128 elements one
+// after the other, and parks the first one's elements in shared memory, after a shorter pipeline.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
@@ -21,14 +21,14 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
                    group * (Config::kShared.slabs * Config::kShared.slab_bytes));
 }
 
-// What a thread writes of a slab: eight elements of a line. Found anew for each slab: kept, it
-// would be registers that there are none of.
+// The eight elements of a line that a thread writes of a slab. Recomputed for each slab, because
+// there are no registers to keep it.
 template <class Config>
 struct NarrowEight {
   using Slab = StreamSlab<Config>;
   u32 row;        // of the staged sums, in elements of D
-  i32 inside;     // line of the slab, behind its last one for threads without any
-  i32 at, count;  // place along D's lines, and how many are there
+  i32 inside;     // line of the slab; past the last line for threads without elements
+  i32 at, count;  // position along D's lines; elements from there to the line's end
 
   __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
     const bool gated = args.gate != kGateNone;
@@ -41,7 +41,7 @@ struct NarrowEight {
   }
 };
 
-// Elements of the first tile of two. A thread reads what it has written.
+// The parked elements of the first of two tiles. A thread reads only what it has written itself.
 struct NarrowParked {
   u32 address;
 

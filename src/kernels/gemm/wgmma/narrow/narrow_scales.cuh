@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales of A and B on their way to who multiplies with them, in the memory behind the barriers.
+// Loads the scales of A and B into shared memory, after the barriers.
 //
-// Scales that change along k travel beside the stages: one for each row and each column of the
-// tile, whatever they are scales of, loaded by the warps beside the producer's, which arrive on a
-// stage's full barrier as its bytes do. Others are read once a tile, by the warpgroup that writes
-// it.
+// Scales that change along k accompany the stages: one for each row and each column of the tile,
+// whatever region a scale covers. The three warps next to the producer warp load them and arrive at
+// the stage's full barrier, as the TMA does. The warpgroup that writes a tile reads all other
+// scales once for the tile.
 
 #include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -16,7 +16,8 @@ namespace tw {
 /// Threads that load the scales of stages.
 inline constexpr i32 kScaleLoaders = 96;
 
-// Where a scale lies for k block 0, or 0 where there is no such line; bytes to the next block's.
+// The address of a line's scale for k block 0, or 0 if there is no such line, and the bytes from
+// one k block's scale to the next.
 struct NarrowLine {
   u64 address;
   i64 step;
