@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The steps that add rows of a result to rows of D in a fixed order: clear, link, combine.
+// The kernels that add rows of a result to rows of D in a fixed order: kGroupedClear, kGroupedLink,
+// kGroupedCombine.
 
 #include "kernels/grouped/grouped_groups.cuh"
 #include "kernels/grouped/grouped_write.cuh"
 
 namespace tw {
 
-struct none {};  // as kernel entries write it: D's type makes no difference
+struct none {};  // kernel entries name it as the type of D if that does not matter
 
-/// For each number below `count`, among all threads of the grid.
+/// Calls visit(i) for each i below `count`, divided among all threads of the grid.
 template <class Visit>
 __device__ __forceinline__ void grouped_each(i64 count, Visit visit) {
   const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
@@ -17,7 +18,7 @@ __device__ __forceinline__ void grouped_each(i64 count, Visit visit) {
     visit(i);
 }
 
-/// Zeros to the bytes from `begin` to `end` - 1 that lie in the 16 from `at` on, which is aligned.
+/// Clears the bytes from `begin` to `end` - 1 that lie in the 16 bytes at `at`, an aligned address.
 __device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
   if (at >= begin && at + 16 <= end) {
     ptx::store_unit<16>(at, make_uint4(0, 0, 0, 0));
@@ -27,11 +28,11 @@ __device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
     if (byte >= begin && byte < end) ptx::store_unit<2>(byte, static_cast<unsigned short>(0));
 }
 
-/// Zeros to lines of d_stride bytes, not to what lies between them. A warp clears 512 bytes of a
-/// line at a time.
+/// Clears m lines of d_stride bytes, but not the bytes between the lines. A warp clears 512 bytes
+/// of a line at a time.
 __device__ __forceinline__ void grouped_zero(const GroupedArgs& args) {
   constexpr i64 kPiece = 512;
-  const i64 pieces = (args.d_stride + 15) / kPiece + 1;  // wherever the line begins
+  const i64 pieces = (args.d_stride + 15) / kPiece + 1;  // enough for any alignment of the line
   grouped_each(args.m * pieces * 32, [&](i64 i) {
     const i64 line = i / 32 / pieces;
     const i64 piece = i / 32 - line * pieces;
@@ -59,18 +60,19 @@ __device__ __forceinline__ void grouped_link(const GroupedArgs& args) {
 }
 
 inline constexpr u32 kCombineThreads = grouped_step_threads(kGroupedCombine);
-// Rows of a list that are put in order at once. A longer list is found row by row among all rows.
+// The longest list of rows that is sorted. For a longer list, all rows of the run are searched.
 inline constexpr i32 kCombineFew = 64;
 
 struct CombineShared {
-  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied, for `inverse`
+  GroupRows groups[kGroupedMaxGroups];  // rows that are multiplied, for `inverse`
   i32 found[kCombineThreads];           // -1: none
-  i32 rows[kCombineThreads];            // those to add next, in order
+  i32 rows[kCombineThreads];            // the rows to add next, in order
   u32 of_warp[kCombineThreads / 32];
-  i32 count;  // of a list; above kCombineFew: longer than that
+  i32 count;  // length of a list; kCombineFew + 1: it is longer than kCombineFew
 };
 
-/// Each thread has a row, or -1: those that there are, in the order of the threads. How many.
+/// Each thread passes a row, or -1. Packs the rows in the order of the threads into shared.rows,
+/// and returns their number.
 __device__ __forceinline__ i32 combine_pack(CombineShared& shared, i32 row) {
   const u32 warp = threadIdx.x / 32;
   const u32 lanes = __ballot_sync(0xffffffffu, row >= 0);
@@ -86,7 +88,7 @@ __device__ __forceinline__ i32 combine_pack(CombineShared& shared, i32 row) {
   return static_cast<i32>(count);
 }
 
-/// Whether row `r` belongs to a group that is multiplied. The lanes of a warp ask for the same row.
+/// Whether row `r` belongs to a group that is multiplied. All lanes of a warp pass the same row.
 __device__ __forceinline__ bool combine_is_live(const GroupedArgs& args,
                                                 const CombineShared& shared, i32 r) {
   for (i32 first = 0; first < args.group_count; first += 32) {
@@ -98,8 +100,8 @@ __device__ __forceinline__ bool combine_is_live(const GroupedArgs& args,
   return false;
 }
 
-/// The rows that `inverse` has for row `to` of D, from place `first` of its line on. The places are
-/// spread over the warps, each of which looks for the groups of its rows.
+/// Packs the rows that `inverse` names for row `to` of D, from entry `first` on, into shared.rows,
+/// and returns their number. The warps divide the entries and check that each row is in a group.
 __device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineShared& shared,
                                                i32 to, i32 first) {
   const auto* const line =
@@ -116,8 +118,9 @@ __device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineS
   return combine_pack(shared, place < places ? shared.found[place] : -1);
 }
 
-/// The rows of a list in order, by as many threads as there are rows; how many. A longer list is
-/// not put in order, and its end is not looked for.
+/// Sorts the rows in the list of row `to` of D into shared.rows, with one thread per row, and
+/// returns their number. If there are more than kCombineFew, nothing is sorted and kCombineFew + 1
+/// returned.
 __device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShared& shared,
                                             i32 to) {
   if (threadIdx.x == 0) {
@@ -139,7 +142,7 @@ __device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShar
   return count;
 }
 
-/// Of the rows from `first` on those that row `to` of D lists.
+/// Packs those of the rows from `first` on that go to row `to` of D, one row for each thread.
 __device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShared& shared, i32 to,
                                             i64 first) {
   const i64 r = first + threadIdx.x;
@@ -183,7 +186,7 @@ __device__ __forceinline__ void combine_add(const GroupedArgs& args, const Combi
   }
 }
 
-/// A block takes a row of D and as many of its columns as its threads have at eight each.
+/// A block sums one row of D at a time, or a part of it: eight columns for each thread.
 template <class Out>
 __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   __shared__ CombineShared shared;

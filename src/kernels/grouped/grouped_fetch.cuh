@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Blocks of an operand, 64 lines of 32 elements along k, from memory to shared memory: eight
-// neighbours at a time, 16 bytes at once where they are aligned to that. In two steps, so that the
-// loads of the next block go on during the products of this one.
+// Copies blocks of an operand, 64 lines of 32 elements along k, to shared memory: eight adjacent
+// elements at a time, with one 16-byte load if they are aligned. The copy has two steps (to
+// registers, then to shared memory), so that the loads of the next block overlap the products of
+// this one.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 
@@ -14,8 +15,9 @@ struct GroupedPieces {
 };
 static_assert(kPlainTile * kPlainK == 2 * 8 * static_cast<i32>(kPlainThreads));
 
-/// What an operand is read by: line i of a tile is line first(i) of the operand, none where that is
-/// not below `lines`. One stride is 1; lines that are neighbours in memory come in whole eights.
+/// An operand. Line i of a tile is line first(i) of the operand, or zeros if that is not below
+/// `lines`. One of the strides is 1. If line_stride is 1, eight lines of a tile from a multiple of
+/// eight on are adjacent in the operand.
 template <class Storage, class First>
 struct GroupedOperand {
   const Storage* global;
@@ -32,12 +34,12 @@ struct GroupedPiece {
 __device__ __forceinline__ GroupedPiece grouped_piece(bool along_k, i32 i) {
   const i32 item = i * static_cast<i32>(kPlainThreads) + static_cast<i32>(threadIdx.x);
   if (along_k) return {item / 4, item % 4 * 8};
-  // A warp's pieces lie in sixteen rows of memory, so that few of its stores to shared memory want
-  // the same bank; of each row it takes 32 bytes, which is what memory is read by.
+  // A warp's pieces lie in sixteen rows of memory, so that few of its stores to shared memory meet
+  // in one bank. It reads 32 bytes, a sector, of each row.
   return {item / 64 * 16 + item % 2 * 8, item / 2 % kPlainK};
 }
 
-/// Eight neighbours of 16 bits, of which `count` are there; zeros for the rest.
+/// Loads eight adjacent 16-bit elements, of which the first `count` exist; the others are zeros.
 template <class Storage>
 __device__ __forceinline__ uint4 grouped_load_eight(const Storage* from, i32 count) {
   if (count >= 8 && reinterpret_cast<u64>(from) % 16 == 0)
@@ -82,7 +84,7 @@ __device__ __forceinline__ void grouped_store(Storage* shared, bool along_k,
   }
 }
 
-/// The tile's products with k from `begin` to `end` - 1, by chains (kPlainChain).
+/// The tile's products for k from `begin` to `end` - 1, in accumulation chains (kPlainChain).
 template <class In, class Shared, class A, class B>
 __device__ __forceinline__ void grouped_multiply(float (&d)[2][4][4], Shared& shared, i32 begin,
                                                  i32 end, const A& a, const B& b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The steps that look at groups alone: the rows of each group from the group of each row, and what
-// of the caller's numbers cannot be.
+// The kernels that only read the grouping: kGroupedFind computes the rows of each group from the
+// group of each row; kGroupedCheck counts invalid numbers.
 
 #include "kernels/grouped/grouped_table.cuh"
 #include "kernels/ptx/global.cuh"
@@ -17,8 +17,9 @@ __device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u3
     ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
 }
 
-/// Where the runs of equal numbers begin and end that a block has seen. A group with one run has
-/// the sums of one begin and of one end, whoever added them; all others have no rows side by side.
+/// The runs of equal group numbers that a block has seen: for each group, their number, and the
+/// sums of their begins and ends. If a group has a single run, the sums over all blocks are its
+/// begin and end. Otherwise its rows are not consecutive.
 struct GroupedRuns {
   u32 count[kGroupedMaxGroups];
   u32 begin[kGroupedMaxGroups];
@@ -29,7 +30,8 @@ __device__ __forceinline__ bool grouped_is_group(const GroupedArgs& args, i64 nu
   return number >= 0 && number < args.group_count;
 }
 
-/// Looks at what lies on both sides of `edges` borders between rows, from `from` on, `step` apart.
+/// Compares the group numbers on both sides of kEdges borders between rows, from border `from` on,
+/// `step` apart. Returns the number of faults.
 __device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i64 from, i64 step,
                                                      GroupedRuns& runs) {
   constexpr i32 kEdges = 4;  // loads in flight
@@ -54,7 +56,7 @@ __device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i6
   return faults;
 }
 
-/// A number of group `g`, added up over the blocks of the cluster.
+/// The sum of own[g] over the blocks of the cluster.
 __device__ __forceinline__ u32 grouped_cluster_sum(const u32* own, i32 g) {
   const u32 address = ptx::shared_address(own + g);
   u32 sum = 0;
@@ -91,10 +93,11 @@ __device__ __forceinline__ void grouped_find_rows(const GroupedArgs& args) {
   ptx::cluster_wait();
 }
 
-/// Rows that belong to groups, a thread's row at a time: all rows in order, a block's worth of them
-/// at once. How many groups begin and end at each of these rows says in how many groups it is.
+/// Finds out which rows belong to groups, for as many consecutive rows at a time as a block has
+/// threads. `change` counts the groups that begin and end at each row; the sum up to a row is the
+/// number of groups that contain it.
 struct GroupedCover {
-  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied
+  GroupRows groups[kGroupedMaxGroups];  // rows that are multiplied
   i32 change[grouped_step_threads(kGroupedLink)];
   i64 of_warp[32];
 };
@@ -124,7 +127,8 @@ __device__ __forceinline__ bool grouped_covers(const GroupedArgs& args, GroupedC
   return sum_of_lower(own, cover.of_warp) + own > 0;
 }
 
-/// visit(r, whether it is in a group that is multiplied) for each row of the run.
+/// Calls visit(r, covered) for each row r of the run; `covered`: it is in a group that is
+/// multiplied.
 template <class Visit>
 __device__ __forceinline__ void grouped_each_row(const GroupedArgs& args, GroupedCover& cover,
                                                  Visit visit) {

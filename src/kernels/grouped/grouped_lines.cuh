@@ -7,12 +7,12 @@
 
 namespace tw {
 
-/// They are read from memory while the products are made, and lie in shared memory for the
-/// epilogue, for each warpgroup.
+/// A warpgroup reads them from memory while its products run, and keeps them in shared memory for
+/// its epilogue.
 template <class Config>
 struct GroupedLines {
   u32 base;
-  bool listed;  // else rows stay in place, with a weight of 1
+  bool listed;  // false: rows stay in place and have the weight 1
   i32 rows[2];
   float weights[2];
 
@@ -36,7 +36,7 @@ struct GroupedLines {
           static_cast<u64>(__float_as_uint(weights[i])) << 32 | static_cast<u32>(rows[i]));
     stream_staged(group);
   }
-  /// The weight of row `at` of the tile, where there are weights.
+  /// The weight of row `at` of the tile, if there are weights.
   __device__ __forceinline__ float weight(u32 at) const {
     return __uint_as_float(ptx::shared_load<4>(base + at * 8 + 4));
   }

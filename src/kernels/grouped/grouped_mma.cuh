@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products for any pitches and addresses: tiles of 64 x 64 by mma.sync, in persistent
-// blocks. What the TMA cannot address, and what a chip without wgmma runs.
+// Grouped products for any pitches and addresses: persistent blocks multiply tiles of 64 x 64 by
+// mma.sync. For operands that the TMA cannot address, and for chips without wgmma.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 #include "kernels/grouped/grouped_fetch.cuh"
@@ -10,7 +10,7 @@
 
 namespace tw {
 
-// Lies outside every operand, so that zeros are taken in its place.
+// A row number outside every operand: zeros are used for it.
 inline constexpr i32 kGroupedNoRow = 0x7fffffff;
 
 template <class Storage>
@@ -23,15 +23,15 @@ struct GroupedShared {
   i32 rows[kPlainTile];  // of A
 };
 
-/// A tile: its group and that one's weight matrix, its rows of the run, its place among the columns
-/// of B.
+/// A tile: its group, the group's weight matrix, its first row and number of rows in the run, and
+/// its first column of B.
 struct GroupedAt {
   i32 group, weight;
   i32 row0, rows;
   i32 n0;
 };
 
-/// As gemm_unit() wants it.
+/// The argument of gemm_unit().
 struct GroupedWalk {
   i32 units_m, units_n, band;
 };
@@ -71,7 +71,7 @@ __device__ __forceinline__ i32 grouped_column(const GroupedArgs& args, i32 n0, i
   return n0 / 2 + (i < kColumns / 2 ? i : args.n / 2 + i - kColumns / 2);
 }
 
-/// What a tile's rows have in common for all of its columns.
+/// Computes what depends on a row alone, for each row of the tile.
 template <class Out, class Shared>
 __device__ __forceinline__ void grouped_rows_of_tile(const GroupedArgs& args, const GroupedAt& at,
                                                      Shared& shared) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& arg
   return reinterpret_cast<const Storage*>(args.b) + weight * args.b_stride;
 }
 
-/// The tile's sums to D.
+/// Writes the tile's accumulators to D.
 template <class In, class Out, class Shared>
 __device__ __forceinline__ void grouped_put(const GroupedArgs& args, const GroupedAt& at,
                                             const Shared& shared) {
@@ -100,7 +100,7 @@ __device__ __forceinline__ void grouped_put(const GroupedArgs& args, const Group
   const i32 groups = kPlainTile / (gated ? 16 : 8);
   const i32 column0 = gated ? at.n0 / 2 : at.n0, columns = grouped_columns(args);
   const GroupedTile tile = grouped_tile(args, at.weight);
-  // In the tile, what is apart is half of it apart.
+  // Within the tile, gates and gated values are half a tile apart.
   const FullGate inside = {args.gate, 0, kPlainTile / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < at.rows * groups;

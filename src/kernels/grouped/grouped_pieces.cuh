@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The common epilogues of the grouped wgmma kernels: everything is computed on the accumulators
-// where they lie, and D is written in whole pieces of 16 bytes. What else there is takes
-// grouped_write_tile(), row by row.
+// The common epilogues of the grouped wgmma kernels: they compute on the accumulators in registers,
+// and write D in whole pieces of 16 bytes. grouped_write_tile() does all other epilogues, row by
+// row.
 //
-// Of 64 rows of a tile, which are columns of B, a thread has two in each warp's 16, eight apart.
-// Gated, the upper eight are gates and the lower eight what they let through
-// (grouped_load_weights), so that a thread has both.
+// The 64 rows of a warpgroup's tile are columns of B. Each warp has 16 of them, of which a thread
+// has two, eight apart. With a gate, the first eight of the 16 are gates and the others the gated
+// values (grouped_load_weights), so that a thread has both.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"
@@ -15,7 +15,7 @@
 
 namespace tw {
 
-// Floats leave no registers for it.
+// With an f32 D there are no registers left for SiLU.
 template <class Config>
 inline constexpr bool kPiecesTakeSilu = Config::Out::kBytes == 2;
 
@@ -30,13 +30,13 @@ __device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
                         (kPiecesTakeSilu<Config> && args.activation == kActSilu);
   if (!is_short) return false;
   if (args.gate == kGateNone) return true;
-  // A gate that is nothing but a product.
+  // A gate that only multiplies: no limit, no offset, no slope.
   const bool simple =
       args.gate_limit > 3.0e38f && args.gate_offset == 0.0f && args.gate_slope == 1.0f;
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
-/// Writes a piece of a row, or adds it.
+/// Stores a 16-byte piece of a row of D, or adds it.
 template <class Config>
 struct GroupedPut {
   const GroupedArgs& args;
@@ -53,7 +53,7 @@ struct GroupedPut {
   }
 };
 
-/// A column of B's bias, as a thread needs it.
+/// The bias of a column of B; -0, which changes no sum, if there is none.
 template <class In>
 __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const GroupedTile& tile,
                                                  i32 column) {
@@ -61,8 +61,7 @@ __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const 
   return full_element<In>(tile.bias, args.bias_f32 != 0, column);
 }
 
-/// Each accumulator times its row's weight; `step` accumulators follow one another of one row of
-/// the tile.
+/// Multiplies each accumulator by the weight of its row of A.
 template <class Config, int kCount>
 __device__ __forceinline__ void grouped_weigh(float (&v)[kCount], const GroupedArgs& args,
                                               const GroupedLines<Config>& lines, i32 width) {
@@ -107,8 +106,8 @@ __device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumula
                             GroupedPut<Config>{args, tile, lines});
 }
 
-// Sixty-four rows' 32 columns of D in shared memory: lines of 64 bytes, of which piece c lies at
-// c ^ (line / 2 % 4), so that eight lines of a column of pieces have banks of their own.
+// 64 rows and 32 columns of D in shared memory, as lines of 64 bytes. Piece c of a line lies at
+// c ^ (line / 2 % 4), so that the same piece of eight consecutive lines lies in different banks.
 struct GatedSlab {
   static constexpr i32 kLines = 64;
   static __device__ __forceinline__ u32 place(u32 base, u32 line, u32 piece) {
@@ -116,7 +115,7 @@ struct GatedSlab {
   }
 };
 
-// Gated, of 16-bit D.
+// With a gate and a 16-bit D.
 template <class Config>
 __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The producers of the grouped wgmma kernels. Weights come by the TMA. So do the rows of a tile
-// where they lie side by side, in boxes of 8 to 128 rows, so that a short group loads few. Gathered
-// rows are copied by all 128 threads of the producer's warpgroup, 16 bytes at a time: a bulk copy
-// for each row would take longer to issue than a k block takes to multiply.
+// The producers of the grouped wgmma kernels. The TMA loads the weights. It also loads the rows of
+// a tile if they are not gathered, in boxes of 8 to 128 rows, so that a short group loads few rows.
+// All 128 threads of the producer's warpgroup copy gathered rows, 16 bytes at a time: issuing a
+// bulk copy for each row would take longer than multiplying a k block.
 
 #include "kernels/gemm/wgmma/gemm_produce.cuh"
 #include "kernels/grouped/grouped_work.cuh"
@@ -11,14 +11,14 @@
 
 namespace tw {
 
-/// Rows of A that a tile loads: those it has, in eights as the swizzle has them.
+/// Rows of A that a tile loads: its own, rounded up to the 8 rows of the swizzle's pattern.
 __device__ __forceinline__ i32 grouped_lines(const GroupedSpot& tile) {
   return (tile.end - tile.row0 + 7) / 8 * 8;
 }
 
-// A k block of the tile's weights. Gated columns that are contiguous along k come in eights, of the
-// gates and of what they let through in turn, by a map of five dimensions: {k, 8 of a kind, the two
-// kinds, eights, weights}.
+// Loads a k block of the tile's weights. With a gate and weights that are contiguous along k, eight
+// columns of gates and eight columns of gated values alternate. The map then has five dimensions:
+// {k, 8 columns of one kind, the two kinds, groups of eight columns, weight matrices}.
 template <class Config>
 __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
                                                      const GemmPipeline<Config>& ring,
@@ -76,15 +76,15 @@ __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const G
   ptx::grid_dependency_launch();
 }
 
-// Threads of the producer's warpgroup, which arrive at a full barrier as their copies land. What
-// they copy are ordinary writes, and the tensor cores read by the asynchronous proxy: those who
-// multiply put the fence between them (GemmPipeline::landed). In a producer it would wait for all
-// copies that are under way.
+// Threads of the producer's warpgroup; each arrives at the full barrier when its copies are
+// complete. The copies are ordinary writes, but the tensor cores read through the async proxy. So
+// the consumers execute the proxy fence (GemmPipeline::landed). In the producer, the fence would
+// wait for all copies in flight.
 inline constexpr u32 kGatherThreads = 128;
 
-// A k block of a tile's rows, swizzled as the TMA would. `rows` has each one's row of A, -1 for
-// zeros. k is a multiple of 8. Rows are looked up a few at a time: one by one, each copy would wait
-// for shared memory, and a wide tile's k block would take longer to send than to multiply.
+// Copies a k block of a tile's rows, with the swizzle of the TMA. `rows` is the shared address of
+// the row numbers of A; -1: zeros. k is a multiple of 8. A few row numbers are read at a time: if
+// each copy waited for its own, a wide tile's k block would take longer to copy than to multiply.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
                                                   const GemmPipeline<Config>& ring, u32 rows,
@@ -123,7 +123,7 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
   while (work.next(shares, &item)) {
     const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     const i32 lines = grouped_lines(tile);
-    ptx::named_barrier(kBarrier, kGatherThreads);  // the tile before is copied
+    ptx::named_barrier(kBarrier, kGatherThreads);  // the previous tile is copied
     for (auto i = static_cast<i32>(threadIdx.x); i < lines; i += kGatherThreads) {
       const i32 r = tile.row0 + i;
       ptx::shared_store<4>(rows + static_cast<u32>(i) * 4,

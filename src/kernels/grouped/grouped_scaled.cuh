@@ -17,7 +17,7 @@ struct GroupedScaledShared {
   __align__(16) float sums[kScaledRows * kScaledSumPitch];
 };
 
-/// Of a tile's rows.
+/// What depends on the rows of a tile.
 struct GroupedScaledRows {
   GroupedLine lines[kScaledRows];
   i64 scales[kScaledRows];  // where a row's scales begin
@@ -40,7 +40,7 @@ __device__ __forceinline__ void grouped_scaled_rows(const GroupedScaledArgs& all
   tile.lines[row] = line;
 }
 
-/// Eight elements of D, of whatever type.
+/// Eight elements of D, whose type is an argument of the launch.
 __device__ __forceinline__ void grouped_scaled_store(const GroupedArgs& args, u32 type, u64 to,
                                                      i32 count, const float (&v)[8]) {
   if (type == kFormatF32) return grouped_put_eight<F32>(args, to, count, v);
@@ -48,7 +48,7 @@ __device__ __forceinline__ void grouped_scaled_store(const GroupedArgs& args, u3
   grouped_put_eight<Bf16>(args, to, count, v);
 }
 
-/// The tile's sums to D.
+/// Writes the tile's accumulators to D.
 template <class In>
 __device__ __forceinline__ void grouped_scaled_put(const GroupedScaledArgs& all,
                                                    const GroupedAt& at, const float* sums,
@@ -59,7 +59,7 @@ __device__ __forceinline__ void grouped_scaled_put(const GroupedScaledArgs& all,
   const i32 column0 = gated ? at.n0 / 2 : at.n0, columns = grouped_columns(args);
   const GroupedTile tile = grouped_tile(args, at.weight);
   const i32 bytes = scaled_bytes(all.scales.d_type);
-  // In the tile, what is apart is half of it apart.
+  // Within the tile, gates and gated values are half a tile apart.
   const FullGate inside = {args.gate, 0, kScaledColumns / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < at.rows * groups; item += kScaledThreads) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which group an item of work belongs to, where items are numbered group by group. How many items a
-// group has is known on the device alone, so each block makes a table when its kernel begins.
+// Finds the group of an item of work; items are numbered group by group. Only the device knows how
+// many items a group has, so each block makes a table when its kernel begins.
 
 #include "kernels/grouped/grouped.h"
 #include "kernels/ptx/basic.cuh"
@@ -10,11 +10,12 @@ namespace tw {
 
 /// In shared memory.
 struct GroupedTable {
-  i64 first[kGroupedMaxGroups + 1];  // items of all groups before; the last is that of all
+  i64 first[kGroupedMaxGroups +
+            1];  // items of all lower groups; the last is the number of all items
   i64 of_warp[32];
 };
 
-/// The sum of the lower threads' values; `of_warp` has room for one each of the block's warps.
+/// The sum of the values of all lower threads of the block; `of_warp` has an element for each warp.
 __device__ __forceinline__ i64 sum_of_lower(i64 value, i64* of_warp) {
   i64 sum = value;
 #pragma unroll
@@ -30,7 +31,7 @@ __device__ __forceinline__ i64 sum_of_lower(i64 value, i64* of_warp) {
   return before;
 }
 
-/// items_of(g) says how many items group g has. All threads of the block call it.
+/// items_of(g) returns how many items group g has. All threads of the block call this function.
 template <class ItemsOf>
 __device__ __forceinline__ void grouped_make_table(GroupedTable& table, i32 groups,
                                                    ItemsOf items_of) {
@@ -49,7 +50,7 @@ __device__ __forceinline__ void grouped_make_table(GroupedTable& table, i32 grou
   ptx::sync_block();
 }
 
-/// The group of an item that there is.
+/// The group of an item, which must exist.
 __device__ __forceinline__ i32 grouped_find(const GroupedTable& table, i32 groups, i64 item) {
   i32 low = 0, high = groups;
   while (high - low > 1) {
@@ -62,7 +63,7 @@ __device__ __forceinline__ i32 grouped_find(const GroupedTable& table, i32 group
   return low;
 }
 
-/// The rows of a group that are multiplied: none of one that is skipped or that cannot be.
+/// The rows of a group that are multiplied: none if the group is skipped or invalid.
 __device__ __forceinline__ GroupRows grouped_live_rows(const GroupedArgs& args, i32 g) {
   if (grouped_weight(args, g) < 0) return {0, 0, false};
   return grouped_rows(args, g, args.m);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the wgmma kernels cut groups into tiles, and the table that leads from a tile to its group.
+// How the wgmma kernels cut groups into tiles, and the table in which they look up a tile's group.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/grouped/grouped_table.cuh"
 
 namespace tw {
 
-/// Row tiles of a group: as few as can have its rows, all equally wide.
+/// The row tiles of a group: the fewest that hold its rows, all equally wide.
 struct GroupedCut {
   i32 tiles, width;
 };
@@ -16,7 +16,7 @@ __device__ __forceinline__ GroupedCut grouped_cut(i32 rows) {
   return {tiles, tiles <= 1 ? rows : (rows + tiles - 1) / tiles};
 }
 
-/// The width in kGemmWidths that has room for `rows` of at most 256 rows, and its number there.
+/// The smallest width in kGemmWidths that holds `rows` (at most 256), and its index there.
 struct GroupedWidth {
   i32 width;
   u32 number;
@@ -30,17 +30,16 @@ __device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
   return {128 + steps * 16, static_cast<u32>(3 + steps)};
 }
 
-/// In shared memory. Looking a group up takes as long as a search takes there, where memory would
-/// take ten times as long.
+/// In shared memory, because a search in global memory would take ten times as long.
 struct GroupedTiles {
-  i32 before[kGroupedMaxGroups + 1];  // row tiles of all groups before; the last is that of all
+  i32 before[kGroupedMaxGroups + 1];  // row tiles of all lower groups; the last: of all groups
   i32 begin[kGroupedMaxGroups];
   i32 end[kGroupedMaxGroups];
   static constexpr i32 kWarps = 12;  // of a block
-  i32 most[kWarps];                  // rows of a group, of each warp's groups
+  i32 most[kWarps];                  // most rows of a group, among the groups of each warp
   i64 of_warp[kWarps];
 
-  /// The group of row tile `tile`, of `groups`.
+  /// The group of row tile `tile`; `groups` is the number of groups.
   __device__ __forceinline__ i32 find(i32 groups, i32 tile) const {
     i32 low = 0, high = groups;
     while (high - low > 1) {

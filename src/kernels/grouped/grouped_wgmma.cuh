@@ -23,9 +23,9 @@ struct GroupedPlaces {
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
 };
 
-// A warpgroup's accumulators through shared memory: use(slab, inside, r) is called for each of a
-// thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written
-// by `across` threads.
+// Passes a warpgroup's accumulators through shared memory. use(slab, inside, r) is called for each
+// row r from `begin` to `end` - 1 that the thread writes; it is row `inside` of the slab. `across`
+// threads write a row together.
 template <class Config, class Use>
 __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccumulators],
                                                   i32 begin, i32 end, u32 across, u32 staging,
@@ -48,8 +48,8 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccu
   stream_staged(group);  // the next tile begins with the first slab again
 }
 
-// A warpgroup's accumulators to D. A thread writes the same eight columns of all its rows, so that
-// it reads their bias once.
+// Writes a warpgroup's accumulators to D. A thread writes the same eight columns of all its rows,
+// so it reads their bias once.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAccumulators],
                                                    const GroupedArgs& args, const GroupedSpot& tile,
@@ -103,12 +103,12 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     const GroupedParts parts(args, shares, tile.width, tile.width_number);
     lines.read(args, tile);
     const i32 shared = item.unit - shares.whole;
-    // Looked up where they are used: kept, they would be registers that the sums do not leave.
+    // Read again at each use, because the accumulators leave no registers to keep it.
     const auto block = static_cast<i32>(ptx::block_id_again());
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
     const StreamPlace<Config> place(parts, block, which, 0);
     stream_accumulate<Config>(d, parts, item, place, ring, group);
-    lines.put(group);  // before parts are added up, which takes all registers
+    lines.put(group);  // before stream_meet(), which needs all registers
     if (item.end - item.begin < shares.k_blocks &&
         !stream_meet<Config>(d[0], parts, shared, place, 0, ring.tile(0)))
       continue;
@@ -123,9 +123,9 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   }
 }
 
-// Makes the barriers, by one thread: of what each lane would do ptxas makes a loop over lanes,
-// which takes a microsecond. A stage is full when its bytes have come and, where rows are gathered,
-// all who copy them have arrived.
+// One thread initializes the barriers: if each lane did some, ptxas would make a loop over the
+// lanes, which takes a microsecond. A stage is full when its bytes have arrived and, if rows are
+// gathered, all threads that copy them have arrived at the barrier.
 template <class Config>
 __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
                                               const GemmPipeline<Config>& ring) {
@@ -143,8 +143,9 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
   ptx::sync_warp();
 }
 
-// Registers of a thread, in the producer's warpgroup and in those that multiply. A block shares out
-// what it was launched with: were it less than they ask for, they would wait for ever.
+// Registers of a thread in the producer's warpgroup and in the consumer warpgroups. setmaxnreg only
+// redistributes the registers of the launch: if the warpgroups asked for more, they would wait
+// forever.
 template <class Config>
 struct GroupedRegisters {
   static constexpr u32 kFew = 40, kMany = 232;
@@ -163,7 +164,7 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
   grouped_fill<kThreads>(table, args);
-  // As many stages as there is room for beside the widest tile of the run.
+  // The widest tile of the run decides how many stages fit.
   const i32 widest = grouped_width(min(table.most_rows(), kGroupedTileRows)).width;
   ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
   auto& shares = *reinterpret_cast<GroupedShares*>(gemm_shared_memory + Shared::kShares);

@@ -83,6 +83,7 @@ class GemmKernel {
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
   void bind_options(const GemmRun& run, GemmEpilogueArgs* args) const;
+  // `behind_own`: the plan's staging copy has been enqueued just before.
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
   GemmShares shares(const GemmArgs& args) const;

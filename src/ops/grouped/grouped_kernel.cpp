@@ -41,6 +41,7 @@ const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem&
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
   return find_row(device, Family::grouped, [&](const KernelEntry& row) {
+    // d.methods: tests may exclude kernels.
     return row.variant == (kGroupedWgmma | form) && (kGroupedWgmma & ~d.methods) == 0 &&
            row.dtypes[0] == d.a_dtype && row.dtypes[1] == d.d_dtype && is_wanted(d, row);
   });
@@ -119,6 +120,7 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
 
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t rows) {
+  // The grid is one cluster, whose blocks exchange what they find.
   const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
   LaunchConfig config;
   uint32_t& blocks = config.grid[0];

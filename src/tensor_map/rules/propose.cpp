@@ -165,7 +165,8 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 void Proposer::fix_dims(TensorMapDesc* desc) const {
   // The innermost extent of a packed type must be a multiple of 128 or 2 elements.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
-  // The driver treats extents of im2col maps as signed.
+  // The driver treats extents of im2col maps as signed. An extent between `most` and kMaxDim stays:
+  // fix_corners() finds corners for it, or reduces it.
   const uint64_t most = desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
     uint64_t& dim = desc->global_dim[i];

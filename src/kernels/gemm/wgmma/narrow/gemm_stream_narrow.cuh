@@ -12,7 +12,7 @@
 
 namespace tw {
 
-// What an epilogue needs of a tile's matrix.
+// The epilogue's arguments for matrix z of the batch.
 template <class Config>
 __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
   const GemmEpilogueArgs& full = all.stream.full;
@@ -60,8 +60,8 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
   StreamWork<Config> work(args, StreamSizes<Config>::of(args));
   StreamItem item;
   while (work.next(&item)) {
-    // Zeros, so that the registers of the tile before do not outlive it: where sums change their
-    // type that would be two sets.
+    // Initialized, so that the compiler does not keep the registers of the previous tile. If the
+    // accumulators are converted to another type, there would be two sets of them.
     typename Config::Sum d[1][Config::kAccumulators] = {};
     narrow_ask_for_scales<Config>(all, item.unit, ring, group);
     if constexpr (Config::kPromotes) {
@@ -78,8 +78,8 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPi
   }
 }
 
-// Makes the barriers. Where scales change along k a stage is full when those have come too, and
-// every warp says that it has read them.
+// Initializes the barriers. If scales change along k, a stage is full only when its scales have
+// arrived, too, and every warp reports that it has read them.
 template <class Config>
 __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
                                              const GemmPipeline<Config>& ring, u32 warp) {
@@ -113,7 +113,7 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
   if (warp == 0) {
     if (ptx::elect_one()) stream_produce<Config, false>(all.stream, ring, 0);
     __syncwarp();
-    ptx::grid_dependency_wait();  // a grid ends after its predecessors
+    ptx::grid_dependency_wait();  // so that this grid ends after its predecessors
   } else {
     ptx::grid_dependency_wait();
     if (Config::kPromotes && gemm_scales_along_k(all.scales))

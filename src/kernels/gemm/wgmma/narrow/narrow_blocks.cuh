@@ -26,7 +26,7 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
 template <class Config>
 struct NarrowEight {
   using Slab = StreamSlab<Config>;
-  u32 row;        // of the staged sums, in elements of D
+  u32 row;        // first of the elements within the slab's line
   i32 inside;     // line of the slab; past the last line for threads without elements
   i32 at, count;  // position along D's lines; elements from there to the line's end
 
@@ -72,7 +72,8 @@ __device__ __forceinline__ void narrow_see(const float (&v)[8], i32 count, u32& 
     if (i < count) most = max(most, gemm_finite(v[i]));
 }
 
-// The largest of all of a line's, where each thread has that of eight. All threads of a tile.
+// The largest magnitude of a line. `most` is that of the thread's eight elements. All threads of a
+// tile call it.
 template <class Config>
 __device__ __forceinline__ u32 narrow_largest(u32 most, bool gated, const NarrowEight<Config>& own,
                                               u32 slab, u32 group) {
@@ -96,8 +97,9 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, con
   reinterpret_cast<float*>(scales.d.address)[to] = scale;
 }
 
-// Writes eight elements `v` of line `line`, and of a gate those that wait; or lets them wait.
-// `inside` says whether there is such a line. All threads of a tile.
+// Writes eight elements `v` of line `line` with their scale. With a gate, the first of two tiles
+// only parks its elements, and the second one writes both. `inside`: the line exists. All threads
+// of a tile call it.
 template <class Config>
 __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
                                                     const FullTile& tile, u32 shared, i32 slab,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of 8-bit floats whose sums leave the tensor cores after each k block of 128, which keep
-// 14 bits of them, and are added up in f32, with the block's scales where it has its own. While one
-// warpgroup adds, the other one's products are made.
+// Products of 8-bit floats with promotion: after each k block of 128 the accumulators, of which the
+// tensor cores keep only 14 bits, are added to f32 registers, multiplied by the block's scales if
+// there are any. While one warpgroup adds, the tensor cores work for the other one.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
 namespace tw {
 
-// d += the sums of a block, of as many columns as are in use. Widths are multiples of two groups.
+// Adds the accumulators of a k block to d, for the columns in use. Widths are multiples of 16
+// columns.
 template <class Config>
 __device__ __forceinline__ void narrow_add(float (&d)[Config::kAccumulators],
                                            const float (&part)[Config::kAccumulators], i32 width) {
@@ -61,7 +62,7 @@ __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators]
       const u32 scales = narrow_stage_scales<Config>(ring, width);
       narrow_add_scaled<Config>(d, part, width,
                                 NarrowPlaces(scales + group * 256, scales + Config::kTileM * 4));
-      // All warps have read scales, and each says so.
+      // Every warp has read scales from the stage, so every warp arrives.
       ptx::sync_warp();
       if (ptx::lane_id_again() == 0) ptx::mbarrier_arrive(ring.empty_barrier(ring.stage));
     } else {

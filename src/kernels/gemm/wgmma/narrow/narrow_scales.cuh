@@ -31,8 +31,8 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
   return {scale.address + static_cast<u64>(at) * 4, scale.block_step * 4};
 }
 
-// Line `line` of a tile: its rows, then its columns. Of a gate whose columns lie apart, a
-// warpgroup's rows are half of each.
+// The scales of line `line` of a tile. Its rows come first, then its columns. With Gate::halves,
+// half of a warpgroup's rows come from each half of the operand.
 template <class Config>
 __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, i32 m, i32 n,
                                                      const FullTile& tile, i32 line) {
@@ -49,7 +49,7 @@ __device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& r
          static_cast<u32>(ring.stage * (Config::kTileM + width)) * 4;
 }
 
-// Loads the scales of all of a block's stages; by kScaleLoaders threads.
+// Loads the scales for all stages of a CTA. kScaleLoaders threads call it.
 template <class Config>
 __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
                                                    GemmPipeline<Config> ring, i32 thread) {
@@ -84,8 +84,8 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
   }
 }
 
-// The places in shared memory of a thread's scales: of its two rows, and of its first two columns.
-// Found anew where they are used: kept, they would be registers that two sets of sums do not leave.
+// The shared-memory addresses of a thread's scales: of its two rows, and of its first two columns.
+// Recomputed at each use, because two sets of accumulators leave no registers to keep them.
 struct NarrowPlaces {
   u32 rows, columns;
 
@@ -98,7 +98,7 @@ struct NarrowPlaces {
     scale[0] = __uint_as_float(ptx::shared_load<4>(rows));
     scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 32));
   }
-  // Of the columns of group `group` of eight.
+  // The scales of the thread's two columns in the `group`-th eight columns.
   __device__ __forceinline__ void of_columns(int group, float (&scale)[2]) const {
     const u64 both = ptx::shared_load<8>(columns + static_cast<u32>(group) * 32);
     scale[0] = __uint_as_float(static_cast<u32>(both));
@@ -106,7 +106,7 @@ struct NarrowPlaces {
   }
 };
 
-// Whether a finished sum is multiplied by scales.
+// Whether finished accumulators are multiplied by scales: these do not change along k.
 __device__ __forceinline__ bool narrow_scales_sums(const GemmScales& scales) {
   return scales.a_by == kScaleOne || scales.a_by == kScaleLine;
 }
@@ -118,7 +118,8 @@ __device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& ri
   return ring.base + Config::kShared.board + group * ((64 + Config::kTileN) * 4);
 }
 
-// Asks for the scales of a tile's finished sums; one scale of a whole operand has no line_step.
+// Starts loading the scales for a tile's finished accumulators. If there is one scale for the whole
+// operand, line_step is 0.
 template <class Config>
 __device__ __forceinline__ void narrow_ask_for_scales(const GemmNarrowArgs& all, i32 unit,
                                                       const GemmPipeline<Config>& ring, u32 group) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue of the stream-K kernels of narrow types: D has whatever type the run says.
+// The epilogue of the stream-K kernels of narrow types. The type of D is an argument of the launch.
 
 #include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
 namespace tw {
 
-// As the kernel was compiled, but for a D of one type.
+// The kernel's configuration with a certain type of D.
 template <class Config, class OutType>
 struct NarrowOut : Config {
   using Out = OutType;
@@ -17,8 +17,8 @@ struct NarrowOut : Config {
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
 };
 
-// Calls use(sums) with finished sums as floats. Those of integers are rounded, or for an i32 D keep
-// their bits.
+// Calls use(sums) with the finished accumulators as floats. Integers are converted; for an i32 D
+// the floats have the integers' bits.
 template <class Config, class Use>
 __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                    u32 type, Use use) {
@@ -34,7 +34,8 @@ __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Con
   }
 }
 
-// Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
+// Multiplies finished accumulators by the scales that narrow_ask_for_scales() has loaded. All
+// threads of a warpgroup call it.
 template <class Config>
 __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all,
@@ -55,7 +56,7 @@ __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulato
   }
 }
 
-// Whether D lies in whole pieces of 16 bytes, and nothing is asked for but alpha, a bias along D's
+// Whether lines of D are whole 16-byte pieces and the epilogue has at most alpha, a bias along D's
 // lines and relu.
 __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
@@ -67,8 +68,8 @@ __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, co
          args.activation <= kActRelu;
 }
 
-// What that asks for: a thread's elements are of two rows, so that all is done before they leave
-// the registers.
+// Applies such an epilogue to the accumulators in registers. A thread has elements of two rows, so
+// it needs two elements of the bias.
 template <class Config>
 __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args, const FullRun& run,
@@ -87,7 +88,7 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   }
 }
 
-// Eight neighbours of a line of D, with everything that an epilogue can do.
+// Computes eight adjacent elements of a line of D with the full epilogue.
 template <class Config>
 __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
                                                   const StreamSlab<Config>& staged, i32 line,
@@ -120,7 +121,7 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
   if (is_scaled_f8(type)) largest = max(largest, unscaled);
 }
 
-// What goes into D, of which i32 has the bits of sums.
+// Stores elements in the type of D. For an i32 D the floats have the integers' bits.
 template <class Config>
 __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 count,
                                              const float (&v)[8]) {
@@ -129,7 +130,7 @@ __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 c
   scaled_store(type, d, element, count, v);
 }
 
-// Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
+// Stages the accumulators slab by slab in shared memory, and writes the lines n0 to `end` - 1 of D.
 template <class Config>
 __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all, const FullRun& run,
@@ -143,7 +144,7 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
   for (i32 slab = 0; tile.n0 + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
-    // What the slab before last held is read by all who pass here.
+    // All threads that pass here have read the slab before the last.
     stream_staged(group);
     const NarrowEight<Config> own(all.stream.full, run, tile.m0 + static_cast<i32>(group) * 64);
     const i32 line = tile.n0 + slab * Slab::kLines + own.inside;
@@ -180,7 +181,7 @@ __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
   };
   if (type == kFormatBF16) return write(Bf16{});
   if (type == kFormatF16) return write(F16{});
-  write(F32{});  // as wide as i32
+  write(F32{});  // also for i32, which is as wide
 }
 
 }  // namespace tw
