@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels of the grouped family are launched with, for the device, the host bodies and the
-// tests alike.
+// The launch arguments of the grouped family, which kernels, host bodies and tests share.
 //
-// A grouped product multiplies groups of neighbouring rows of A (m x k) by a weight matrix each:
-// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor
-// of the caller's A where rows are gathered. Row r of the result becomes
+// A grouped product multiplies each group of consecutive rows of A (m x k) by a weight matrix: the
+// rows of group g by matrix map[g] of B (weights x k x n). If rows are gathered, row r of A is row
+// a_rows[r] / a_divisor of the caller's A. Row r of the result becomes
 //
 //   D[r] = act(alpha * A[r] B + bias) * row_weight        or, gated, act(gate) * (linear + offset)
 //
 // and is stored at row r, stored at row d_rows[r] / d_divisor, or added to that row.
 //
-// How rows belong to groups is read on the device when the kernels execute. Every kernel derives a
-// group's rows with grouped_rows(), so that all of them treat wrong numbers alike.
+// The kernels read the grouping when they execute. Every kernel gets a group's rows from
+// grouped_rows(), so all of them treat wrong numbers alike.
 //
-// The kernels of a run execute in this order, each where it is needed: kGroupedClear for D,
+// The kernels of a run execute in this order, each only if it is needed: kGroupedClear for D,
 // kGroupedFind, kGroupedCheck, kGroupedPack, the product, kGroupedClear for the list heads,
 // kGroupedLink, kGroupedCombine. Each gives the same results with a grid of any size.
 //
-// Rows that are added in a fixed order are stored in the workspace first: the product's D is that
-// place, and `out` is kRowsInPlace. kGroupedCombine then reads them as its A.
+// Rows that are added in a fixed order are first stored in the workspace: the product's `d` is the
+// workspace, and `out` is kRowsInPlace. kGroupedCombine then reads them as its A.
 
 #include "kernels/arguments.h"
 #include "kernels/common/activation.h"
@@ -28,7 +27,7 @@ namespace tw {
 
 /// Bits of KernelEntry::variant in this family.
 enum : u32 {
-  kGroupedColumnB = 1,  // the kernel wants weights that are contiguous along k
+  kGroupedColumnB = 1,  // the kernel needs weights that are contiguous along k
   kGroupedMma = 2,      // any pitches and addresses, by mma.sync
   // No product: turns the group of each row, at `groups`, into a begin and an end for each group,
   // at `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
@@ -95,20 +94,20 @@ inline constexpr i32 kGroupedTileRows = 256;
 inline constexpr i32 kGroupedTileColumns = 128;
 inline constexpr i32 kGroupedTileK = 64;
 
-/// Threads of a block. kGroupedFind may also be launched with one cluster of up to 8 blocks in the
-/// place of one block, which then share the rows.
+/// Threads of a block. kGroupedFind is launched with one block, or with one cluster of up to 8
+/// blocks, which divide the rows.
 TW_KERNEL_HD constexpr u32 grouped_step_threads(u32 variant) {
   return variant == kGroupedFind ? 1024 : 256;
 }
-/// Blocks that share the columns of a row of D, of kGroupedCombine: a thread has eight columns.
+/// Blocks of kGroupedCombine that divide the columns of a row of D: a thread has eight columns.
 TW_KERNEL_HD constexpr i32 grouped_combine_parts(i32 columns) {
   constexpr i32 kEach = static_cast<i32>(grouped_step_threads(kGroupedCombine)) * 8;
   return columns / kEach + (columns % kEach != 0 ? 1 : 0);
 }
 inline constexpr i32 kGroupedUnlinked = -2;  // of `links`: the row is in no list
 
-/// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there
-/// are ones in their number.
+/// The rows of a box of the maps in GroupedArgs::map_a: 128, 64, 32, 16 and 8. A tile's rows are
+/// loaded in one box for each bit that is set in their number.
 inline constexpr int kGroupedBoxCount = 5;
 TW_KERNEL_HD constexpr i32 grouped_box(int map) {
   return 128 >> map;
@@ -127,8 +126,8 @@ struct GroupedArgs {
   u64 a_rows;       // index of each row; 0: rows are not gathered
   u64 d_rows;       // index of each row; 0: rows stay in place
   u64 row_weights;  // f32; 0: none
-  u64 faults;       // a 64-bit word, to which wrong numbers are added; 0: none
-  u64 workspace;    // of tiles that are shared along k; 0: none are
+  u64 faults;       // a 64-bit counter of wrong numbers; 0: none
+  u64 workspace;    // for tiles that are divided along k; 0: none is
   u64 heads;        // i32 for each row of D: kGroupedLink's last row that is added to it, or -1
   u64 links;        // i32 for each row: the one that kGroupedLink found before it
   u64 counter_tag;  // as in GemmStreamArgs
@@ -152,7 +151,7 @@ struct GroupedArgs {
   i32 row_alignment;  // of kGroupsPsum
   i32 band;           // as in GemmArgs
   i32 chain_blocks;   // as in GemmStreamArgs
-  i32 memory_rate;    // bytes that memory has for all SMs in a clock
+  i32 memory_rate;    // bytes that memory delivers to all SMs per clock
   u32 partials;       // offset of the accumulators in the workspace
   float alpha;
   float beta;         // of kGroupsRanges: 0 or 1 times D is added
@@ -162,7 +161,7 @@ struct GroupedArgs {
   u32 flags;
   unsigned char kind;       // kGroups
   unsigned char wide;       // 1: `groups` has 8-byte numbers
-  unsigned char wide_rows;  // 1: a_rows and d_rows have
+  unsigned char wide_rows;  // 1: a_rows and d_rows have 8-byte numbers
   unsigned char out;        // kRows
   unsigned char bias_f32;   // as in GemmEpilogueArgs
   unsigned char activation;
@@ -182,13 +181,13 @@ TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {
               : static_cast<i64>(reinterpret_cast<const i32*>(address)[at]);
 }
 
-/// Rows `begin` to `end` - 1, and whether what says so cannot be, which counts as an empty group.
+/// Rows `begin` to `end` - 1. `fault`: the numbers are invalid, so the group counts as empty.
 struct GroupRows {
   i32 begin, end;
   bool fault;
 };
 
-/// The rows of group `g`, of `most` rows in all.
+/// The rows of group `g`. `most`: the number of all rows.
 TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 most) {
   i64 begin = 0, end = most;
   if (args.flags & kGroupedFound) {
@@ -196,7 +195,7 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
     end = reinterpret_cast<const i32*>(args.groups)[2 * g + 1];
   } else if (args.kind == kGroupsMasked) {
     const i64 rows = grouped_number(args.groups, args.wide, g);
-    if (rows < 0 || rows > args.group_rows) return {0, 0, true};  // their sum may be no i64
+    if (rows < 0 || rows > args.group_rows) return {0, 0, true};  // begin + rows could overflow
     begin = static_cast<i64>(g) * args.group_rows;
     end = begin + rows;
   } else if (args.kind == kGroupsOffsets) {
@@ -208,7 +207,7 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
     if (args.kind == kGroupsPsum && begin >= 0 && begin <= most) {
       const i64 aligned =
           (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
-      // An empty group may say that it ends where the one before does.
+      // An empty group may have the same end as the previous group, without the alignment.
       begin = end == begin ? begin : aligned;
     }
   }
@@ -216,14 +215,15 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
   return {static_cast<i32>(begin), static_cast<i32>(end), false};
 }
 
-/// A group's weight matrix: -1 where it is skipped; -2 where what says so cannot be, likewise.
+/// A group's weight matrix. -1: the group is skipped. -2: the map's entry is invalid, and the group
+/// is skipped, too.
 TW_KERNEL_HD inline i32 grouped_weight(const GroupedArgs& args, i32 g) {
   if (args.map == 0) return g;
   const i32 weight = reinterpret_cast<const i32*>(args.map)[g];
   return weight >= -1 && weight < args.weights ? weight : -2;
 }
 
-/// The row of the caller's operand that an index names: -1 where there is none.
+/// The row of the caller's operand that an index names, or -1.
 TW_KERNEL_HD inline i32 grouped_row(i64 index, i32 divisor, i32 count) {
   if (index < 0) return -1;
   const i64 row = divisor == 1 ? index : index / divisor;

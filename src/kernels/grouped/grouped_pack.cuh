@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gathered rows side by side, for products that load a row so often that one copy of it costs less.
+// Copies gathered rows into contiguous ones, for products that load each row so often that the copy
+// saves time.
 
 #include "kernels/grouped/grouped.h"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
-/// A warp copies a row, 16 bytes a lane at a time.
+/// A warp copies a row at a time, in pieces of 16 bytes per lane.
 __device__ __forceinline__ void grouped_pack(const GroupedArgs& args) {
   constexpr u32 kWarps = grouped_step_threads(kGroupedPack) / 32;
   constexpr i32 kTogether = 8;

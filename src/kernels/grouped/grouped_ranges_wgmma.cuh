@@ -4,8 +4,8 @@
 // the rows of A (rows x m) and B (rows x n) that belong to group g. Operands are swapped, as in
 // grouped_wgmma.cuh: rows of a tile are columns of B.
 //
-// Persistent blocks take whole tiles in turn. Those of one group take equally long, and a block has
-// tiles of every group, so that ranges of different lengths keep all blocks busy.
+// Persistent blocks take whole tiles in turn. Tiles of one group take equally long, and each block
+// has tiles of every group, so ranges of different lengths keep all blocks equally busy.
 
 #include "kernels/grouped/grouped_wgmma.cuh"
 
@@ -17,7 +17,7 @@ struct RangesSpot {
   i32 n0, m0;
 };
 
-/// The tiles of each D, in the names of full_unit().
+/// The tiles of each D, as full_unit() needs them.
 struct RangesWalk {
   i32 units_m, units_n, band;
   GroupedWidth width;
@@ -73,8 +73,8 @@ __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const Ra
   ptx::grid_dependency_launch();
 }
 
-// Zeros to the rows of the stage at hand that belong to the next group, of both operands: an
-// infinity there times a zero would be NaN. By all who multiply.
+// Clears the rows of the current stage that belong to the next group, in both operands: an infinity
+// there times a zero would be NaN. All consumer threads call it.
 template <class Config>
 __device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ring, i32 boxes,
                                                   i32 rows) {
@@ -94,8 +94,8 @@ __device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ri
   Party::meet();
 }
 
-// A range's products, in accumulation chains of at most args.chain_blocks k blocks, which are added
-// up in `place`.
+// Multiplies a range of k in accumulation chains of at most args.chain_blocks k blocks, and adds
+// the chains up in `place`.
 template <class Config>
 __device__ __forceinline__ void ranges_accumulate(
     float (&d)[Config::kPieces][Config::kAccumulators], const GroupedArgs& args,

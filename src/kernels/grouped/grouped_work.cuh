@@ -21,7 +21,8 @@ struct GroupedShares {
   i32 widest;  // of all tiles
 };
 
-/// The same for the tile at hand. Names are those of GemmStreamArgs, which stream_meet.cuh reads.
+/// The same for one tile. The names are those of GemmStreamArgs, because stream_meet.cuh reads
+/// both.
 struct GroupedParts {
   const u64& workspace;
   const u64& counter_tag;
@@ -49,26 +50,28 @@ __device__ __forceinline__ i32 stream_widest(const GroupedParts& parts) {
   return parts.widest;
 }
 
-/// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
-/// those that it has.
+/// A tile: its group's weight matrix, its first column of the weights (m0), its rows of A from row0
+/// to end - 1, and its width, which may exceed them.
 struct GroupedSpot {
   i32 weight, m0, row0, end, width;
   u32 width_number;
 };
 
-// Clocks that a k block of a tile takes where `blocks` SMs multiply at once: its products, what an
-// SM can read (an estimate for an H200: some 70 SMs with narrow tiles keep its memory busy), and
-// its part of what memory has for the weights.
+// Clocks that a k block of a tile takes while `blocks` SMs multiply: the longest of its products,
+// its loads by the SM, and the memory traffic for the weights of all SMs. kOfSm, the clocks per
+// byte that an SM loads, is an estimate for an H200: some 70 SMs with narrow tiles keep its memory
+// busy.
 __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
                                                       i32 blocks) {
-  constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes
+  constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes; clocks per byte
   const float read = (kWeights + static_cast<float>(width) * 128) * kOfSm;
   const float memory =
       kWeights * static_cast<float>(blocks) / static_cast<float>(max(args.memory_rate, 1));
   return fmaxf(static_cast<float>(width) * 4, fmaxf(read, memory));
 }
 
-// Clocks that adding up a tile's parts takes: two ways to the L2, and what is written and read.
+// Clocks that it takes to add up a tile's parts: two round trips to the L2, and the bytes that are
+// written and read.
 __device__ __forceinline__ float grouped_meet_clocks(i32 width) {
   return 5000 + 32 * static_cast<float>(width);
 }
@@ -86,14 +89,15 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
   i32 rest, left;
   full_divide(s.units, blocks, &rest);
-  constexpr i32 kDeepest = 1 << 20;  // whose shares can be counted
+  constexpr i32 kDeepest = 1 << 20;  // with more k blocks the products below could overflow
   if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0 || s.depth > kDeepest)
     return s;
-  // The parts of a wide tile are worth adding up only where each is some work.
+  // Adding up the parts of a wide tile pays off only if each part has enough k blocks.
   const i32 least = widest <= 64 ? 4 : 16;
   i32 share = max(full_divide(rest * s.depth + blocks - 1, blocks, &left), least);
-  // Parts that begin with their unit read the same k at the same time, which the L2 serves better,
-  // and each block has one part alone: worth a quarter more of them.
+  // If each unit is divided into the same parts, blocks read the same k at the same time, which the
+  // L2 serves better, and each block has only one part. That is worth parts that are up to a
+  // quarter longer.
   const i32 parts = full_divide(s.depth, share, &left);
   const i32 aligned = parts > 0 ? full_divide(s.depth + parts - 1, parts, &left) : s.depth;
   const bool aligns = aligned <= share + share / 4;
@@ -107,7 +111,7 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   return s;
 }
 
-/// Where a unit's tile lies.
+/// The tile of a unit.
 template <class Config>
 __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
                                                     const GroupedTiles& table,
@@ -131,7 +135,8 @@ __device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
   return tile;
 }
 
-/// A block's items, in order: its own units, then its part of the shared ones.
+/// A block's items, in order: its whole units, then its share of the units that are divided along
+/// k.
 struct GroupedWork {
   i32 unit, at, stop;
 

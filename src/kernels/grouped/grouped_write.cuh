@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue of every grouped product: eight neighbouring elements of a row of D at a time.
+// The epilogue of every grouped product, for eight adjacent elements of a row of D at a time.
 //
-// It works on values of three levels, each computed once for all that share it:
-//   GroupedTile  a tile's: all rows of a tile have one weight matrix
-//   GroupedLine  a row's: where it goes in D, and its weight
-//   eight sums   an access's: alpha, bias, activation or gate, the row's weight, one rounding
+// It has values of three levels, each computed once for everything that shares it:
+//   GroupedTile         for a tile: all its rows have the same weight matrix
+//   GroupedLine         for a row: where it goes in D, and its weight
+//   eight accumulators  alpha, bias, activation or gate, the row's weight, one rounding
 //
-// The kernels differ in where the sums are: they pass a function that fetches eight of them.
+// Kernels keep accumulators in different places, so each passes a function that reads eight of
+// them.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
@@ -15,18 +16,18 @@
 
 namespace tw {
 
-/// Columns of D.
+/// The number of D's columns.
 __device__ __forceinline__ i32 grouped_columns(const GroupedArgs& args) {
   return args.gate == kGateNone ? args.n : args.n / 2;
 }
 
-/// What a tile's weight matrix decides.
+/// What depends on a tile's weight matrix alone.
 struct GroupedTile {
   float alpha;
   u64 bias;  // of column 0; 0: none
 };
 
-/// `weight` is what grouped_weight() says, and not negative.
+/// `weight`: the result of grouped_weight(), which must not be negative.
 __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32 weight) {
   GroupedTile tile = {args.alpha, args.bias};
   if (args.group_alpha != 0) tile.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
@@ -52,7 +53,7 @@ __device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32
   return grouped_line(args, r, i64{Out::kBytes});
 }
 
-/// Atomic additions to D, of one element, of two, of eight, and of a piece of sixteen bytes.
+/// Atomic additions to D of one, two or eight elements, or of a 16-byte piece.
 template <class Out>
 struct GroupedAdd;
 template <>
@@ -100,7 +101,8 @@ struct GroupedAdd<F16> {
   }
 };
 
-/// Adds eight neighbours, of which `count` are in D, by the widest operation that they suit.
+/// Adds eight adjacent elements, of which `count` are in D, by the widest operation that the
+/// address allows.
 template <class Out>
 __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float (&v)[8]) {
   if (count >= 8 && address % 16 == 0) return GroupedAdd<Out>::eight(address, v);
@@ -121,12 +123,12 @@ __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float 
     if (i < count) GroupedAdd<Out>::one(address + static_cast<u64>(i) * Out::kBytes, v[i]);
 }
 
-/// Of D's columns from `at` on: the column of B, and the step to the next.
+/// The column of B for column `at` of D, and the step from it to that of the next column of D.
 __device__ __forceinline__ FullPlace grouped_place(const GroupedArgs& args, i32 at, bool second) {
   return full_place(FullGate{args.gate, 0, args.n / 2}, 0, at, second);
 }
 
-/// The bias of eight of D's columns; -0, which changes no sum, where there is none.
+/// The bias of eight of D's columns; -0, which changes no sum, if there is none.
 template <class In>
 __device__ __forceinline__ void grouped_bias(const GroupedArgs& args, const GroupedTile& tile,
                                              i32 at, i32 count, bool second, float (&bias)[8]) {
@@ -149,8 +151,9 @@ __device__ __forceinline__ void grouped_gates(const GroupedArgs& args, float (&v
   for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kWhich, v[i], linear[i]);
 }
 
-/// A row's eight elements of D before they are rounded: take(second, v) gives the sums,
-/// take_bias(second, bias) their bias. `second` asks for what a gate's first part is multiplied by.
+/// Computes eight elements of a row of D before they are rounded. take(second, v) reads the
+/// accumulators, take_bias(second, bias) their bias. `second`: the gated values instead of the
+/// gates.
 template <class Take, class TakeBias>
 __device__ __forceinline__ void grouped_values(const GroupedArgs& args, const GroupedTile& tile,
                                                const GroupedLine& line, Take take,
@@ -183,7 +186,7 @@ __device__ __forceinline__ void grouped_values(const GroupedArgs& args, const Gr
   }
 }
 
-/// Stores eight neighbours, of which `count` are in D, or adds them.
+/// Stores or adds eight adjacent elements, of which `count` are in D.
 template <class Out>
 __device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 to, i32 count,
                                                   const float (&v)[8]) {
@@ -193,7 +196,7 @@ __device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 t
     full_store<Out>(to, count, v);
 }
 
-/// Writes a row's eight elements of D from column `at` on, of which `count` are in D.
+/// Computes and writes eight elements of a row of D from column `at` on, of which `count` are in D.
 template <class Out, class Take, class TakeBias>
 __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
                                               const GroupedLine& line, i32 at, i32 count, Take take,
@@ -214,14 +217,14 @@ __device__ __forceinline__ void grouped_write(const GroupedArgs& args, const Gro
   });
 }
 
-/// Writes eight neighbours of a row of D where groups are ranges of k.
+/// Writes eight adjacent elements of a row of D if groups are ranges of k.
 __device__ __forceinline__ void ranges_write(const GroupedArgs& args, u64 address, i32 count,
                                              const float* sums) {
   float v[8], before[8] = {};
   if (args.beta != 0.0f) full_load<F32>(address, 1, count, before);
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
-    // Nothing is added to a product where beta is 0: that would make +0 of its -0.
+    // If beta is 0, add -0: adding +0 would turn a product of -0 into +0.
     const float addend = args.beta != 0.0f ? args.beta * before[i] : -0.0f;
     v[i] = act::fused(args.alpha, sums[i], addend);
   }

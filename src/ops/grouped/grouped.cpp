@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of grouped products: what is prepared when one is made, and how a run goes.
+// Plans of grouped products: preparation, and the launches of a run.
 #include "ops/grouped/grouped.hpp"
 
 #include <cinttypes>
@@ -78,8 +78,8 @@ Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
   return prepare_row(*device(), Family::grouped, row, 0, out);
 }
 
-// The kernel that goes through tensor maps where one takes the description, and beside it another
-// for addresses that are not promised to suit maps.
+// Prepares a kernel that uses tensor maps, if one takes the description, and a fallback for
+// addresses that are not promised to suit maps.
 Status GroupedPlan::prepare_wgmma() {
   const KernelEntry* row = grouped_wgmma_row(*device(), problem_);
   parts_ = grouped_parts(problem_, {});
@@ -118,7 +118,7 @@ Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
   return launches->step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
 }
 
-// Copies gathered rows to the workspace, from where the product then loads them as they lie.
+// Copies gathered rows to the workspace. The product then loads them from there without gathering.
 Status GroupedPlan::pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const {
   GroupedArgs step = *product;
   step.d = workspace + parts_.packed;
@@ -148,7 +148,7 @@ bool GroupedPlan::uses_maps() const {
   return (product_.row->variant & kGroupedWgmma) != 0;
 }
 
-// Where the plan has no other kernel, addresses must suit the one that it has.
+// If the plan has only one kernel, the addresses must suit it.
 Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes) const {
   if (!uses_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
   const bool a = run.a % kMapAlignment != 0;
@@ -165,7 +165,7 @@ Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes)
               a ? "a" : "b", address, product_.row->symbol, static_cast<int>(kMapAlignment));
 }
 
-// The product's own arguments, and its kernel.
+// Completes the product's arguments, and returns the kernel that suits the run's addresses.
 const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedArgs* product) const {
   if (problem_.ordered()) {
     product->out = kRowsInPlace;
@@ -218,7 +218,7 @@ PlanInfo GroupedPlan::info() const {
     info.tile[i] = static_cast<uint32_t>(product_.row->tile[i]);
   }
   info.workspace_bytes = parts_.bytes;
-  // Where all rows are in groups, and every weight matrix is needed.
+  // Assumes that all rows are in groups and that every weight matrix is read.
   const auto bytes = [](int64_t count, int64_t each, int64_t size) {
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(each) * static_cast<uint64_t>(size);
   };
@@ -251,7 +251,8 @@ const char* combine_text(const GroupedProblem& p) {
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 
-// What happens to a row of alpha * A B before it is rounded; empty where nothing does.
+// The text about the epilogue: what is applied to a row of alpha * A B before it is rounded. Empty
+// if nothing is.
 std::string epilogue_text(const GroupedProblem& p) {
   const GroupedDesc& d = p.desc;
   std::string text = p.biased() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";

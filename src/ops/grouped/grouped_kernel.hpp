@@ -9,21 +9,20 @@
 
 namespace tw {
 
-/// The wgmma kernel of a product, of those that the device has; nullptr if none takes it.
+/// The wgmma kernel of the device for a product; nullptr if none takes it.
 const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
 
 /// The kernels that the device has for a product, the best first.
 std::vector<const KernelEntry*> grouped_candidates(const Device& device,
                                                    const GroupedProblem& problem);
 
-/// Why the description's candidate does not multiply: it has none that the device has for it.
+/// The failure if the description's candidate is not a kernel that the device has for the product.
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);
 
 /// Whether the addresses of A and B are promised to suit tensor maps.
 bool grouped_promises_maps(const GroupedProblem& problem);
 
-/// The kernel of a product for any addresses, of those that the device has; nullptr if none takes
-/// the description.
+/// The device's kernel for a product with any addresses; nullptr if none takes the description.
 const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
 /// The launch of a product of m rows: blocks take tiles in turn until there are no more.
@@ -35,7 +34,7 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t things);
 
-/// The launch of kGroupedFind: one cluster, of several blocks where there are many rows.
+/// The launch of kGroupedFind: one cluster, which has several blocks if there are many rows.
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t rows);
 

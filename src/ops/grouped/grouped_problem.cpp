@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a description of a grouped product, a line a rule.
+// Checks a description of a grouped product.
 #include "ops/grouped/grouped_problem.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Status wrong(Code code, const char* argument, const char* rule, int64_t got, int
               "%s is %" PRId64 ": %s %" PRId64, argument, got, text, limit);
 }
 
-// A field that what is described excludes.
+// Refuses a field that has no meaning with the rest of the description.
 Status excluded(const char* argument, int64_t value, const char* because) {
   return check_unset(value == 0, argument, value, because);
 }
@@ -172,7 +172,7 @@ Status check_extents(const GroupedDesc& d) {
   return {};
 }
 
-// What only some forms of grouping have.
+// Checks the fields that only some forms of grouping have.
 Status check_form(const GroupedDesc& d) {
   if (d.grouping != Grouping::psum)
     TW_TRY(excluded("row_alignment", d.row_alignment, "grouping is not TW_GROUPING_PSUM"));
@@ -192,7 +192,7 @@ Status check_masked(GroupedDesc* d) {
                "so that all groups lie in the m rows it must be at most");
 }
 
-// Rows by index.
+// Checks the fields for gathered and scattered rows.
 Status check_indices(const GroupedDesc& d) {
   if (!d.has(kGroupedDescGather)) {
     constexpr const char* kReason = "flags lack TW_GROUPED_GATHER";
@@ -224,7 +224,7 @@ Status check_inverse(const GroupedDesc& d) {
                      "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
 }
 
-// What ranges of k do not have.
+// Refuses what TW_GROUPING_K_RANGES does not support.
 Status check_ranges(const GroupedDesc& d) {
   if (d.grouping != Grouping::k_ranges) return {};
   constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";
@@ -249,14 +249,14 @@ Status check_ranges(const GroupedDesc& d) {
               static_cast<int>(d.d_dtype));
 }
 
-// Matrices of an operand, and what the caller calls their pitch and their distance.
+// The matrices of an operand, and the names of the caller's fields for their pitch and distance.
 struct Matrices {
   const char* leading_name;
   const char* stride_name;
   int64_t lines, contiguous, bytes, count;
 };
 
-// Fills in what 0 stands for, and checks that all of it can be addressed.
+// Fills in the defaults that 0 stands for, and checks that the operand can be addressed.
 Status check_matrices(const Matrices& of, int64_t* leading, int64_t* stride) {
   if (*leading == 0) *leading = std::max<int64_t>(of.contiguous, 1);
   if (*leading < of.contiguous)
@@ -275,7 +275,7 @@ Status check_matrices(const Matrices& of, int64_t* leading, int64_t* stride) {
   if (of.count <= 1) return {};
   const int64_t apart = (most - one) / (of.count - 1);
   if (*stride <= apart) return {};
-  // The caller may have left the distance to the pitch.
+  // If the caller gave the distance 0 (packed), this is the one that follows from the pitch.
   return wrong(Code::ERROR_OVERFLOW, of.stride_name, "grouped_span", *stride, apart,
                "so that an operand spans 2^60 bytes at most it must be at most");
 }
@@ -313,7 +313,7 @@ Status check_operand_pitches(GroupedProblem* p) {
                         &d.bias_stride);
 }
 
-// Rows that are added in a fixed order lie in the workspace first.
+// Rows that are added in a fixed order are first stored in the workspace.
 Status check_workspace_span(const GroupedProblem& p) {
   const int64_t most = kMaxSpan / (p.d_columns * p.out_bytes + kMapAlignment);
   if (!p.ordered() || p.desc.m <= most) return {};
@@ -340,7 +340,7 @@ Status check_scale_stride(const char* argument, const GemmScaling& scaling, int6
                "0 is packed, and others are at least");
 }
 
-// Scales of A by group.
+// Checks the field for scales of A by group.
 Status check_split_scales(const GroupedDesc& d) {
   const char* because = nullptr;
   if (d.grouping != Grouping::masked) because = "grouping is not TW_GROUPING_MASKED";
@@ -350,7 +350,7 @@ Status check_split_scales(const GroupedDesc& d) {
   return because ? excluded("a_scale_stride", d.a_scale_stride, because) : Status();
 }
 
-// Blocks of k would belong to several ranges.
+// Refused because a block of 128 of k could belong to several ranges.
 Status check_ranges_scale(const GroupedDesc& d) {
   if (d.grouping != Grouping::k_ranges || d.a_scaling.kind < ScaleKind::k128) return {};
   return fail(kUnsupported,
@@ -383,7 +383,7 @@ Status check_scaling(GroupedProblem* p) {
   return check_scale_layout(kScalesOfB, p->b_scales(), p->b_scale_matrices(), &d.b_scaling);
 }
 
-// The numbers that 0 stands for, but for pitches.
+// Fills in the defaults that 0 stands for, except for pitches.
 void fill_in(GroupedDesc* d) {
   if (d->d_dtype == DType{})
     d->d_dtype = d->grouping == Grouping::k_ranges ? DType::F32 : d->a_dtype;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a grouped product must be given, a line a rule.
+// Checks the arguments of a run, and computes its sizes.
 #include "ops/grouped/grouped_run.hpp"
 
 #include <cinttypes>
@@ -30,7 +30,7 @@ uint64_t take(GroupedParts* parts, int64_t bytes) {
   return at;
 }
 
-// A number of the run: -1 is the plan's.
+// A number of the run; -1 stands for the plan's.
 Status run_number(const char* argument, int64_t given, int64_t planned, int64_t* out) {
   *out = given == -1 ? planned : given;
   if (*out >= 0 && *out <= planned) return {};
@@ -73,14 +73,14 @@ Status check_beta(const GroupedProblem& p, float beta) {
               Decimal::shortest(static_cast<double>(beta), 6).text());
 }
 
-// An address that the description asks for, or has no use for.
+// Checks an address that the description requires (`wanted`) or excludes.
 Status check_wanted(bool wanted, const char* name, uint64_t address, uint32_t alignment, bool empty,
                     const char* because) {
   if (!wanted) return check_null_address(name, address, because);
   return empty ? Status() : check_address(name, address, alignment);
 }
 
-// An address that may be 0.
+// Checks an address that may be 0.
 Status check_optional(const char* name, uint64_t address, uint32_t alignment) {
   return address == 0 ? Status() : check_address(name, address, alignment);
 }
@@ -133,7 +133,7 @@ Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const Group
   return {};
 }
 
-// Scales are read where operands are.
+// Scales are read only if the operands are.
 Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A run of a grouped product: what it is given, whether that can be, and what its kernels see.
+// A run of a grouped product: its arguments, their checks, and the arguments of its kernels.
 
 #include <cstdint>
 
@@ -50,8 +50,8 @@ struct GroupedParts {
   bool packs = false;     // whether the workspace has room for `packed`
   uint64_t bytes = 0;
 };
-/// What a plan's product has a use for besides: bytes for tiles that are shared, whether runs
-/// cannot do without those, and bytes for gathered rows.
+/// The workspace that a plan's product can use: bytes for tiles that are divided along k, whether
+/// runs require them, and bytes for gathered rows.
 struct GroupedRoom {
   uint64_t shared = 0;
   bool required = false;
@@ -59,25 +59,25 @@ struct GroupedRoom {
 };
 GroupedParts grouped_parts(const GroupedProblem& problem, const GroupedRoom& room);
 
-/// Sizes of a run, and what it has to do.
+/// The sizes of a run, and which kernels it launches.
 struct GroupedSizes {
   int64_t m = 0, k = 0;
   int64_t a_rows = 0, d_rows = 0;  // of the caller's operands
   int64_t a_count = 0, d_count = 0;
   bool multiplies = false;  // some row may be multiplied
   bool checks = false;      // faults are counted
-  bool finds = false;       // the rows of each group are looked for
+  bool finds = false;       // kGroupedFind computes the rows of each group
   bool clears = false;      // D becomes zero first
 };
 
-/// Fills in the sizes of a run, and refuses one that cannot be by the argument's name.
+/// Fills in the sizes of a run. Fails if an argument is wrong; the message names it.
 Status check_grouped_run(const Device& device, const GroupedProblem& problem,
                          const GroupedParts& parts, const GroupedRun& run, GroupedSizes* sizes);
 
-/// The scales that kernels of 8-bit types see besides.
+/// The scales, which kernels of 8-bit types get in addition.
 GemmScales grouped_scales(const GroupedProblem& problem, const GroupedRun& run);
 
-/// What all kernels of the run see, as the product does.
+/// The arguments that all kernels of the run share, as the product needs them.
 GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedParts& parts,
                          const GroupedRun& run, const GroupedSizes& sizes);
 

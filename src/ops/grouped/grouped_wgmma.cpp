@@ -28,7 +28,7 @@ GemmTile tile_of(const GroupedProblem& problem) {
           static_cast<u32>(problem.out_bytes)};
 }
 
-// What decides about accumulation chains.
+// The description of a matrix product that has the same accumulation chains.
 GemmDesc sums_of(const GroupedProblem& problem) {
   GemmDesc desc;
   desc.d_dtype = problem.desc.d_dtype;
@@ -40,7 +40,7 @@ u32 counter_bytes(uint32_t blocks) {
   return gemm_stream_counter_bytes(blocks, 1);
 }
 
-// Groups may overlap: each has at most all rows.
+// Groups may overlap, so each may have all rows.
 bool has_countable_tiles(const GroupedDesc& d) {
   int64_t tiles = 0;
   return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kGroupedTileRows}),
@@ -190,7 +190,7 @@ void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepar
     rebind_map(&args->map_a[0], args->a, 1, args->k);
     return;
   }
-  // Neither operand is read where alpha is 0.
+  // If alpha is 0, neither operand is read.
   if (args->alpha == 0.0f) args->k = 0;
   rebind_address(&args->map_b, args->b);
   for (KernelMap& map : args->map_a) rebind_map(&map, args->a, 1, args->m);

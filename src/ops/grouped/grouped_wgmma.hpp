@@ -11,8 +11,8 @@
 
 namespace tw {
 
-/// Why the wgmma kernels do not take a product whose addresses are multiples of 16 bytes on a
-/// device that has them; nullptr if they do.
+/// Why the wgmma kernels do not take a product, even on a device that has them and with addresses
+/// that are multiples of 16 bytes; nullptr if they do.
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
 
 /// Bytes of shared memory of a block.
@@ -22,10 +22,10 @@ uint32_t grouped_wgmma_smem(const GroupedProblem& problem);
 /// workspace: runs then need one.
 bool grouped_needs_workspace(const GroupedProblem& problem);
 
-/// Bytes of the workspace for grids of `blocks` blocks; 0 where runs have no use for one.
+/// Bytes of the workspace for grids of `blocks` blocks; 0 if runs do not use one.
 uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks);
 
-/// Bytes for a copy of the rows that a product gathers, side by side; 0 where tiles gather them.
+/// Bytes for a contiguous copy of the rows that a product gathers; 0 if the tiles gather them.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem);
 
 /// Fills in maps with address 0, and what follows from the description and the number of blocks.
