@@ -27,8 +27,8 @@ uint64_t address_of(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// Refuses overlapping ranges. Also needed between host and device memory: memory of the host
-/// device and pinned memory are both.
+/// Refuses overlapping ranges. Copies between host and device memory need this check, too: memory
+/// of the host device, and pinned memory, is host memory and device memory at once.
 Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
   const uint64_t apart = dst > src ? dst - src : src - dst;
   if (apart >= bytes) return Code::OK;
@@ -41,7 +41,8 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
       static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
 }
 
-/// Refuses a copy between devices whose source or destination `side` is not of the stream's kind.
+/// Refuses a copy between devices if `side`, the device of its source or destination, is of another
+/// kind than the stream's device `own`.
 Status check_same_kind(const Device& own, const Device& side, const char* argument) {
   if (side.info().kind == own.info().kind) return Code::OK;
   const bool host = side.info().kind == DeviceKind::host;
@@ -142,6 +143,8 @@ void tw_stream_destroy(tw_stream* stream) {
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
   return guard(stream, [&]() -> Status {
+    // Not usable(): synchronize() itself checks the device, and on the host device it waits even
+    // after the device is lost or closed.
     TW_TRY(require(stream, "stream"));
     return stream->value->synchronize();
   });
@@ -280,6 +283,7 @@ tw_status tw_event_record(tw_event* event, tw_stream* stream) {
 
 tw_status tw_event_synchronize(tw_event* event) {
   return guard(event, [&]() -> Status {
+    // Not usable(): as in tw_stream_synchronize().
     TW_TRY(require(event, "event"));
     return event->value->synchronize();
   });

@@ -55,10 +55,11 @@ def catalogue(root):
     header = root / "capi" / "tilewright.h"
     by, groups, general = returned(header), of_groups(header), of_all(header)
     lines = ["# Errors {#errors}", "",
-             "tw_last_error() says what was wrong in one case; this is what each status means, and who "
-             "says so of it. Any function that takes a handle may also answer that its device is lost "
-             "or closed, or was opened before a fork, and any that allocates that memory is exhausted. "
-             "@ref TW_ERROR_INTERNAL is a fault of the library's own, whose message is to be reported.",
+             "The table lists every status and the functions whose descriptions name it; tw_last_error() "
+             "says what was wrong in one case. In addition, any function that takes a handle may report "
+             "that its device is lost or closed, or was opened before a fork, and any function that "
+             "allocates may report that memory is exhausted. @ref TW_ERROR_INTERNAL is a fault of the "
+             "library itself: please report it with its message.",
              "", "| Status | Number | Meaning | Named by |", "|---|---|---|---|"]
     for name, number, text in ROW.findall((root / "src" / "base" / "status.inc").read_text()):
         status = "TW_" + name
@@ -70,9 +71,9 @@ def catalogue(root):
         who += ["none: it may come from any"] if status == "TW_ERROR_INTERNAL" else []
         lines.append(f"| {status} | {number} | {text} | {'; '.join(who)} |")
     lines += ["", "## Rules of tensor maps", "",
-              "@ref TW_ERROR_RULE comes with the id of the broken rule in tw_error_info::rule; the "
-              "message has the numbers in the places of {got}, {limit} and {i}; {got:x} is {got} in "
-              "hexadecimal, {got:u} {got} without a sign.", "",
+              "If a call fails with @ref TW_ERROR_RULE, tw_error_info::rule is the id of the broken rule. "
+              "In its message, numbers replace {got}, {limit} and {i}; {got:x} is {got} in hexadecimal, and "
+              "{got:u} is {got} without a sign.", "",
               "| Rule | Field | Maps | Message |", "|---|---|---|---|"]
     for rule, field, kinds, _, text in RULE.findall((root / "src" / "tensor_map" / "rules" / "rules.inc").read_text()):
         sentence = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace("|", "\\|")

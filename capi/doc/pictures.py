@@ -123,7 +123,7 @@ def layers():
     x = 450
     svg.text(x, 25, "How a GEMM call travels", size=14)
     steps = [("tw_gemm_plan", "capi converts the description"),
-             ("gemm_problem.cpp", "refuses what cannot work, by name"),
+             ("gemm_problem.cpp", "refuses what cannot work; names the argument"),
              ("gemm_rank.cpp", "orders candidates by tuning entries and cost model"),
              ("gemm_kernel.cpp", "makes tensor maps, loads the kernels; the plan keeps them"),
              ("tw_gemm_run", "finds the kernel for this m, puts addresses into its arguments"),

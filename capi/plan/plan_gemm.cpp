@@ -8,6 +8,8 @@
 using namespace tw;
 using namespace tw::capi;
 
+// Flags below kGemmFlagsEnd are passed on as bits of GemmDesc::flags; the others become fields of
+// GemmDesc.
 static_assert(TW_GEMM_BATCH_POINTERS == kGemmPointers &&
               TW_GEMM_BATCH_INVARIANT == kGemmInvariant &&
               TW_GEMM_PROGRAMMATIC == kGemmProgrammatic && TW_GEMM_A_CONSTANT == kGemmConstantA &&

@@ -27,7 +27,8 @@ inline constexpr int32_t kDTypeEnd = [] {
   return end;
 }();
 
-/// Indexed by the type's number, because every rule of every tensor map looks types up.
+/// Indexed by the type's number, so that a lookup is one load: the rules of tensor maps look types
+/// up very often.
 struct DTypeTable {
   DTypeRow rows[kDTypeEnd];
 };

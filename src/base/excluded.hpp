@@ -6,9 +6,9 @@
 
 namespace tw {
 
-/// Fails unless a field that the rest of the description rules out is as the init function left it
-/// (`unset`). `because` completes "NAME is VALUE, but ..." in the message. `index` >= 0: the
-/// element of an array field.
+/// Fails if `unset` is false. The caller sets `unset` if a field that has no meaning with the rest
+/// of the description still has the value that the init function gave it. `because` completes "NAME
+/// is VALUE, but ..." in the message. `index` >= 0: the element of an array field.
 Status check_unset(bool unset, const char* name, int64_t value, const char* because,
                    int32_t index = -1);
 /// The same for an address, which must be 0.

@@ -17,7 +17,8 @@ constinit thread_local int t_depth = 0;
 
 void Log::set(LogCallback callback, void* user, LogLevel level) {
   if (t_depth > 0) return;
-  // Disable logging first: threads that log continuously could hold the shared lock forever.
+  // Drop all messages while the callback changes: threads that log all the time could otherwise
+  // keep the shared lock and starve this one.
   level_.store(kChanging, std::memory_order_relaxed);
   std::unique_lock lock(lock_.mutex());
   sink_ = {callback, user, level};
@@ -58,7 +59,8 @@ void Log::deliver(LogLevel level, const char* message) {
 }
 
 Log& process_log() {
-  // Function-local: the library avoids static initializers, and ProcessLock is not constexpr.
+  // Function-local: a Log has a ProcessLock, which is not constexpr. As a global it would need a
+  // static initializer, and the library has none.
   static Log log;
   return log;
 }

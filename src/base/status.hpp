@@ -2,13 +2,13 @@
 #pragma once
 // Status codes and error messages.
 //
-// A function that can fail returns Status. The code that detects the fault calls fail() once, which
-// stores the explanation in the calling thread's ErrorInfo and returns the code. Callers pass the
-// code on with TW_TRY. Success touches no thread-local state.
+// A function that can fail returns Status. The function that detects the fault calls fail() once,
+// which stores the explanation in the calling thread's ErrorInfo and returns the Code. Callers pass
+// the Code on with TW_TRY. Success touches no thread-local state.
 //
-// Some failures are internal: they answer a question, or happen in a destructor. Therefore the
-// error that tw_last_error() reports is separate (published_error()). Only a failing C API function
-// replaces it by the last failure, through publish_error().
+// Not every failure reaches the user: some calls only probe whether something is possible, others
+// fail in a destructor. So the error that tw_last_error() reports is separate (published_error()).
+// Only a failing C API function replaces it by the last failure, through publish_error().
 
 #include <cstdint>
 
@@ -65,8 +65,8 @@ void clear_error();
 void publish_error();
 const ErrorInfo& published_error();
 
-/// Restores last_error() and published_error() at the end of a scope. For failures that are
-/// answers, and for the caller's code in callbacks.
+/// Restores last_error() and published_error() at the end of a scope. For probes whose failure is
+/// an expected result, and around callbacks into the user's code.
 class RestoreErrors {
  public:
   RestoreErrors();

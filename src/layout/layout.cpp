@@ -126,6 +126,7 @@ void LayoutBuilder::extra(uint8_t owner, const Term& term) {
 
 void LayoutBuilder::back_to(const Mark& mark) {
   out_->shape.leaves = mark.leaves;
+  // The leaf that is now the last shares no tuples with a next one.
   if (mark.leaves > 0) out_->shape.shared[mark.leaves - 1] = 0;
   out_->extra_count = mark.extra_count;
   out_->coordinates = mark.coordinates;
@@ -161,7 +162,8 @@ Status validate_coordinates(const Layout& layout) {
     const int64_t start = range.profile.value[k];
     int64_t reach = 1;
     if (start == INT64_MIN || !checked_add(reach, start < 0 ? -start : start, &reach))
-      return too_large("the origin", k);
+      return fail(Code::ERROR_OVERFLOW, {.argument = "layout", .index = k},
+                  "number %d of the origin exceeds 64 bits", k);
     for (int i = 0; i < layout.leaves(); ++i) {
       const Stride stride = layout.stride_of(i);
       for (int t = 0; t < stride.count; ++t)
@@ -285,6 +287,7 @@ Status cosize(const Layout& layout, int64_t* out) {
   if (layout.coordinates)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout gives coordinates (basis strides), which have no single largest index");
+  // validate() has checked that this does not overflow.
   int64_t reach = 1;
   for (int i = 0; i < layout.leaves(); ++i)
     reach +=
@@ -312,6 +315,8 @@ bool equal(const Layout& a, const Layout& b) {
          equal(ca.profile, cb.profile);
 }
 
+// Merges the terms of b, multiplied by `scale`, into those of a. Both are sorted by basis. Terms
+// that become 0 are removed.
 bool add_scaled(Stride* a, const Stride& b, int64_t scale) {
   for (int i = 0; i < b.count; ++i) {
     int64_t value = 0;

@@ -20,7 +20,7 @@ class LaunchParameters {
   static constexpr uint32_t kMaxCount = 512;
 
   /// Checks `count` and `sizes` against the kernel's own parameter list and copies each value to
-  /// its offset there. `packed` holds the values one behind the other without padding.
+  /// its offset there. `packed` holds the values one after the other without padding.
   Status unpack(Kernel& kernel, uint32_t count, const uint32_t* sizes, const void* packed);
 
   void** pointers() { return pointers_; }

@@ -22,7 +22,7 @@ int main(void) {
   tw_stream* stream;
   check(tw_stream_create(device, &stream));
 
-  tw_gemm_desc desc; /* D = A B, row-major; D is f32 */
+  tw_gemm_desc desc; /* D = A B, all row-major; A and B are bf16 by default */
   check(tw_gemm_desc_init(&desc, sizeof desc));
   desc.m = desc.n = desc.k = N;
   desc.d_dtype = TW_DTYPE_F32;

@@ -37,7 +37,7 @@ inline constexpr u32 kCopyRingWarps = 4;  // per block; each warp has a pipeline
 inline constexpr u32 kCopyStridedThreads = 256;
 
 /// Boxes through shared memory by tensor maps. The store map's innermost extent is rounded down to
-/// a multiple of 16 bytes because TMA clips stores at that granularity. The warp whose box holds
+/// a multiple of 16 bytes because TMA stores can only end there. The warp whose box holds
 /// the end of the rows writes the remaining `tail_bytes` from shared memory.
 struct CopyBoxArgs {
   KernelMap src_map;

@@ -58,7 +58,9 @@ struct Cell {
   }
 };
 
-/// A block's tile: kCellsA x kCellsB cells per thread, lanes and warps along both dimensions.
+/// A block's tile. Dimension a is contiguous in the source, b in the destination (transpose.h).
+/// Each thread has kCellsA x kCellsB cells; a warp's lanes and a block's warps are divided between
+/// the dimensions.
 template <int kElement, int kThreads, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
 struct CellTile {
   static constexpr u32 kSide = 16 / kElement;
@@ -89,8 +91,9 @@ struct CellTile {
     return at.a + va < args.units_a && at.b + vb < args.units_b;
   }
 
-  // The small kernels wait for the predecessor grid inside the kernel. It may write the source, so
-  // they must not use loads for constant memory.
+  // The small kernels start before their predecessor grid ends, and wait for it. That grid may
+  // write the source, so they must not use ld.global.nc, which needs memory that nobody writes
+  // while the kernel runs. The large kernels are launched after the predecessor grid.
   __device__ __forceinline__ uint4 load_vector(u64 from) const {
     if constexpr (kThreads == kSmallTransposeThreads)
       return ptx::load_own_vector(from, args.src_policy);
@@ -177,7 +180,7 @@ __device__ __forceinline__ void copy_transpose_small(const CopyTransposeArgs& ar
   }
 }
 
-/// Any addresses, pitches and extents. A unit is one element.
+/// Any addresses, pitches and extents. Here units_a and units_b count elements, not vectors.
 template <int kElement>
 __device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& args) {
   constexpr u32 kEdge = transpose_edge(kElement);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Rows that are contiguous in every operand. A thread loads kFlight vectors of kVector elements (16
-// bytes of the widest operand) and then computes them. Lanes take adjacent vectors, so that
-// accesses to narrower operands coalesce as well.
+// bytes of the widest operand) and then computes them; that is one turn. The lanes of a warp take
+// adjacent vectors, so that accesses to narrower operands coalesce as well.
 //
 // The launch selects the element types. A uniform branch per few vectors costs less than a tenfold
 // number of kernels.
@@ -21,7 +21,7 @@ struct ThreadVectors {
   bool parts;  // some vector is only partly inside its row
 
   __device__ __forceinline__ ThreadVectors(const ElementwiseArgs& args, u32 at) : parts(false) {
-    if (args.items == args.slots.divisor)
+    if (args.items == args.slots.divisor)  // as many vectors as a row has: there is one row
       place_in_one_row(args, at);
     else
       place(args, at);
@@ -139,7 +139,8 @@ __device__ __forceinline__ void activate_vectors(u32 which, float (&value)[kFlig
   }
 }
 
-/// Calls with(x, y) for every element x and the corresponding element y of the other source.
+/// Applies the function `with` to (x, y) for every element x of the first source and the element y
+/// of the other source.
 template <u32 kFlight, u32 kVector, class With>
 __device__ __forceinline__ void with_other(u32 format, const u32 (&raw)[kFlight][4],
                                            float (&value)[kFlight][kVector], With with) {
@@ -202,7 +203,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
     if constexpr (!kConvert) {
       if (args.sources == 2)
         turn.load(kOperandB, args.bytes[kOperandB], args.src_policy, raw[kOperandB]);
-      // Vectors of sixteen have 8-bit elements, which cannot be reduced.
+      // Vectors of sixteen elements have 8-bit floats, which support no reduction.
       if (kVector < 16 && args.reduction != kCombineNone)
         turn.load(kOperandDst, args.bytes[kOperandDst], args.dst_policy, raw[kOperandDst]);
     }
@@ -273,7 +274,8 @@ __device__ __forceinline__ void put_word(u32 (&words)[4], u32 e, Word value) {
   }
 }
 
-/// A vector of 1-byte or 2-byte integers, several per 32-bit operation.
+/// A vector of 1-byte or 2-byte integers. A lane is here one of the two or four integers that a
+/// 32-bit operation computes at the same time.
 template <u32 kBytes, bool kReduce>
 __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u32 (&a)[4],
                                             const u32 (&b)[4], const u32 (&before)[4],

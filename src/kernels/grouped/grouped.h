@@ -63,7 +63,7 @@ enum : u32 {
 /// How rows belong to groups: the values of tw_grouping.
 enum : u32 {
   kGroupsAll = 0,      // one group of all rows
-  kGroupsEnds = 1,     // [groups]: a group's end; it begins where the one before ends
+  kGroupsEnds = 1,     // [groups]: a group's end; it begins where the previous group ends
   kGroupsOffsets = 2,  // [groups + 1]: a group's begin and the next one's
   kGroupsPsum = 3,     // [groups]: a group's end; it begins at the end before, rounded up to a
                        // multiple of row_alignment

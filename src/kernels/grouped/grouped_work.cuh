@@ -63,7 +63,7 @@ struct GroupedSpot {
 // narrow tiles saturate memory), and the SM's share of the memory rate for the weights.
 __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
                                                       i32 blocks) {
-  constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes
+  constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes; clocks per byte
   const float read = (kWeights + static_cast<float>(width) * 128) * kOfSm;
   const float memory =
       kWeights * static_cast<float>(blocks) / static_cast<float>(max(args.memory_rate, 1));

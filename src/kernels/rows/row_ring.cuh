@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Base of the gather and scatter movers of a per-warp pipeline: the pieces that each lane handles,
-// their indices and weights.
+// What gathers and scatters have in common if each warp has a pipeline (common/warp_ring.cuh). Rows
+// are cut into pieces. A stage of the pipeline holds one item: stage_pieces consecutive pieces, of
+// which each lane handles up to kRowsPiecesPerLane. RowPieces has a lane's pieces with their table
+// rows and weights; the movers of gather and scatter derive from it. An item is named by the number
+// of its first piece.
 
 #include "kernels/common/warp_ring.cuh"
 #include "kernels/ptx/shared.cuh"
@@ -18,8 +21,8 @@ struct RowPieces {
   explicit __device__ __forceinline__ RowPieces(const RowsArgs& a)
       : args(a), total(total_pieces(a, run_count(a))) {}
 
-  /// The lane's k-th piece of the item whose first piece is number `item`.
   __device__ __forceinline__ u32 slot(u32 k) const { return ptx::lane_id() + 32 * k; }
+  /// The lane's k-th piece of an item.
   __device__ __forceinline__ RowPiece piece(u64 item, u32 k) const {
     if (slot(k) >= args.stage_pieces) return {0, 0, 0, 0};
     return row_piece(args, item + slot(k), total);
@@ -57,7 +60,8 @@ struct RowPieces {
     return args.packed + packed_row_of(args, item) * args.part_bytes;
   }
 
-  // The rows of the table and then the weights follow the pieces of a stage.
+  // In shared memory, a stage's pieces are followed by 8 bytes for the table row number of each
+  // piece and then by 4 bytes for each weight.
   __device__ __forceinline__ u32 row_note(u32 stage, u32 piece_slot) const {
     return stage + args.stage_bytes + piece_slot * 8;
   }
@@ -66,8 +70,9 @@ struct RowPieces {
   }
 };
 
-/// Runs the whole launch. If block_items is 0, the warps of the grid take items in turn; else the
-/// warps of a block share that block's consecutive items. Items count pieces.
+/// Runs the whole launch. If args.block_items is 0, the warps of the grid take items in turn.
+/// Otherwise each block has that many consecutive items, which its warps take in turn. Positions
+/// are numbers of pieces: `first` counts items until it is multiplied by stage_pieces.
 template <class Mover>
 __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];

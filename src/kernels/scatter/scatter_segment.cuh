@@ -12,10 +12,10 @@
 
 namespace tw {
 
-/// Index number and row at position `at` of the sorted order. `row` is kNoRow past the end.
+/// The index at position `at` of the sorted order.
 struct OrderedRow {
-  u32 number;
-  i64 row;
+  u32 number;  // i, if the index is index[i]
+  i64 row;     // the row that it names; kNoRow past the end
 };
 __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 count, u64 at) {
   if (at >= static_cast<u64>(count)) return {0, kNoRow};
@@ -23,16 +23,18 @@ __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 cou
   return {number, named_row(args.rows, number)};
 }
 
-/// The rows just before and just after a segment, or kNoRow.
+/// The rows of the indices just before and just after a segment, or kNoRow.
 struct SegmentEnds {
   i64 before;
-  i64 behind;
+  i64 behind;  // after the segment
 };
 __device__ __forceinline__ SegmentEnds segment_ends(const OrderArgs& args, i64 count, u64 first) {
   return {first == 0 ? kNoRow : ordered_row(args, count, first - 1).row,
           ordered_row(args, count, first + kSegmentItems).row};
 }
 
+/// Where a segment's partial sums of one unit lie. Each segment has two: slot 0 for a row that
+/// began in an earlier segment, slot 1 (`goes_on`) for a row that begins in this one and continues.
 template <u32 kCount>
 __device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool goes_on,
                                                u32 unit) {
@@ -40,7 +42,7 @@ __device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segmen
   return args.partials + (row * args.units + unit) * (kCount * 4);
 }
 
-template <class Src, class Dst, u32 kCount>
+template <class Dst, u32 kCount>
 __device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 row, u32 unit,
                                                     const float (&sum)[kCount]) {
   using Unit = ptx::Unit<Dst::kBytes>;
@@ -56,20 +58,21 @@ __device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 r
   }
 }
 
-/// Adds the sum of a run of equal rows to the table, or stores it if the row crosses a segment end.
-template <class Src, class Dst, u32 kCount>
+/// Adds the sum of a run of equal rows to the table, or stores it as a partial sum if the row
+/// crosses a segment end. A row that began in an earlier segment uses slot 0, even if it continues.
+template <class Dst, u32 kCount>
 __device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment,
                                               const SegmentEnds& ends, i64 row, bool first_run,
                                               bool last_run, u32 unit, const float (&sum)[kCount]) {
   const bool from_before = first_run && row == ends.before;
   const bool goes_on = last_run && row == ends.behind;
-  if (!from_before && !goes_on) return add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
+  if (!from_before && !goes_on) return add_without_atomics<Dst, kCount>(args, row, unit, sum);
   const u64 to = partial_address<kCount>(args, segment, !from_before, unit);
 #pragma unroll
   for (u32 e = 0; e < kCount; ++e) ptx::store_unit<4>(to + e * 4, __float_as_uint(sum[e]));
 }
 
-inline constexpr u32 kSegmentFlight = 4;
+inline constexpr u32 kSegmentFlight = 4;  // rows whose loads are in flight at the same time
 
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u64 segment,
@@ -114,8 +117,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
         const bool begins = row[f] != current;
         if (begins && current != kNoRow) {
           if (real)
-            store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, false, unit,
-                                            sum);
+            store_run_sum<Dst, kCount>(args, segment, ends, current, first_run, false, unit, sum);
           first_run = false;
         }
         add_weighted(sum, value, w, begins);
@@ -124,11 +126,11 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
     }
   }
   if (current != kNoRow && real)
-    store_run_sum<Src, Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
+    store_run_sum<Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
 }
 
 /// Sums, in order, all partial sums of the row that begins in a segment and continues in the next.
-template <class Src, class Dst, u32 kCount>
+template <class Dst, u32 kCount>
 __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u64 segment,
                                              u32 chunk) {
   const u64 first = segment * kSegmentItems;
@@ -163,7 +165,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
     }
     if (ends != 0) break;
   }
-  if (real) add_without_atomics<Src, Dst, kCount>(args, row, unit, sum);
+  if (real) add_without_atomics<Dst, kCount>(args, row, unit, sum);
 }
 
 template <bool kJoin, class Src, class Dst, u32 kCount>
@@ -176,7 +178,7 @@ __device__ __forceinline__ void segments(const OrderArgs& args) {
   for (u32 chunk = 0; chunk < chunks; ++chunk)
     for (u64 segment = warp; segment < number; segment += warps) {
       if constexpr (kJoin)
-        join_segment<Src, Dst, kCount>(args, count, segment, chunk);
+        join_segment<Dst, kCount>(args, count, segment, chunk);
       else
         sum_segment<Src, Dst, kCount>(args, count, segment, chunk);
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds frames, basis strides and swizzled operands to compose().
+// Extends compose() to layouts with basis strides, and to layouts with a frame: a swizzle, an
+// offset or an origin in front. A channel is one number of B's result and the mode of A that it
+// indexes. `level` and `join` are those of LayoutBuilder::leaf().
 #include "layout/algebra/composition.hpp"
 
 #include <bit>

@@ -207,7 +207,7 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   out->rank = tensor.rank();
   Leaves leaves;
   TW_TRY(read_leaves(smem, out->rank, &leaves));
-  // Keep the box's rows below the bits that the swizzle reads.
+  // A row of the box must fit in the swizzle span of 2^(base + bits) elements.
   int64_t inner_limit = kMaxBoxExtent;
   if (!smem.swizzle.is_identity() && smem.swizzle.shift > 0)
     inner_limit = int64_t{1} << (smem.swizzle.base + smem.swizzle.bits);
@@ -222,6 +222,8 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   const bool many = leaves.count > 1;
   for (int i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.leaf[i];
+    // The last two arguments: tuples around the leaf, and how many of them also contain the leaf
+    // before.
     const int join = i == 0 ? 0 : 1;
     coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), many ? 1 : 0, join);
     slots.leaf(leaf.extent, leaf.stride, many ? 2 : 1, i == 0 ? 1 : 2);

@@ -9,14 +9,17 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kAligned = static_cast<uint32_t>(kCopyAlignment);
-// Rows of at least this many bytes are copied as pieces, even if dimensions change their order.
+// Permuting kernels are fast only for shorter rows than this. Longer rows are copied as pieces of
+// 16 bytes, even if dimensions change their order.
 constexpr int64_t kMaxPermuteRow = 64;
-// Shorter rows have mostly partial pieces.
+// Rows shorter than this consist mostly of partial pieces, so that copying pieces is slow.
 constexpr int64_t kMinPieceRow = 32;
 // Shorter rows are too small for TMA boxes or bulk copies.
 constexpr int64_t kMinTmaRow = 512;
 
-// Fastest first.
+// In order of preference, among the fast methods first and then among all possible ones. Boxes and
+// rows (TMA) come before pieces because they are marked as fast only if pieces cannot serve the
+// copy.
 constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose, kCopyTransposePlain,
                                kCopyPermute, kCopyBoxes,      kCopyRows,      kCopyPieces,
                                kCopyShift,   kCopyStrided};
@@ -47,8 +50,9 @@ void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
   if (has_pieces) fill_pieces(shape, false, piece_misalignment, &pieces);
   if (has_shift) fill_pieces(shape, true, piece_misalignment, &shift);
   // TMA reaches 0.92 to 0.94 of the bandwidth of a contiguous copy, pieces reach 0.95 to 0.97. On a
-  // few SMs TMA has half their speed, because shared memory limits its bytes in flight. So TMA
-  // serves only copies with more pieces than 31 bits count.
+  // few SMs TMA is half as fast as pieces, because shared memory limits its bytes in flight. So TMA
+  // is marked as fast only if the piece methods are not, which is so for long rows only if there
+  // are more pieces than 31 bits can count. `engine`: TMA is fast.
   const bool engine = (fast_methods & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinTmaRow;
   const uint32_t warps = usable_sms(device, desc.max_sms) * kCopyRingWarps;
   CopyRowArgs rows;
@@ -123,7 +127,7 @@ uint32_t CopyChoice::reachable_methods(const CopyDesc& desc, const CopyShape& sh
     for (uint64_t dst = 0; dst < kAligned; dst += step(desc.dst_alignment))
       reachable |= bit(choose(shape, src + static_cast<uint64_t>(shape.src_offset),
                               dst + static_cast<uint64_t>(shape.dst_offset)));
-  return reachable & ~bit(0);
+  return reachable & ~bit(0);  // without 0, which means that no method suits
 }
 
 }  // namespace tw

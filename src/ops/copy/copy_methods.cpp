@@ -92,7 +92,7 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
     src->global_stride_bytes[d] = static_cast<uint64_t>(shape.src_stride[d]);
     dst->global_stride_bytes[d] = static_cast<uint64_t>(shape.dst_stride[d]);
   }
-  // TMA clips stores at multiples of 16 bytes, so the map must end before the tail.
+  // A TMA store can only end at a multiple of 16 bytes, so the map must end before the tail.
   dst->global_dim[0] = args.tail_from / args.element_bytes;
 }
 

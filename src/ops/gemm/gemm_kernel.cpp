@@ -185,7 +185,8 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
-  // With arrays of addresses, the product overlaps the kernel that reads them through PDL.
+  // With arrays of addresses, a small kernel reads the arrays first. PDL lets the product start
+  // while that kernel still runs.
   config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
   return config;
 }
@@ -197,7 +198,8 @@ u32 GemmKernel::clipped(const Share& share, int64_t lines) {
   return static_cast<u32>(round_up(lines, 8));
 }
 
-// The first element of a line of D that plain stores must write: TMA clips stores at 16 bytes.
+// The first element of a line of D that plain stores must write, because a TMA store can only end
+// at a multiple of 16 bytes.
 int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
   if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
@@ -249,9 +251,9 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.uses_maps()) bind_maps(args);
 }
 
-// Operands that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's copy
-// kernel: the one that is not copied. The copy kernel is launched without PDL, so that everything
-// before it has ended.
+// The operand that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's
+// staging copy: the one that is not copied. The copy kernel is launched without PDL, so all kernels
+// before it have ended. Both operands have a staging copy: none.
 u32 GemmKernel::early_after_copy(u32 copied) const {
   const u32 early = copied ^ kGemmEarlyBoth;
   return problem_.swapped && early != 0 ? early ^ kGemmEarlyBoth : early;
@@ -343,8 +345,9 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
 }
 
 // Whether an epilogue kernel may write D through a map, apart from D's address: a tile must consist
-// of whole boxes. With lines along m, m would decide that and with it the rounding of gelu_tanh
-// (FullChunks::kFactor), so batch-invariant plans do not use the map.
+// of whole boxes. If D's contiguous dimension is m, stores() depends on m. The two ways of storing
+// round gelu_tanh differently (FullChunks::kFactor), so batch-invariant plans then never use the
+// map.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
@@ -360,7 +363,8 @@ int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
 }
 
-// Whether D goes through its map at these sizes and this address. TMA clips stores at 16 bytes.
+// Whether D goes through its map at these sizes and this address. TMA stores can only end at a
+// multiple of 16 bytes.
 bool GemmKernel::stores(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
   if (!stores_) return false;
@@ -369,8 +373,8 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
 }
 
 // A batched kernel computes alpha * A B with sizes known to the host, and writes D through a map
-// only. A stream-K kernel needs a workspace to join parts; a basic one also needs k > 0, no C, and
-// a D that a map could describe.
+// only. A stream-K kernel needs a workspace to join parts. A stream-K kernel without epilogue also
+// needs k > 0, no C, and a D whose lines the TMA can write to the end.
 bool GemmKernel::does(const GemmRun& run, int64_t m) const {
   if (choice_.has(kGemmStreamK)) {
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;

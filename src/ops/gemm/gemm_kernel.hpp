@@ -55,7 +55,8 @@ class GemmKernel {
   GemmArgs& arguments_for_test() { return args_; }
 
  private:
-  // How one block loads an operand of one k block.
+  // How one block loads an operand of one k block. (GemmShares is something else: how stream-K
+  // divides the work.)
   struct Share {
     uint32_t part = 0;     // lines of a box, each of 128 bytes, before clipping
     uint32_t boxes = 0;    // boxes that this block loads
@@ -82,6 +83,7 @@ class GemmKernel {
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
   void bind_options(const GemmRun& run, GemmEpilogueArgs* args) const;
+  // `behind_own`: the plan's staging copy has been enqueued just before.
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
   GemmShares shares(const GemmArgs& args) const;
@@ -91,15 +93,15 @@ class GemmKernel {
 
   GemmProblem problem_;  // as the kernel sees it
   GemmChoice choice_;
-  uint32_t room_ = 1;
-  i32 band_ = 1;  // units along m if all concurrent units form a square of D
+  uint32_t room_ = 1;  // clusters (of mma.sync kernels: blocks) that run at the same time
+  i32 band_ = 1;       // units along m if all concurrent units form a square of D
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: a run gives addresses, not arrays of them
   GemmTile tile_{};                         // of a TMA kernel
   Share share_a_, share_b_;
   bool stores_ = false;      // an epilogue kernel may write D through a map
-  GemmEpilogueArgs full_{};  // everything but addresses and the run's sizes
-  GemmArgs& args_ = full_.base;
+  GemmEpilogueArgs full_{};  // everything but addresses and the run's sizes; for epilogue kernels
+  GemmArgs& args_ = full_.base;  // the part that basic kernels have, too
 };
 
 }  // namespace tw

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A batch given by arrays of addresses (TW_GEMM_BATCH_POINTERS). A kernel in front of the product
-// reads the arrays, and writes addresses and tensor maps for each product into the workspace.
+// A batch given by arrays of addresses (TW_GEMM_BATCH_POINTERS). A kernel that runs before the
+// product reads the arrays, and writes addresses and tensor maps for each product into the
+// workspace.
 
 #include <memory>
 

@@ -99,6 +99,7 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
   const uint64_t room = max_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
   const auto tiles =
       static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
+  // Blocks that divide tiles along k (stream-K) all take part, however few tiles there are.
   const bool shares = wgmma && grouped_wgmma_workspace(problem, 1) != 0;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(shares ? room : std::min(tiles, room));
@@ -119,6 +120,7 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
 
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t rows) {
+  // The grid is one cluster, whose blocks exchange what they find.
   const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
   LaunchConfig config;
   uint32_t& blocks = config.grid[0];

@@ -80,7 +80,7 @@ Status check_wanted(bool wanted, const char* name, uint64_t address, uint32_t al
   return empty ? Status() : check_address(name, address, alignment);
 }
 
-// An address that may be 0.
+// Checks an address that may be 0.
 Status check_optional(const char* name, uint64_t address, uint32_t alignment) {
   return address == 0 ? Status() : check_address(name, address, alignment);
 }

@@ -64,7 +64,7 @@ struct QuantizeProblem {
   int64_t scale_row_step() const;
   int64_t scale_column_step() const;
 };
-/// Checks a description by name and fills in its defaults.
+/// Checks a description and fills in its defaults. Messages name the field at fault.
 Status quantize_problem(const QuantizeDesc& desc, QuantizeProblem* out);
 
 }  // namespace tw

@@ -58,7 +58,7 @@ struct RaggedProblem {
     return batch == 0 ? 0 : (batch - 1) * batch_pitch + (desc.rows - 1) * padded_pitch + row_bytes;
   }
 };
-/// Checks a description by name and converts it.
+/// Checks a description and converts it. Messages name the field at fault.
 Status ragged_problem(const RaggedDesc& desc, RaggedProblem* out);
 
 }  // namespace tw

@@ -51,7 +51,7 @@ struct RouteProblem {
   int64_t row_bytes() const { return desc.experts * element_bytes; }
   int64_t pairs(int64_t tokens) const { return tokens * desc.top_k; }
 };
-/// Checks a description by name and fills in its defaults.
+/// Checks a description and fills in its defaults. Messages name the field at fault.
 Status route_problem(const RouteDesc& desc, RouteProblem* out);
 
 }  // namespace tw

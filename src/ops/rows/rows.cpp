@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
 
+// Whether the method's kernel has a pipeline in shared memory.
 bool is_ring(uint32_t method) {
   return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
          method == kRowsStaged || method == kRowsFour;
@@ -43,7 +44,7 @@ Status RowsPlan::prepare() {
   const RowsDesc& d = problem().desc;
   workspace_ = rows::make_workspace(setup_);
   TW_TRY(rows::prepare_steps(&setup_));
-  if (problem().ordered()) return {};  // its steps do everything
+  if (problem().ordered()) return {};  // prepare_steps() has prepared all kernels of an ordered sum
 
   uint32_t wanted[rows::kMaxMethods] = {};
   rows::list_methods(setup_, wanted);
@@ -74,8 +75,9 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   const bool weighted = problem().flag(kRowsWeighted);
   const auto index_width = static_cast<uint32_t>(problem().index_bytes);
-  // The bytes that a run moves. Other columns of the table may belong to other operands, and so may
-  // columns of a scatter's packed rows outside the table. A gather writes zeros to those.
+  // The bytes that a run moves. Other columns of the table may belong to other operands. The
+  // columns of packed rows that lie outside the table may, too, if a scatter reads the rows; a
+  // gather writes zeros to these columns.
   const uint64_t window = setup_.inner_table(run.table);
   const auto inner_bytes = static_cast<uint64_t>(problem().inner_bytes);
   const auto row_bytes = static_cast<uint64_t>(

@@ -24,7 +24,8 @@ bool is_multiple(int64_t value, int64_t of) {
   return value % of == 0;
 }
 
-// TMA clips loads at an element but stores at 16 bytes. So the map of a gather covers the table's
+// A TMA load can end at any element, a TMA store only at a multiple of 16 bytes. So the map of a
+// gather covers the table's
 // width, and the map of a scatter ends with the window. The map's elements are as wide as that end
 // allows, because a box has at most 256 of them.
 FourShape four_shape(const RowsSetup& setup) {

@@ -78,7 +78,7 @@ struct RowsProblem {
            (element == kElementF32 || element == kElementF16 || element == kElementBF16);
   }
 };
-/// Checks a description by name and converts it.
+/// Checks a description and converts it. Messages name the field at fault.
 Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out);
 
 }  // namespace tw

@@ -181,8 +181,9 @@ Status CudaStream::copy_between(Device& dst_device, uint64_t dst, Device& src_de
   auto& to = static_cast<CudaDevice&>(dst_device);
   auto& from = static_cast<CudaDevice&>(src_device);
   TW_TRY(cuda().need(cuda().cu().MemcpyPeerAsync, "cuMemcpyPeerAsync"));
-  // Neither device may close during the call. Both locks are taken in address order, so that copies
-  // in opposite directions cannot deadlock.
+  // A Scope locks its device against closing and makes its context current. The first two are
+  // entered in address order, so that copies in opposite directions cannot deadlock. The third
+  // makes the context of the stream current.
   const bool in_order = std::less<>()(&to, &from);
   const Scope first(in_order ? to : from, Scope::enqueue);
   TW_TRY(first.status());
@@ -275,7 +276,7 @@ Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
   const CUresult result = cu.StreamEndCapture(stream_, &made);
   if (!out) {
     if (made) cu.GraphDestroy(made);
-    // The caller discards the recording, so reasons why there is no graph are no failure.
+    // The caller discards the recording, so an invalid or unjoined capture is not an error here.
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
         result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
       return Code::OK;

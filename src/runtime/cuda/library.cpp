@@ -128,8 +128,8 @@ Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image)
               choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
 }
 
-// Makes the checks of prepare() that need no loading. For an image without code for the chip it
-// fails as the driver would.
+// Makes the checks of prepare() that need no loading, and finds nothing else. For an image without
+// code for the chip it fails as the driver would.
 Status Libraries::find_kernel(const KernelEntry& row) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
@@ -172,12 +172,14 @@ Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
     CUlibrary library = nullptr;
     TW_TRY(find_library(row, &library));
     const Status got = get_kernel(device_, library, row.symbol, &target);
-    // The image has code for this chip but not this kernel, whose feature that code lacks.
+    // The image has code for this chip. That code was compiled for a target without the feature
+    // that this kernel needs, so it does not contain the kernel.
     if (got.code() == Code::ERROR_NOT_FOUND) return no_image(row, kernel_image(row.image));
     TW_TRY(got);
   }
-  // The driver returns INVALID_VALUE both at the end of the parameter list and if it has no list.
-  // Every kernel of the table has one parameter, so an empty list is the second case.
+  // The driver returns INVALID_VALUE both at the end of the parameter list and if it cannot list
+  // the parameters. Every kernel of the table has one parameter, so an empty list is the second
+  // case.
   if (target.parameters.empty())
     return device_.check(CUDA_ERROR_INVALID_VALUE, "cuKernelGetParamInfo");
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)

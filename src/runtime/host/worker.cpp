@@ -73,6 +73,7 @@ void Worker::finish() {
   changed_.notify_all();
 }
 
+// Whether finish() was called and all operations are done.
 bool Worker::idle() {
   const std::lock_guard lock(mutex_);
   return finishing_ && done_ == enqueued_;
@@ -127,6 +128,8 @@ void Worker::execute(const Slot& slot) {
     case Operation::Kind::record: {
       EventState& event = *operation.event;
       const std::lock_guard lock(event.mutex);
+      // Records of one event on several streams may complete in any order: keep the time of the
+      // record with the highest number.
       if (operation.record > event.timed) {
         event.timed = operation.record;
         event.reached_at = EventState::Clock::now();

@@ -42,8 +42,8 @@ void leak(std::shared_ptr<T>&& pointer) noexcept {
   new (never_destroyed) std::shared_ptr<T>(std::move(pointer));
 }
 
-/// The records of an event. Each record draws a number before it is enqueued, and publishes that
-/// number with its worker and position only if enqueueing succeeded.
+/// The records of an event. Each record takes the next number (`drawn`, like a ticket) before it is
+/// enqueued, and publishes that number with its worker and position only if enqueueing succeeded.
 struct EventState {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;

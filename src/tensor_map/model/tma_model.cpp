@@ -59,6 +59,7 @@ Outcome reduce_tile(const TensorMapDesc& desc, const int32_t* coord, const uint8
   return outcome;
 }
 
+// Moves nothing; only reports the fault that the hardware would raise.
 Outcome prefetch_tile(const TensorMapDesc& desc, const int32_t* coord) {
   Outcome outcome;
   (void)may_run(desc, MapKind::tiled, coord, 0, &outcome);
@@ -130,7 +131,9 @@ namespace {
 
 // The pixels of an im2col column step through the bounding box along W, H, D, then N. Dimensions 1
 // to rank - 2 are spatial, rank - 1 is N. A position past the end of the bounding box continues at
-// the lower corner and carries into the next dimension.
+// the lower corner and carries into the next dimension. N has no bounding box and does not wrap.
+// lower(i) and last(i) are the first and last coordinate of the box; upper_corner is relative to
+// the tensor's last element.
 struct Walk {
   const TensorMapDesc& desc;
   int64_t position[5];

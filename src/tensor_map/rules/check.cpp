@@ -14,6 +14,7 @@ int64_t number(T value) {
   return static_cast<int64_t>(value);
 }
 
+// The values of CUtensorMapDataType from FLOAT16 to TFLOAT32_FTZ.
 bool floating(int32_t map_type) {
   return map_type >= 6 && map_type <= 12;
 }
@@ -54,10 +55,12 @@ void check_swizzle(const TensorMapDesc& desc, int32_t arch, Violations* out) {
     out->add(Rule::swizzle_arch, -1, swizzle, 3);
     return;
   }
+  // Padded types allow no swizzle, 128 bytes (3) and 128 bytes with 32-byte atoms (4).
   if (is_padded(desc.dtype) && swizzle != 0 && swizzle != 3 && swizzle != 4 &&
       !(swizzle == 6 && desc.dtype == DType::U6X16_ALIGN16B))
     out->add(Rule::packed_swizzle, -1, swizzle, number(desc.dtype));
-  // On 9.0 the driver accepts swizzles 0 to 3.
+  // From 10.0 on, wide maps allow only the swizzles 2 to 4. 9.0 has no such rule: the driver
+  // accepts 0 to 3 there.
   if (desc.kind == MapKind::im2col_wide && arch >= 100 && (swizzle < 2 || swizzle > 4))
     out->add(Rule::wide_arch_swizzle, -1, swizzle, 4);
 }
@@ -70,6 +73,8 @@ void check_extents(const TensorMapDesc& desc, int32_t rank, Violations* out) {
     else if (dim > static_cast<uint64_t>(kMaxDim))
       out->add(Rule::global_dim_limit, i, number(dim), kMaxDim);
   }
+  // The innermost extent of a packed type counts whole bytes (2 elements of 4 bits); that of a
+  // padded type counts whole boxes of 128 elements.
   const uint32_t group = is_padded(desc.dtype) ? 128 : (is_packed(desc.dtype) ? 2 : 1);
   if (rank > 0 && desc.global_dim[0] % group != 0)
     out->add(Rule::packed_dim, 0, number(desc.global_dim[0]), group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries all combinations of those mode fields (kind, type, rank, interleave, swizzle) that may
-// change, nearest values first. For each combination it corrects the numeric fields.
+// Tries all combinations of the enumerated fields (kind, type, rank, interleave, swizzle) that may
+// change, in a fixed order of preference; types of the requested size and the requested rank come
+// first. For each combination it corrects the numeric fields.
 #include "tensor_map/rules/propose.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace tw {
 namespace {
 
-// The values of one mode field in the order to try.
+// The values of one enumerated field in the order to try.
 struct Choices {
   int32_t count = 0;
   int32_t values[24];
@@ -148,7 +149,7 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
   const auto align = static_cast<uint64_t>(global_alignment(*desc));
   const auto max_address = static_cast<uint64_t>(kMaxAddress);
   const auto max_stride = static_cast<uint64_t>(kMaxStride);
-  // Round up: the bytes before the address may not belong to the tensor.
+  // Round up: the bytes before the address might not belong to the tensor.
   if (may(field::global_address))
     desc->global_address =
         (std::min(desc->global_address, max_address - (align - 1)) + align - 1) / align * align;
@@ -162,8 +163,10 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 }
 
 void Proposer::fix_dims(TensorMapDesc* desc) const {
+  // The innermost extent of a packed type must be a multiple of 128 or 2 elements.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
-  // The driver treats extents of im2col maps as signed.
+  // The driver treats extents of im2col maps as signed. An extent between `most` and kMaxDim stays:
+  // fix_corners() finds corners for it, or reduces it.
   const uint64_t most = desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
     uint64_t& dim = desc->global_dim[i];
@@ -232,8 +235,8 @@ void Proposer::fix_column(TensorMapDesc* desc) {
 }
 
 // The upper corner nearest to `upper` that makes the bounding box nonempty. The driver's sum wraps
-// at 32 bits: an extent near 2^31 allows no positive corner, and one just above needs a negative
-// one.
+// at 32 bits: an extent near 2^31 allows no positive upper corner, and an extent just above 2^31
+// needs a negative upper corner.
 int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
   const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
   const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries all merges and folds. The map with the fewest boxes wins; on ties the one with the fewest
-// merges, then with the lowest rank.
+// A merge joins adjacent modes into one dimension of the map. A fold splits a mode into two
+// dimensions: the elements of a swizzle span, and the number of the span. All merges and folds are
+// tried. The map with the fewest boxes wins; on ties the one with the fewest merges, then the one
+// with the lowest rank.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -116,7 +118,7 @@ Status check_request(const TileRequest& request) {
 
 struct Best {
   bool found = false;
-  bool any = false;  // a map was built that breaks a rule
+  bool any = false;  // a map was built that breaks a rule; `map` has the first one until found
   int32_t merges = 0;
   TileMap map;
 };

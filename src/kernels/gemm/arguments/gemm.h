@@ -6,10 +6,11 @@
 // D (m x n) = alpha * A (m x k) B (k x n) + beta * C. D and C are row-major here: the plan swaps
 // the operands for a column-major D. Strides and extents count elements.
 //
-// Swap-AB kernels (kGemmSwapAB) serve a small m. The plan swaps the operands, so that the
-// weights get the 64-row side of wgmma and the few tokens its n side. The kernel writes D
-// column-major, which is the caller's row-major D. In these launches d_stride_m and c_stride_m are
-// the strides along n, and plain_from counts along m.
+// Swap-AB kernels (kGemmSwapAB) serve a caller's small m. The plan swaps the operands, so that the
+// weights get the 64-row side of wgmma and the few tokens its n side: the kernel's m is the
+// caller's n, and the reverse. The kernel writes D column-major, which is the caller's row-major D.
+// In these launches d_stride_m and c_stride_m are the strides along the kernel's n, and plain_from
+// counts along the kernel's m.
 //
 // Tensor maps of the TMA kernels. Boxes of A and B have 64 elements (128 bytes, 128-byte swizzle)
 // along the contiguous dimension, see gemm_box_extent; boxes of D are slabs, see gemm_slab:
@@ -50,7 +51,7 @@ struct GemmArgs {
   unsigned char host_column_a;
   unsigned char host_column_b;
   u32 stage_bytes;            // bytes of A and B that land in one stage, see gemm_stage_bytes
-  unsigned char adds;         // 1: D is C and beta is 1: TMA reductions add to D, C is not read
+  unsigned char adds;         // 1 if D is C and beta is 1: TMA reductions add to D, C is not read
   unsigned char more_chains;  // accumulation chains beyond the first: gemm_chains(k) - 1
   unsigned short early;       // kGemmEarly bits; 0 unless this is a dependent launch
 };
@@ -63,8 +64,9 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor
 /// cores truncate every sum towards zero, so a chain drifts with the square root of k: on an H200,
 /// with N(0, 1) inputs, by 0.73 * 2^-20 of the sum of magnitudes at k = 4096 and by 1.3 * 2^-20 at
-/// k = 16384. n chains divide the drift by n. One chain suffices for a k of up to `longest`;
-/// GemmArgs::more_chains limits n to 256.
+/// k = 16384. n chains divide the drift by n: each chain drifts by 1 / (n sqrt(n)) of it, and the
+/// drifts of different chains have independent signs. One chain suffices for a k of up to
+/// `longest`; GemmArgs::more_chains limits n to 256.
 TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
   i32 chains = 1;
   while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
@@ -78,7 +80,7 @@ enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 enum : u32 {
   kGemmColumnA = 1,   // A is column-major (contiguous along m)
   kGemmColumnB = 2,   // B is column-major (contiguous along k)
-  kGemmNoMaps = 4,    // uses no maps and takes any pitch; with kGemmSplit pitches from 7
+  kGemmNoMaps = 4,    // uses no maps, takes any pitch (with kGemmSplit at least 7 elements)
   kGemmPingpong = 8,  // consumer warpgroups alternate tiles: one writes, the other multiplies
   kGemmSplit = 16,    // split-K: a cluster of 2 to 8 CTAs divides k of each tile
   kGemmSwapAB = 32,   // swap-AB: the operands are swapped, D is written column-major
@@ -94,7 +96,8 @@ enum : u32 {
   kGemmEpilogue = 128        // every epilogue, and batches; launched with gemm_full.h's arguments
 };
 
-/// The schedules, by the names that kernel entries use.
+/// The schedules, by the names that kernel entries use. "full" in the names of schedules, types and
+/// files means an epilogue kernel.
 inline constexpr u32 kSchedule_coop = 0;
 inline constexpr u32 kSchedule_ping = kGemmPingpong;
 inline constexpr u32 kSchedule_split = kGemmSplit;
@@ -127,7 +130,8 @@ struct GemmTile {
 /// same order. All are multiples of kGemmWidthStep, which is half the lines of a slab.
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
-/// Columns of accumulators that a stream-K epilogue kernel stages in shared memory at a time.
+/// Columns of accumulators that a stream-K epilogue kernel stages in shared memory at a time. They
+/// are lines of D, because these kernels swap the operands.
 inline constexpr u32 kGemmFullLines = 16;
 /// Shared memory for a grouped kernel's table of groups, see kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17600;
@@ -212,8 +216,8 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }
 
-/// Whether a thread has registers for the upper 16 bits of a chain's accumulators: the next chain
-/// then starts from the rest (gemm_park).
+/// Whether a thread has registers to park the upper 16 bits of each accumulator of a chain. The
+/// next chain then starts from the part that the upper bits do not cover (gemm_park).
 TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 variant) {
   const u32 sharers = variant & kGemmPingpong ? 1 : gemm_consumers(tile_m);
   return !gemm_keeps_chains(tile_m, tile_n, variant) && tile_m / 64 / sharers * tile_n / 2 <= 128;
@@ -241,9 +245,10 @@ TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
   return (most * tile.m * 32 + 1023) / 1024 * 1024;
 }
 
-/// The shared-memory layout: kernels, plans and tests take it from here. Besides two slabs (or one
-/// if that makes a fourth stage possible) all memory goes to stages. The remainder goes to more
-/// slabs, so that more of D leaves the registers before a consumer warpgroup waits for TMA stores.
+/// The shared-memory layout: kernels, plans and tests take it from here. After two slabs (or one if
+/// that makes a fourth stage possible) there are as many stages as fit. What is left, less than a
+/// stage, goes to more slabs, so that more of D leaves the registers before a consumer warpgroup
+/// waits for TMA stores.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
@@ -260,6 +265,8 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // Split-K CTAs reduce and write D in the memory of the pipeline.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
+  // Bytes for each stage: two barriers and, except in epilogue kernels without stream-K, the tile's
+  // coordinates.
   const u32 notes = (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
   const u32 last = stages_d ? 0 : 8;  // the barrier of the partial accumulators
   const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
@@ -339,11 +346,12 @@ TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u3
 }
 
 /// The band, in units along m, that minimizes the L2 traffic of `at_once` concurrent units.
-/// `square` is the band with which they cover a square of D. If D has too few columns for that,
-/// they cover whole rows of units in any order. A tall D of few columns then gets the band 1: units
-/// that share A run side by side, and their loads merge before the L2. For example, 64 x 64 tiles
-/// take 15.9 us for (m, n, k) = (2048, 256, 7168) to f32, and 21.1 us in an order along m. Kernels
-/// with clusters do not need this: they multicast their loads.
+/// `square` is the band with which the concurrent units cover a square of D. If D has too few
+/// columns for that, the concurrent units cover whole rows of units, whatever the band is. A tall D
+/// of few columns then gets the band 1: units that share a row of A run at the same time on
+/// neighboring SMs, and their loads merge before the L2. For example, 64 x 64 tiles take 15.9 us
+/// for (m, n, k) = (2048, 256, 7168) to f32 with band 1, and 21.1 us if units along m come first.
+/// Kernels with clusters do not need this: they multicast their loads.
 TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 at_once,
                                      bool cluster) {
   const i32 needed = (at_once + units_n - 1) / units_n;

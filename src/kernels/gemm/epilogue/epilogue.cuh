@@ -12,7 +12,8 @@
 
 namespace tw {
 
-// d = alpha * d + beta * C. C is not read if beta is 0 or if D is added to.
+// d = alpha * d + beta * C. C is not read if beta is 0, nor if `adds`: then C is D, beta is 1, and
+// the store adds to D.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArgs& args, i32 row0,
                                                i32 column0, bool adds) {
@@ -31,7 +32,8 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
     const auto* line = c + row * row_step + column0 * column_step;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      // Leave early in steps of 32: with more loads of C in flight, accumulators would spill.
+      // A branch every 32 elements bounds how many loads of C the compiler keeps in flight. With
+      // more, accumulators would spill.
       if (Config::kSwapAB && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
       if (epilogue_half(i) == half && epilogue_column(i) < columns)
         d[i] += args.beta * Out::to_float(line[epilogue_column(i) * column_step]);

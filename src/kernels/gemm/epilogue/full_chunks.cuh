@@ -219,7 +219,7 @@ struct FullChunks {
   }
 
   // Activates and stages a chunk as a software pipeline over pairs: exponent, power, reciprocal and
-  // product, each kBehind pairs behind the one before.
+  // product. Each step works on a pair that is kBehind pairs earlier than that of the step before.
   __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kAccumulators], u32 turn,
                                            u32 along) {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;

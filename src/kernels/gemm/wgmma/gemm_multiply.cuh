@@ -8,8 +8,12 @@
 
 namespace tw {
 
-// Releases the stage to every CTA that loads into it: this one, and those that multicast to it. One
-// warp arrives for its warpgroup, since wgmma completes for all warps of a warpgroup at once.
+// Releases the stage to every CTA that loads into it: this one, and those that multicast to it,
+// which are in its row or column of the cluster. One warp arrives for its warpgroup, since wgmma
+// completes for all warps of a warpgroup at once. With split-K the hardware's cluster has several
+// clusters of kCluster CTAs: `own` is the rank in the hardware's cluster, `rank` that in the
+// smaller one, and own - rank is the first CTA of the smaller one. If the cluster has one row or
+// one column, all its CTAs are meant, and without split-K the ranks are not needed.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& ring, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -36,8 +40,9 @@ struct GemmConstant {
 // Multiplies the k blocks of `span` into d: `accumulate` 0 overwrites d, 1 adds to it. `tile`, if
 // not null, receives the tile's position if the span begins at 0. A stage is released after the
 // next one's products are issued; the caller waits for the last products and releases the last
-// stage. meanwhile() is called while products run: for each k block from the second on, or for a
-// single one. `width` is an index into kGemmWidths, in kernels of any width.
+// stage. meanwhile() is called while products run: once for each k block but the first, or once if
+// there is only one. `width` is an index into kGemmWidths; only kernels with kAnyWidth or kScaled
+// use it.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], GemmSpan span,
@@ -47,7 +52,8 @@ __device__ __forceinline__ void gemm_multiply(
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
   // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
-  // it would delay the products after each barrier, which small tiles cannot hide.
+  // it would delay the products after each barrier, which small tiles cannot hide. Descriptors
+  // count 16 bytes. A piece is 64 rows of 128 bytes.
   const u32 stage_step = ring.step() / 16;
   const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
   const u64 upper = of_ring >> 32 << 32;
@@ -55,7 +61,8 @@ __device__ __forceinline__ void gemm_multiply(
   const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
   u32 at = first + static_cast<u32>(ring.stage) * stage_step;
   bool landed = false;
-  // Issues the products of one k block. `first_one` is a constant with kPeelsFirstBlock.
+  // Issues the products of one k block. `first_one` is a GemmConstant if kPeelsFirstBlock, else a
+  // bool.
   const auto send = [&](auto first_one) {
     if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     ring.landed();

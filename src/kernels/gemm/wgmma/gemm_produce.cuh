@@ -18,7 +18,8 @@ struct GemmSpan {
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   if (!Config::kSplit) return {0, depth};
-  // The same bounds in all CTAs, without a division. No part is empty if k blocks suffice.
+  // All CTAs compute the same bounds, without an integer division. No part is empty if there are at
+  // least as many k blocks as parts.
   const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
   const u32 part = ptx::cluster_rank() / Config::kCluster;
   const u32 parts = ptx::cluster_size() / Config::kCluster;
@@ -65,7 +66,8 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * 64;
-    // Contiguous along k, a line has 128 bytes; else 64 lines form a group of kTileK * 128 bytes.
+    // If the operand is contiguous along k, a line takes 128 bytes of the stage. Otherwise 64 lines
+    // form a panel of kTileK * 128 bytes.
     const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
     const i32 across = first + static_cast<i32>(line);
     const i32 along = k + static_cast<i32>(k0);
@@ -89,7 +91,8 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
     return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
   };
   i32 unit_m, unit_n;
-  // Few tokens: one unit along m or n. Divisions would delay the first load by 200 cycles.
+  // Few tokens: there is one unit along m or n, so no division is needed. The divisions below would
+  // delay the first load by 200 cycles.
   if (args.units_n == 1 || args.units_m == 1) {
     unit_m = args.units_n == 1 ? unit : 0;
     unit_n = args.units_n == 1 ? 0 : unit;
@@ -106,9 +109,10 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
           Config::kTileN};
 }
 
-// The producer stores a tile's position beside the barriers of the tile's first stage, since the
-// divisions take 550 cycles or more, which consumers cannot spare. Consumers read it before that
-// stage's products. They release the stage only when those are complete for the whole warpgroup.
+// The producer stores a tile's position beside the barriers of the tile's first stage. If consumers
+// computed it (gemm_tile_at), its divisions would cost them 550 cycles or more. Consumers read it
+// before that stage's products. They release the stage only when those products are complete for
+// the whole warpgroup.
 template <class Config>
 __device__ __forceinline__ void gemm_publish_tile(const GemmPipeline<Config>& ring,
                                                   const GemmTileAt& tile) {
@@ -122,7 +126,8 @@ __device__ __forceinline__ GemmTileAt gemm_published_tile(const GemmPipeline<Con
   return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
 }
 
-// Loads this CTA's share of one k block of the operands `which` (kGemmEarly bits) into the stage.
+// Loads this CTA's share of one k block into the stage. `which` selects the operands: kGemmEarlyA,
+// kGemmEarlyB or both.
 template <class Config>
 __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
                                                 const GemmPipeline<Config>& ring,
@@ -198,9 +203,10 @@ __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit)
 template <class Config>
 inline constexpr i32 kGemmWeights = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
-// k blocks of a CTA's first weights that are prefetched into the L2. The first load goes out later,
-// since it waits for its instructions and tensor map. (1, 3072, 1536) takes 4.40 us with four k
-// blocks and 4.59 us with none. Three k blocks of 128 lines cost 1 to 5 %, eight of any tile 1 %.
+// Number of k blocks of a CTA's first weights that are prefetched into the L2. A prefetch starts
+// earlier than the first TMA load, which waits for its instructions and tensor map. (m, n, k) =
+// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. More k blocks than these
+// are slower: three of 128 lines by 1 to 5 %, eight of any number of lines by 1 %.
 template <class Config>
 inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
                                   : kGemmWeights<Config> <= 72          ? 3
@@ -246,9 +252,10 @@ __device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Conf
   return k;
 }
 
-// Fills the first `stages` stages, from k on. All are free and belong to the CTA's first tile and
-// chain. Operands that a PDL launch may not load early follow in the last call (all stages), after
-// the predecessor grids have ended. Returns the next k.
+// Fills the first `stages` stages, from k on, with the CTA's first tile and chain. All are free.
+// May be called with growing `stages`; k is then what the previous call returned. The call with all
+// stages also waits for the predecessor grids, and then loads the operands that a PDL launch may
+// not load early. Returns the next k.
 template <class Config>
 __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipeline<Config>& ring,
                                                   const GemmFirst& first, i32 k, i32 stages,
@@ -276,7 +283,8 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipe
   return k;
 }
 
-// The step from one unit of a CTA to its next, read at each use for the same reason.
+// The step from one unit of a CTA to its next. Read from special registers at each use, as in
+// gemm_first_unit().
 template <class Config>
 __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
@@ -293,10 +301,11 @@ __device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> ring
 }
 
 // TMA reductions into D wait for D to come from memory, so the producer prefetches a tile's D into
-// the L2 along with its last k blocks: a box of D's map per one or two of them. The TMA works in
-// order, and eight boxes at once would delay later loads for longer than the stages last. If k
-// blocks are too few, the first boxes go out together. load() loads the next k block; left() whole
-// ones remain.
+// the L2 along with its last k blocks. It prefetches one box of D's map for each k block, or for
+// every second one if there are eight boxes or more. The TMA works in order, so eight boxes at once
+// would delay later loads by more time than the full stages cover. If too few k blocks are left,
+// the first boxes go out together. load() loads the next k block; left() returns how many whole k
+// blocks are not loaded yet.
 template <class Config, class Left, class Load>
 __device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTileAt& tile,
                                                 Left left, Load load) {
@@ -368,7 +377,9 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
         while (k < of.end) load();
         ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
       }
-  if (ahead > 0) return;  // this loader issued the last load; the other one finishes
+  // With two loaders, the one that issued the last load is one k block past the end (ahead > 0).
+  // The other one waits for the stages, because its `ring` is at the oldest stage.
+  if (ahead > 0) return;
   ptx::grid_dependency_launch();
   gemm_wait_all_released<Config>(ring);
 }

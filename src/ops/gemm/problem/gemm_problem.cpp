@@ -42,7 +42,7 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
   return {};
 }
 
-// Checks that an operand has the type of another one, which 0 stands for.
+// Checks that `type` equals the type of another operand, or is 0, which means the same.
 Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
   if (type == DType{} || type == other) return {};
   return fail(gemm_unsupported_type(type),

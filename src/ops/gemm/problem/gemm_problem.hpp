@@ -32,7 +32,8 @@ inline constexpr int64_t kGemmMaxBatch = int64_t{1} << 20;
 inline bool is_f8(DType type) {
   return type == DType::F8E4M3 || type == DType::F8E5M2;
 }
-/// Narrow types: the types of A and B whose kernels take scales.
+/// Narrow types: the types of A and B whose kernels take scales. tf32 is one of them: it has a
+/// short mantissa, but 32 bits in memory.
 inline bool is_narrow_type(DType type) {
   return is_f8(type) || type == DType::I8 || type == DType::TF32;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model. Clusters compute units in waves: full waves, then a last one. Within a wave the
-// tensor cores, the L2 loads of an SM and memory overlap. The launch, the last epilogue and the
-// reduction of split-K or stream-K parts are added. Parameters are those of gemm_model.inc.
+// The cost model. A unit is the tiles that one cluster computes at the same time. Clusters compute
+// units in waves: full waves, then a last one. Within a wave the tensor cores, the L2 loads of an
+// SM and memory overlap. The launch, the last epilogue and the reduction of split-K or stream-K
+// parts are added. Parameters are those of gemm_model.inc.
 #include "ops/gemm/select/gemm_cost.hpp"
 
 #include <algorithm>
@@ -85,11 +86,12 @@ class Cost {
   double whole_ = 0, last_ = 1, last_steps_ = 1;  // full waves; the last wave's clusters, k blocks
   double parts_ = 1;                              // clusters that share a tile of the last wave
   double stages_ = 1;
-  // Per k block of a block: line loads if the other SM of the pair is idle, and if it is busy (the
-  // crowding included); ns for lines outside the operands.
+  // For each k block of a block. lines_: L2 lines that the block loads if the other SM of the pair
+  // is idle. crowded_lines_: the same if the other SM is busy; the delay counts as more lines.
+  // outside_ns_: time lost on lines outside the operands.
   double lines_ = 0, crowded_lines_ = 0, outside_ns_ = 0;
   double apart_lines_ = 0;  // as crowded_lines_, if neighboring blocks are at different k
-  bool apart_ = false;      // the last wave's blocks are
+  bool apart_ = false;      // in the last wave, neighboring blocks are at different k
   double step_ns_ = 0, memory_ns_ = 0;  // tensor cores, per k block; memory, of the whole product
 };
 
@@ -162,7 +164,8 @@ double Cost::step_ns() const {
   return ns(model_.tensor * floor);
 }
 
-// Several blocks share an SM: the time of a k block of all of them.
+// Several blocks share an SM: the time in which each of them does a k block. Kernels for a short k
+// do all of k in one step, so the step's time depends on k.
 double Cost::plain_step_ns() const {
   if (choice_.has(kGemmShort)) return model_.plain_short_tile_ns + model_.plain_short_step_ns * k_;
   const double on_sm = std::max(1.0, std::min(units_, at_once_) * choice_.cluster() / chip_.sms);
@@ -174,9 +177,9 @@ double Cost::plain_step_ns() const {
 }
 
 // Lines that a block loads of an operand per k block, and how many of them lie outside the operand
-// on average. Contiguous along k, there is a line per row of A or column of B; a box that the
-// cluster does not share is clipped to the operand. Otherwise there is a line per k and 64 rows or
-// columns.
+// on average. If the operand is contiguous along k, there is one line per row of A or column of B,
+// and a box that the cluster does not share is clipped to the operand. If it is not, there is one
+// line for each k and each 64 rows or columns.
 Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
                            double units) const {
   if (!along_k) return {std::ceil(tile / 64) * row_.tile[2], 0};
@@ -292,7 +295,8 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
   const double blocks = clusters * choice_.cluster();
   const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);
   const double lines = lines_ * (1 - paired) + (apart ? apart_lines_ : crowded_lines_) * paired;
-  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // fraction of a line in a k block
+  // 128-byte lines per line of the tile and k block.
+  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
   return {.tensor = steps * step_ns_ + between,
@@ -313,7 +317,8 @@ double Cost::between_ns(double end) const {
 }
 
 // Time at the power limit, which limit_flops states for 16-bit operands and 128 x 256 tiles.
-// Smaller tiles load more bytes per FLOP and take more power.
+// Smaller tiles load more bytes per FLOP and take more power. A product has 2 m n k FLOP; in_bytes
+// replaces the 2, since the power of other types is assumed to be proportional to their bytes.
 double Cost::power_ns() const {
   const double bytes = (1 / tm_ + 1 / tn_) / (1.0 / 128 + 1.0 / 256);
   return m_ * n_ * k_ * batch_ * seen_.in_bytes / chip_.rates.limit_flops *
@@ -325,7 +330,8 @@ GemmTerms Cost::terms() const {
   const bool waits = choice_.uses_maps() && row_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
-  // With split-K a wave ends with its clusters; again_ns is counted below.
+  // A split-K cluster computes one unit and exits. Starting the next wave's clusters costs
+  // again_ns, which is added to t.epilogue.
   const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_, last_steps_, chains, apart_);
   GemmTerms t;

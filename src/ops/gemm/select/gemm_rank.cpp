@@ -41,6 +41,7 @@ bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
 namespace {
 
 bool orders_fit(const KernelEntry& row, const GemmDesc& desc) {
+  // Kernels without maps take any orders, except those that split k or are for a short k.
   constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
   if (row.feature == feature::host || (row.variant & (kGemmNoMaps | kAlongK)) == kGemmNoMaps)
     return true;
@@ -49,8 +50,9 @@ bool orders_fit(const KernelEntry& row, const GemmDesc& desc) {
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
-// Gate::halves: a tile loads half of its columns from each half of the operand. If those lie across
-// k, boxes are 64 wide and must begin at multiples of 16 bytes.
+// Gate::halves: a tile loads half of its columns from each half of the operand. If the operand is
+// not contiguous along k, its boxes are 64 columns wide. So half a tile must be whole boxes, and
+// the second half of the operand must begin at a multiple of 16 bytes.
 bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmBatched)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_epilogue_kernel()) return true;
@@ -59,16 +61,16 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (gemm_tiles_together(choice, seen.desc) > 1 && choice.split > 1) return false;
   if (!seen.gated() || !choice.uses_maps()) return true;
   if (!seen.gate_along()) return false;
-  // Such a kernel could not stage D: half a tile's width is no multiple of a 128-byte line. A
-  // split-K kernel with a factor of 1 is faster.
+  // If half of a tile's width is no multiple of a 128-byte line, a gated kernel cannot stage D in
+  // shared memory. A split-K kernel with a factor of 1 is then faster.
   if (!choice.has(kGemmSplit | kGemmSwapAB) && choice.row->tile[1] / 2 * seen.out_bytes % 128 != 0)
     return false;
   if (seen.desc.epilogue.gate != Gate::halves) return true;
   const bool by_m = seen.swapped;  // the gate halves the kernel's m
   const bool along_k = by_m ? seen.desc.a_order == Order::row : seen.desc.b_order == Order::column;
   const int64_t half = (by_m ? seen.desc.m : seen.desc.n) / 2;
-  // Each consumer warpgroup needs half of its rows from each half, which boxes of 64 across k
-  // cannot load.
+  // In a stream-K kernel, half the rows of each consumer warpgroup come from each half of the
+  // operand. If the operand is not contiguous along k, a box has 64 rows and cannot be that small.
   if (choice.has(kGemmStreamK)) return along_k;
   return along_k ||
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
@@ -207,8 +209,9 @@ void GemmRanking::keep_batch_invariant() {
   const auto possible = [&](const GemmChoice& c) {
     return streams ? suits && c.has(kGemmStreamK) && gemm_serves_every_run(c, d) : usual(c);
   };
-  // Smallest split-K factor among TMA kernels; on ties prefer a kernel without split-K. 0: there
-  // are no TMA kernels.
+  // Smallest split-K factor among TMA kernels; on ties prefer a kernel without split-K. parts() is
+  // the sort key: twice the factor, plus 1 for a split-K kernel. `least` is 0 if there are no TMA
+  // kernels.
   const auto parts = [](const GemmChoice& c) { return c.split * 2 + c.has(kGemmSplit); };
   uint32_t least = 0;
   for (const GemmChoice& c : choices_)
@@ -256,8 +259,9 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 }
 
 // Calls take(choice, problem as the kernel sees it, nanoseconds) for every choice with room for m
-// rows. Times are those of m's bucket, so that they agree within it. Room is checked for m itself:
-// at the bucket's upper end a choice may lack blocks that a launch of m rows has.
+// rows. The time is that of the upper end of m's bucket, so that all m of a bucket choose alike.
+// Room is checked for m itself: at the bucket's upper end a choice may lack blocks that a launch of
+// m rows has.
 template <class Take>
 void GemmRanking::each(int64_t m, Take take) const {
   GemmProblem exact = problem_, step = problem_;

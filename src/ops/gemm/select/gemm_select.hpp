@@ -55,6 +55,7 @@ struct GemmChoice {
     return makes_chains() && gemm_keeps_chains(static_cast<u32>(row->tile[0]),
                                                static_cast<u32>(row->tile[1]), row->variant);
   }
+  // Parked: the upper 16 bits of a chain's accumulators are kept until the next chain is added.
   bool parks_chains() const {
     return makes_chains() && gemm_parks_chains(static_cast<u32>(row->tile[0]),
                                                static_cast<u32>(row->tile[1]), row->variant);

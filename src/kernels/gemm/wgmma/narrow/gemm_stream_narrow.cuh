@@ -115,7 +115,7 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
   if (warp == 0) {
     if (ptx::elect_one()) stream_produce<Config, false>(all.stream, ring, 0);
     __syncwarp();
-    ptx::grid_dependency_wait();  // a grid ends after its predecessors
+    ptx::grid_dependency_wait();  // so that this grid ends after its predecessors
   } else {
     ptx::grid_dependency_wait();
     if (Config::kPromotes && gemm_scales_along_k(all.scales))

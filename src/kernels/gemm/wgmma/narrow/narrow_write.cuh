@@ -182,7 +182,7 @@ __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
   };
   if (type == kFormatBF16) return write(Bf16{});
   if (type == kFormatF16) return write(F16{});
-  write(F32{});  // as wide as i32
+  write(F32{});  // also for i32, which is as wide
 }
 
 }  // namespace tw
