@@ -8,8 +8,8 @@
  * Conventions, which hold for every function here:
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
  *   an output handle, pointer or number is NULL or 0, arrays keep their contents, and a struct that
- *   the function fills has zeros unless the function says otherwise. TW_ERROR_BUFFER_TOO_SMALL is
- *   the exception: the length is set, and a text buffer holds the beginning of the text.
+ *   the function fills has zeros, unless the function says otherwise. After
+ *   TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer holds the beginning of the text.
  *   tw_last_error() explains the calling thread's last failure: what was wrong, with the numbers,
  *   and what would work. Functions check their arguments before they do anything. The library never
  *   prints, aborts or exits.
@@ -100,7 +100,8 @@
  * about stream capture enqueues nothing; it may be called while other threads capture, even in the
  * global capture mode. "Stream capture: allowed" (the tag `capture`) means that the function may be
  * called while a stream is captured; work that it enqueues on a captured stream becomes part of the
- * graph.
+ * graph. "Stream capture: refused" means that the function returns TW_ERROR_CAPTURE if the stream
+ * is captured.
  */
 
 #include <stddef.h>
@@ -150,7 +151,7 @@ enum {
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
   TW_ERROR_NO_DEVICE = 3,          /**< there is no device of that kind and number */
   TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< the compute capability is below 9.0 */
-  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< no embedded kernel image runs on this device */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< neither the library nor the image has code for the device */
   TW_ERROR_NOT_BUILT = 6,          /**< the feature was left out of this build */
   /* Bad parameter. */
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument is invalid */
@@ -185,7 +186,7 @@ enum {
 typedef struct tw_error_info {
   uint32_t struct_size;  /**< set by tw_error_info_init() */
   uint32_t struct_mark;  /**< likewise */
-  tw_status status;      /**< of the failure */
+  tw_status status;      /**< status of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
   int32_t index;         /**< index of the wrong element if `argument` is an array; otherwise -1 */
   uint32_t reserved;     /**< 0 */
@@ -321,13 +322,13 @@ enum {
 /** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
  *  tw_kernels_list() tells which targets they are compiled for. */
 enum {
-  TW_FEATURE_HOST = 1,
-  TW_FEATURE_TMA = 2,
-  TW_FEATURE_MMA = 4,
-  TW_FEATURE_WGMMA = 8,
-  TW_FEATURE_GATHER4 = 16,
-  TW_FEATURE_SCATTER4 = 32,
-  TW_FEATURE_TCGEN05 = 64
+  TW_FEATURE_HOST = 1,      /**< the host device; no GPU has it */
+  TW_FEATURE_TMA = 2,       /**< the TMA: copies of tensor boxes and of byte ranges */
+  TW_FEATURE_MMA = 4,       /**< matrix products by mma.sync */
+  TW_FEATURE_WGMMA = 8,     /**< matrix products by wgmma */
+  TW_FEATURE_GATHER4 = 16,  /**< TMA loads of four rows by number */
+  TW_FEATURE_SCATTER4 = 32, /**< TMA stores of four rows by number */
+  TW_FEATURE_TCGEN05 = 64   /**< matrix products by tcgen05 */
 };
 
 /** Properties of a device. Fields that do not apply to the host device are 0. */
@@ -1102,9 +1103,9 @@ TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
 /** Describes a map in words: its extents, its box, the bytes of a transaction, and whether a store
- *  through it would write bytes past the tensor. @param map not NULL. @param[out] buffer may be
- *  NULL if capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be
- *  NULL.
+ *  through it would write bytes past the end of a row. That happens if the bytes of a row are no
+ *  multiple of 16. @param map not NULL. @param[out] buffer may be NULL if capacity is 0. @param
+ *  capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
@@ -1277,12 +1278,12 @@ typedef struct tw_plan_info {
   uint32_t block[3];    /**< threads in a block */
   uint32_t cluster[3];  /**< blocks in a cluster */
   uint32_t tile[3];     /**< rows, columns (and k for a GEMM) of one tile, elements */
-  uint32_t stages;      /**< of the pipeline in shared memory */
+  uint32_t stages;      /**< number of stages of the pipeline in shared memory */
   uint32_t dynamic_smem_bytes; /**< per block */
   uint64_t boxes_loaded;     /**< TMA copies from global to shared memory: boxes of tensor maps, and
                                 rows or parts of rows copied by cp.async.bulk */
   uint64_t boxes_stored;     /**< likewise from shared to global memory */
-  uint64_t boxes_prefetched; /**< into the L2 cache */
+  uint64_t boxes_prefetched; /**< boxes of tensor maps prefetched into the L2 cache */
   uint64_t bytes_read;       /**< bytes of the operands, each counted once */
   uint64_t bytes_written;    /**< likewise */
   uint64_t flops;            /**< 2 m n k for a GEMM */
@@ -1376,8 +1377,8 @@ typedef struct tw_copy_desc {
   uint32_t dst_alignment;      /**< likewise for the destination */
   uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t flags;              /**< TW_COPY_ bits */
-  tw_cache_priority src_cache; /**< for reads of the source */
-  tw_cache_priority dst_cache; /**< for writes of the destination */
+  tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of the source */
+  tw_cache_priority dst_cache; /**< likewise for what is written to the destination */
   /** Value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes 0x7ff7 into
    *  every 16 bits and is only for the types f16, bf16, f32, tf32, f64, f32_ftz and tf32_ftz. */
   tw_oob_fill fill;
@@ -1661,7 +1662,7 @@ typedef struct tw_rows_desc {
   tw_dtype dtype;        /**< required: any type; only its size matters where nothing is computed */
   tw_dtype index_dtype;  /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_dtype packed_dtype; /**< 0: dtype; f16 or bf16 may be added to an f32 table */
-  tw_reduction reduction;    /**< of a scatter */
+  tw_reduction reduction;    /**< how a scatter combines rows; TW_REDUCE_NONE for a gather */
   uint32_t table_alignment;  /**< promised alignment of the table's address, in bytes; 0: none */
   uint32_t packed_alignment; /**< promised alignment of the packed operand's address, in bytes; 0:
                                 none */
@@ -2129,11 +2130,11 @@ typedef struct tw_elementwise_desc {
   uint32_t a_alignment;        /**< promised alignment of a's address, in bytes; 0: none */
   uint32_t b_alignment;        /**< likewise for b. Only with b */
   uint32_t dst_alignment;      /**< likewise for the destination */
-  tw_reduction reduction;      /**< of the result into the destination */
+  tw_reduction reduction;      /**< how the result is combined with the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
   uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
-  tw_cache_priority src_cache; /**< for reads of a and b */
-  tw_cache_priority dst_cache; /**< for the destination */
+  tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of a and b */
+  tw_cache_priority dst_cache; /**< likewise for the destination */
   tw_combine combine;          /**< TW_COMBINE_ADD by default */
   tw_activation activation;    /**< none by default */
   int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
@@ -2436,9 +2437,9 @@ typedef struct tw_gemm_desc {
    *  are zero. D has the elements multiplied by the inverse of the scale. D and its scales can thus
    *  be the A of the next product. @experimental{like the types that it is for} */
   tw_scale_kind d_quantize;
-  tw_order
-      d_scale_order;  /**< only with d_quantize: order of the matrix of the scales that it computes,
-                         which has the rows of D and one column for each 128 columns of D */
+  /** Only with d_quantize: order of the matrix of the scales that it computes, which has the rows
+   *  of D and one column for each 128 columns of D. */
+  tw_order d_scale_order;
   int64_t d_scale_ld; /**< only with d_quantize: leading dimension of that matrix, elements; 0:
                          packed */
   int64_t d_scale_batch_stride; /**< only with d_quantize: as a_scale_batch_stride */
@@ -2728,8 +2729,8 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *
  *  Each further doubling of m doubles the width.
  *
- *  An entry matches if it has the same chip (name and number of SMs), types, orders, n, k and
- *  batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
+ *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
+ *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
  *  TW_GEMM_FAST_ACCUMULATE. Also, either both or neither must have any of: an epilogue (bias,
  *  activation, gate, d_scale, TW_GEMM_AMAX), a batch, TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
  *  TW_GEMM_DEVICE_SCALARS. Which of them does not matter.
@@ -2866,14 +2867,16 @@ typedef struct tw_grouped_desc {
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
    *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
   tw_dtype a_dtype;
-  /** 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or TW_DTYPE_F32. With 8-bit types it
-   *  is required, unless it is f32 for TW_GROUPING_K_RANGES: TW_DTYPE_BF16, TW_DTYPE_F16 or
-   *  TW_DTYPE_F32. */
+  /** 0, the default: a_dtype, or TW_DTYPE_F32 with TW_GROUPING_K_RANGES. The allowed types are:
+   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32;
+   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
+   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. There is no
+   *    default. */
   tw_dtype d_dtype;
-  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
-                                 TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
-  tw_dtype index_dtype;     /**< of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
-  tw_dtype row_index_dtype; /**< of a_rows and d_rows: likewise */
+  tw_dtype bias_dtype;  /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
+                             TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
+  tw_dtype index_dtype; /**< type of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
+  tw_dtype row_index_dtype; /**< type of a_rows and d_rows: likewise */
   tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. The fast kernels need
                        TW_COLUMN_MAJOR, n rows of k elements */
   tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
@@ -3239,15 +3242,15 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size;   /**< set by tw_kernel_entry_init() */
-  uint32_t struct_mark;   /**< likewise */
-  tw_op op;               /**< operation whose plans use the kernel */
-  uint32_t feature;       /**< the TW_FEATURE_ bit that a device must have to run the kernel */
-  const char *name;       /**< symbol of the kernel; static */
-  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; static */
-  uint32_t threads;       /**< threads in a block */
-  uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 if it has none */
-  uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
+  uint32_t struct_size; /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_op op;             /**< operation whose plans use the kernel */
+  uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
+  const char *name;     /**< symbol of the kernel; static */
+  const char *target;   /**< "sm_90a": machine code; "compute_90": PTX; static */
+  uint32_t threads;     /**< threads in a block */
+  uint32_t tile[3];     /**< rows, columns, k of a tile, elements; 0 if it has none */
+  uint32_t stages; /**< number of stages of the pipeline in shared memory; 0: chosen by the plan */
   uint32_t cluster[2];    /**< blocks along rows and columns; 0: chosen by the plan */
   tw_dtype dtypes[2];     /**< types of inputs and output; 0 if it works with several */
   int32_t driver_version; /**< oldest driver that loads the kernel, 12090 for CUDA 12.9; 0: unknown.

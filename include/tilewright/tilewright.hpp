@@ -191,8 +191,8 @@ class RegisteredMemory
     : public detail::Allocation<uint64_t, tw_memory_register, tw_memory_unregister> {
  public:
   RegisteredMemory() = default;
-  // Registers the memory before the base class takes charge of it: a failure throws here, and nothing
-  // is unregistered then.
+  // Registers the memory before the base class takes charge of it: a failure throws here, and
+  // nothing is unregistered then.
   RegisteredMemory(const Device& device, uint64_t address, uint64_t bytes)
       : Allocation(device, (check(tw_memory_register(device.get(), address, bytes)), address),
                    bytes) {}
