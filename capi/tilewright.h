@@ -1043,7 +1043,7 @@ TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc
 TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
 
 /** Coordinates and shared-memory offset of one box of a tile. With multicast, each block of the
- *  cluster loads a consecutive run of whole boxes, all runs of equal length.
+ *  cluster loads a consecutive range of whole boxes, all ranges of equal length.
  *  (tw_layout_partition_tma() instead divides each box among the blocks.)
  *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
  *  for each of its modes, outermost first. @param index number of the box, from 0.
@@ -1241,8 +1241,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  plan whether planning would succeed. It returns the status that planning would return for the
  *  same device and description, with the same message and details. It does not report exhausted
  *  memory, nor errors that the driver reports when it loads kernels. It loads no kernel, allocates
- *  nothing on the device and launches nothing. If the build includes all kernels that the device
- *  can run, the answer takes less than 2 microseconds. It takes longer in these cases:
+ *  nothing on the device and launches nothing. The answer takes less than 2 microseconds, except in
+ *  these cases:
+ *  - Kernels that the device could run were left out of the build. The library then plans in full,
+ *    on a model of the device, to find out whether the remaining kernels suffice.
  *  - The dimensions of a tensor interleave in memory: the library then searches for elements that
  *    overlap.
  *  - A product has more tiles than a launch may have.
@@ -1950,9 +1952,10 @@ enum {
  *  | TW_ROUTE_SOFTMAX, TW_ROUTE_SIGMOID | logit | score + bias |
  *  | TW_ROUTE_SOFTMAX_CHOSEN | logit | logit + bias |
  *
- *  A bias that is not given counts as 0. Of experts with equal keys the one with the lower number
- *  ranks first; -0 equals 0. An expert whose logit is NaN ranks last, whatever its bias. If experts
- *  are divided into groups of consecutive experts, only experts of the best top_groups groups are
+ *  A bias that is not given counts as 0. Different logits can have equal scores, because scores are
+ *  rounded and small ones become 0. Of experts with equal keys the one with the lower number ranks
+ *  first; -0 equals 0. An expert whose logit is NaN ranks last, whatever its bias. If experts are
+ *  divided into groups of consecutive experts, only experts of the best top_groups groups are
  *  chosen.
  *
  *  Biases do not affect weights. The weight of a chosen expert is its score times `scale`. With
