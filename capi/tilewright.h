@@ -7,13 +7,16 @@
  *
  * Conventions, which hold for every function here:
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
- *   an output is NULL or 0, with two exceptions: arrays keep their contents, and the length that
- *   comes with TW_ERROR_BUFFER_TOO_SMALL is set. tw_last_error() explains the calling thread's last
- *   failure: what was wrong, with the numbers, and what would work. Functions check their arguments
- *   before they do anything. The library never prints, aborts or exits.
- * - TW_ERROR_INVALID_ARGUMENT and the other errors of its group refuse a request that is wrong on
- *   every device. TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or
- *   this device cannot serve.
+ *   an output handle, pointer or number is NULL or 0, arrays keep their contents, and a struct that
+ *   the function fills has zeros, unless the function says otherwise. After
+ *   TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer holds the beginning of the text.
+ *   tw_last_error() explains the calling thread's last failure: what was wrong, with the numbers,
+ *   and what would work. Functions check their arguments before they do anything. The library never
+ *   prints, aborts or exits.
+ * - The errors from 100 to 199, such as TW_ERROR_INVALID_ARGUMENT, refuse a request that is wrong:
+ *   its arguments contradict each other or a rule, or belong to the wrong device.
+ *   TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or this device
+ *   cannot serve.
  * - The lists of return values name only what is particular to a function. In addition, functions
  *   return TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle,
  *   and for a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT,
@@ -25,7 +28,8 @@
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
  *   or that capacity is 0. As an exception, (NULL, 0, &length) asks for the length only and returns
- *   TW_OK. Images follow the same rules, except that they are never cut.
+ *   TW_OK. Drawings are texts too. The kernel images of tw_kernel_image() follow the same rules,
+ *   except that they are never cut.
  * - Handles are opaque. The caller owns a handle that `tw_x_create` or a similar function returns,
  *   and releases it with `tw_x_destroy`, which accepts NULL and works in every state. Destroying a
  *   device does not free the handles that were made from it: each must still be destroyed. Every
@@ -42,15 +46,19 @@
  *   that was compiled against a shorter struct works with it, because the library reads and writes
  *   only as many bytes as the program gave to the init function; the fields that the program does
  *   not know have their defaults. A program's struct may also be longer than this library's, up to
- *   4096 bytes, if the fields that this library does not know are zero. While the major version is
- *   0, a new minor version may break programs in other ways: CONTRIBUTING.md has the promise of
- *   stability.
- * - Fields that are marked "required" must be set. They start as TW_UNSET, or as 0 where 0 is not a
- *   valid value. A size of 0 makes an empty operation, which is planned and run like any other and
- *   accesses no memory; its addresses may be 0. There is one exception: a matrix product with k = 0
- *   still writes D. A field or an address that the rest of the description excludes must keep the
- *   value that the init function gave it: the library refuses such a value rather than ignore it. A
- *   workspace is the exception: it is ignored if the plan needs none.
+ *   4096 bytes, if the fields that this library does not know are zero. Valid sizes are thus the
+ *   multiples of the struct's alignment from the size of its first version to 4096 bytes. While the
+ *   major version is 0, a new minor version may also break programs, as CONTRIBUTING.md describes.
+ * - Fields that are marked "required" must be set. A required field for which 0 can be a valid
+ *   value, as for most sizes and strides, starts as TW_UNSET. The others, such as types, ranks and
+ *   addresses, start as 0. A size of 0 makes an empty operation, which is planned and run like any
+ *   other and accesses no memory; its addresses may be 0. There are exceptions: a matrix product
+ *   with k = 0 still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped
+ *   product of 0 rows writes the rows of D that become zero. The rest of a description can exclude
+ *   a field or an address: it then has no meaning, as bias_dtype has none without a bias. An
+ *   excluded field must keep the value that the init function gave it: the library refuses any
+ *   other value rather than ignore it. A workspace is the exception: it is ignored if the plan
+ *   needs none.
  * - Arrays of extents and strides have 8 elements. Set the first `rank` of them; the others must
  *   keep the values that the init function gave them.
  * - Device addresses are `uint64_t`. Sizes of memory are in bytes. Extents and strides of tensors
@@ -59,35 +67,41 @@
  *   Each operand of a run, and the device memory of a copy or fill, must lie from its lowest to its
  *   highest byte inside one block of tw_malloc() or tw_malloc_host() or inside one range of
  *   tw_memory_register(). Two adjacent blocks do not count as one. Every address in the arguments
- *   of a run is an operand, including workspaces and single words. Other memory is refused with
- *   TW_ERROR_INVALID_ARGUMENT before anything happens. The message names the operand, its address,
- *   the bytes that it needs and the bytes that are available. If a run takes lists of addresses,
- *   the host device waits for the stream, reads the lists and checks the memory that they name too.
- *   The operands of a graph are checked when they are captured, but not the memory that such lists
- *   name.
- * - Functions that enqueue work on a stream return before the work is done. They neither allocate
- *   nor synchronize. Host memory that they are given must stay valid until the stream has executed
- *   the work. During stream capture they allocate what the recording needs.
+ *   of a run is an operand, including those of workspaces, counters and scalars. Other memory is
+ *   refused with TW_ERROR_INVALID_ARGUMENT before anything happens. The message names the operand,
+ *   its address, the bytes that it needs and the bytes that are available. If a run takes lists of
+ *   addresses, the host device waits for the stream, reads the lists and checks the memory that
+ *   they name too. The operands of a graph are checked when they are captured, but not the memory
+ *   that such lists name.
+ * - Functions that enqueue work on a stream return before the work is done. On a CUDA device they
+ *   neither allocate memory nor synchronize, with two exceptions: during stream capture they
+ *   allocate what the recording needs, and copies of pageable host memory may block. The host
+ *   device may also wait for the stream, as described above. Host memory that is passed to these
+ *   functions must stay valid until the stream has executed the work.
  *
  * A part that is marked "Experimental" may change with any minor version, and an experimental
  * function may disappear. The promise of stability in CONTRIBUTING.md covers everything else in
- * this file.
+ * this file; it also says what may change while the major version is 0.
  *
- * Each function that runs an operation says under "Repeatability" whether its results repeat:
- * whether runs of one plan, on one device, with equal inputs, equal numbers in the arguments and
- * equally aligned addresses, write the same bytes each time. Another device, another version of the
- * library or another plan may choose another kernel, which may round differently. That is possible
- * only where floating-point numbers are summed or an activation is computed.
+ * Each function that runs an operation says under "Repeatability" (the tag `repeats` in this file)
+ * whether its results repeat: whether runs of one plan, on one device, with equal inputs, equal
+ * numbers in the arguments and equally aligned addresses, write the same bytes each time. Another
+ * device, another version of the library or another plan may choose another kernel, which may round
+ * differently. Such differences occur only where floating-point numbers are summed or an activation
+ * is computed.
  *
- * Each function states its thread-safety with one of two words. "any thread": any number of threads
- * may call it at once, also on the same handles. "external": calls on one handle must not overlap;
- * calls on different handles may. For tw_device_destroy(), calls on the handles that were made from
- * the device count as calls on the device.
+ * Each function states its thread-safety under "Thread-safety" (the tag `threadsafety`):
+ * - "any thread" means that any number of threads may call it at once, also on the same handles.
+ * - "external" means that the caller must prevent overlapping calls on one handle. Calls on
+ *   different handles may overlap. For tw_device_destroy(), calls on the handles that were made
+ *   from the device count as calls on the device.
  *
  * A function that says nothing about blocking does not wait for work. A function that says nothing
  * about stream capture enqueues nothing; it may be called while other threads capture, even in the
- * global capture mode. "Stream capture: allowed" means that the function may be called while a
- * stream is captured; work that it enqueues on a captured stream becomes part of the graph.
+ * global capture mode. "Stream capture: allowed" (the tag `capture`) means that the function may be
+ * called while a stream is captured; work that it enqueues on a captured stream becomes part of the
+ * graph. "Stream capture: refused" means that the function returns TW_ERROR_CAPTURE if the stream
+ * is captured.
  */
 
 #include <stddef.h>
@@ -137,18 +151,18 @@ enum {
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
   TW_ERROR_NO_DEVICE = 3,          /**< there is no device of that kind and number */
   TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< the compute capability is below 9.0 */
-  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< no embedded kernel image runs on this device */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< neither the library nor the image has code for the device */
   TW_ERROR_NOT_BUILT = 6,          /**< the feature was left out of this build */
   /* Bad parameter. */
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument is invalid */
-  TW_ERROR_STRUCT = 101,        /**< a struct was not initialized, or its size matches no version */
-  TW_ERROR_PARSE = 102,         /**< a text cannot be parsed */
-  TW_ERROR_OVERFLOW = 103,      /**< a product or sum exceeds 64 bits, or a plan's limit */
-  TW_ERROR_CAPACITY = 104,      /**< a fixed capacity is exceeded */
-  TW_ERROR_RULE = 105,          /**< a tensor-map rule is broken */
-  TW_ERROR_MISALIGNED = 106,    /**< an address or size is not aligned as required */
-  TW_ERROR_OVERLAP = 107,       /**< operands overlap */
-  TW_ERROR_WRONG_DEVICE = 108,  /**< handles of different devices, or of the wrong kind */
+  TW_ERROR_STRUCT = 101,           /**< a struct was not initialized, or its size is invalid */
+  TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
+  TW_ERROR_OVERFLOW = 103,         /**< a number exceeds 64 bits, or an operand exceeds its limit */
+  TW_ERROR_CAPACITY = 104,         /**< a layout or DLPack tensor has too many parts */
+  TW_ERROR_RULE = 105,             /**< a tensor-map rule is broken */
+  TW_ERROR_MISALIGNED = 106,       /**< an address or size is not aligned as required */
+  TW_ERROR_OVERLAP = 107,          /**< operands overlap */
+  TW_ERROR_WRONG_DEVICE = 108,  /**< handles of different devices, or a device of the wrong kind */
   TW_ERROR_INVALID_IMAGE = 109, /**< a module image is damaged */
   TW_ERROR_NOT_FOUND = 110,     /**< there is nothing of that name or address */
   TW_ERROR_BUFFER_TOO_SMALL = 111, /**< the caller's buffer is too small */
@@ -158,7 +172,7 @@ enum {
   /* State and capture. */
   TW_ERROR_NOT_READY = 300,     /**< the work has not finished */
   TW_ERROR_DEVICE_CLOSED = 301, /**< the handle's device has been destroyed */
-  TW_ERROR_FORKED = 302,        /**< the handle belongs to the process from before a fork */
+  TW_ERROR_FORKED = 302,        /**< the handle was made before this process was forked */
   TW_ERROR_CAPTURE = 303,       /**< the call is not possible while the stream is captured */
   TW_ERROR_SHUTDOWN = 304,      /**< the CUDA driver is shutting down with the process */
   /* Device. */
@@ -172,19 +186,19 @@ enum {
 typedef struct tw_error_info {
   uint32_t struct_size;  /**< set by tw_error_info_init() */
   uint32_t struct_mark;  /**< likewise */
-  tw_status status;      /**< of the failure */
+  tw_status status;      /**< status of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
-  int32_t index;         /**< element of the argument that is wrong, or -1 */
+  int32_t index;         /**< index of the wrong element if `argument` is an array; otherwise -1 */
   uint32_t reserved;     /**< 0 */
   const char *argument;  /**< name of the argument or field, or NULL; static */
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
-  int64_t got;           /**< the wrong number that was passed; the bits of a uint64_t */
+  int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
   int64_t limit;         /**< what the rule allows */
 } tw_error_info;
 
 /** Initializes a ::tw_error_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_error_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_error_info_init(tw_error_info *info, size_t size);
 
@@ -200,12 +214,12 @@ typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *mess
  *  @threadsafety{any thread} @since 0.1 */
 TW_API uint32_t tw_version(void);
 
-/** The version as text, "0.1.0". @return a static string.
+/** The version as text, such as "0.2.0". @return a static string.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_version_string(void);
 
-/** The name of a status, "TW_ERROR_RULE". @param status any number.
- *  @return a static string; "TW_ERROR_?" for a number that is no status.
+/** The name of a status, such as "TW_ERROR_RULE". @param status any number. @return a static
+ *  string; "TW_ERROR_?" for a number that is no status.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_status_name(tw_status status);
 
@@ -224,11 +238,11 @@ TW_API const char *tw_last_error(void);
  *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_OK also if nothing has failed yet; status is then TW_OK.
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
- *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
+ *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_last_error_info(tw_error_info *info);
 
-/** Installs the log callback of the process, which is the library's only process-wide state. It
+/** Installs the log callback of the process, the library's only process-wide setting. The callback
  *  receives the messages about all devices that have no callback of their own: see
  *  tw_device_log_set(). TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor
  *  maps that the driver encodes differently from the library. TW_LOG_INFO reports devices that are
@@ -236,9 +250,10 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  reports each plan with its kernel, and each call that fails with its message.
  *
  *  The library calls the callback in the middle of other calls, possibly on a thread of the
- *  library. The callback must return. It must not call a function that takes a handle. A call that
- *  installs a callback from inside a callback does nothing. A failure inside the callback does not
- *  replace the last failure of the call around it.
+ *  library. The callback must return normally: no exception and no longjmp() may leave it. It must
+ *  not call a function that takes a handle. Installing a callback from inside a callback has no
+ *  effect, and the call returns TW_OK. A failure inside the callback does not replace the last
+ *  failure of the call around it.
  *  @param callback may be NULL, which removes it. When the function returns, the previous callback
  *  is not running.
  *  @param user passed to the callback; may be NULL. Must stay valid while the callback is
@@ -248,7 +263,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
 TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
 /** Element types. The types from TW_DTYPE_F32_FTZ on exist for tensor maps; operations that only
- *  move elements accept them too, by their size. */
+ *  move elements accept them too, because only the size of an element matters to them. */
 typedef int32_t tw_dtype;
 enum {
   TW_DTYPE_U8 = 1,
@@ -269,12 +284,12 @@ enum {
   TW_DTYPE_F8E5M2 = 26,
   TW_DTYPE_F32_FTZ = 40,
   TW_DTYPE_TF32_FTZ = 41,
-  TW_DTYPE_U4X16_ALIGN8B = 42,  /**< 16 packed 4-bit values, 8 bytes */
-  TW_DTYPE_U4X16_ALIGN16B = 43, /**< 16 packed 4-bit values, 16 bytes */
-  TW_DTYPE_U6X16_ALIGN16B = 44  /**< 16 packed 6-bit values, 16 bytes */
+  TW_DTYPE_U4X16_ALIGN8B = 42,  /**< 16 packed 4-bit values; 8 bytes */
+  TW_DTYPE_U4X16_ALIGN16B = 43, /**< 16 packed 4-bit values; in shared memory padded to 16 bytes */
+  TW_DTYPE_U6X16_ALIGN16B = 44  /**< 16 packed 6-bit values; in shared memory padded to 16 bytes */
 };
 
-/** Bytes of one element (of one packed group for the packed types).
+/** Bytes of one element. For a packed type: bytes of a group of 16 values in shared memory.
  *  @param dtype any number. @return 0 for a number that is not an element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API int32_t tw_dtype_size(tw_dtype dtype);
@@ -300,20 +315,20 @@ typedef struct tw_plan tw_plan;             /**< An operation that is ready to r
 /** The two kinds of device. The library never silently substitutes one for the other. */
 typedef int32_t tw_device_kind;
 enum {
-  TW_DEVICE_HOST = 1, /**< the CPU reference, which moves tiles through the same tensor maps */
+  TW_DEVICE_HOST = 1, /**< the CPU reference, which emulates the TMA and its tensor maps */
   TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
 };
 
 /** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
  *  tw_kernels_list() tells which targets they are compiled for. */
 enum {
-  TW_FEATURE_HOST = 1,
-  TW_FEATURE_TMA = 2,
-  TW_FEATURE_MMA = 4,
-  TW_FEATURE_WGMMA = 8,
-  TW_FEATURE_GATHER4 = 16,
-  TW_FEATURE_SCATTER4 = 32,
-  TW_FEATURE_TCGEN05 = 64
+  TW_FEATURE_HOST = 1,      /**< the host device; no GPU has it */
+  TW_FEATURE_TMA = 2,       /**< the TMA: copies of tensor boxes and of byte ranges */
+  TW_FEATURE_MMA = 4,       /**< matrix products by mma.sync */
+  TW_FEATURE_WGMMA = 8,     /**< matrix products by wgmma */
+  TW_FEATURE_GATHER4 = 16,  /**< TMA loads of four rows by number */
+  TW_FEATURE_SCATTER4 = 32, /**< TMA stores of four rows by number */
+  TW_FEATURE_TCGEN05 = 64   /**< matrix products by tcgen05 */
 };
 
 /** Properties of a device. Fields that do not apply to the host device are 0. */
@@ -335,7 +350,7 @@ typedef struct tw_device_info {
 
 /** Initializes a ::tw_device_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_device_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_device_info_init(tw_device_info *info, size_t size);
 
@@ -401,16 +416,18 @@ TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, 
 
 /** Closes a device. It ends the captures of streams from tw_stream_create(), waits for those
  *  streams, frees the remaining memory of tw_malloc() and tw_malloc_host(), and unloads kernels and
- *  modules. It does not wait for wrapped streams: synchronize them first. Handles that were made
- *  from the device return TW_ERROR_DEVICE_CLOSED from then on and must still be destroyed.
+ *  modules. It does not wait for wrapped streams, those of tw_stream_create_from(): synchronize
+ *  them first. Handles that were made from the device return TW_ERROR_DEVICE_CLOSED from then on
+ *  and must still be destroyed.
  *  @param device may be NULL.
- *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
+ *  @threadsafety{external} @blocking{until the streams of tw_stream_create() are idle} @since 0.1
+ */
 TW_API void tw_device_destroy(tw_device *device);
 
 /** Reads the properties of a device. @param device not NULL.
  *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
+ *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
 /** @} */
@@ -419,8 +436,8 @@ TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
  *  @{ */
 
 /** Allocates device memory that is aligned to 256 bytes; its contents are undefined. This is for
- *  callers without an allocator of their own: operations accept memory from any source. Memory from
- *  elsewhere must be made known to the host device with tw_memory_register().
+ *  callers without an allocator of their own: operations of a CUDA device accept memory from any
+ *  allocator. The host device accepts memory from other allocators only after tw_memory_register().
  *  @param device not NULL. @param bytes 0 gives address 0.
  *  @param[out] address owned by the caller; release it with tw_free().
  *  @retval TW_ERROR_OUT_OF_MEMORY there is not enough memory.
@@ -458,7 +475,7 @@ TW_API tw_status tw_free_host(tw_device *device, void *memory);
  *  has been called as many times.
  *  @param device not NULL. @param address the first byte; the memory remains owned by the caller. 0
  *  is allowed if bytes is 0; nothing happens then. @param bytes size of the range. A range of 0
- *  bytes admits no operand.
+ *  bytes has no effect on the check of operands.
  *  @retval TW_ERROR_INVALID_ARGUMENT address is 0 and bytes is not.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
@@ -467,7 +484,8 @@ TW_API tw_status tw_memory_register(tw_device *device, uint64_t address, uint64_
 /** Undoes one tw_memory_register() of the same address. It does not wait for enqueued work and does
  *  not disturb it: synchronize before you free the memory itself.
  *  @param device the same one. @param address as registered; 0 does nothing.
- *  @retval TW_ERROR_NOT_FOUND the address is not registered. Only the host device can tell.
+ *  @retval TW_ERROR_NOT_FOUND the address is not registered. Only the host device returns this: a
+ *  CUDA device keeps no list of ranges.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
 TW_API tw_status tw_memory_unregister(tw_device *device, uint64_t address);
 
@@ -531,7 +549,7 @@ TW_API tw_status tw_stream_query(tw_stream *stream);
  *  An event that was never recorded causes no wait. @retval TW_ERROR_WRONG_DEVICE the handles
  *  belong to different devices.
  *  @retval TW_ERROR_CAPTURE the event was recorded before the stream's capture began, or in another
- *  one; the capture is then broken.
+ *  capture; the stream's capture is then broken.
  *  @threadsafety{any thread} @capture{allowed; a stream that waits for an event of a capture joins
  *  that capture, see tw_stream_begin_capture()} @since 0.1 */
 TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
@@ -543,8 +561,8 @@ TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
  *  address.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
- *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
- *  late} @since 0.1 */
+ *  @threadsafety{any thread} @capture{allowed} @blocking{with pageable memory the call may return
+ *  only after the driver has copied it} @since 0.1 */
 TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void *src,
                                      uint64_t bytes);
 
@@ -555,8 +573,8 @@ TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void
  *  address.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
- *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
- *  late} @since 0.1 */
+ *  @threadsafety{any thread} @capture{allowed} @blocking{with pageable memory the call may return
+ *  only after the driver has copied it} @since 0.1 */
 TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
 
 /** Enqueues a copy between two ranges of device memory that do not overlap.
@@ -662,17 +680,19 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *    fields whose names begin with `device_`.
  *
  *  Host and CUDA devices behave alike. A program that uses CUDA itself may instead capture a
- *  wrapped stream with CUDA calls; it may also begin such a capture here and end it there. The
- *  memory that a graph uses must stay valid while the graph may run. Plans, events and streams that
- *  were used in the capture may be destroyed; kernels stay loaded until the device is destroyed.
+ *  wrapped stream with CUDA's functions. It may also begin a capture of a wrapped stream with
+ *  tw_stream_begin_capture() and end it with cuStreamEndCapture(). The memory that a graph uses
+ *  must stay valid while the graph may run. Plans, events and streams that were used in the capture
+ *  may be destroyed; kernels stay loaded until the device is destroyed.
  *  @{ */
 
 /** Begins to capture a stream: work that is enqueued on it from now on is recorded and does not
  *  run. Events extend the capture to other streams of the device: a stream that waits for an event
  *  recorded in the capture joins it, and its work is recorded too, until the capture ends. Before
  *  the capture ends, the captured stream must wait for an event that was recorded after the last
- *  work of each joined stream. An event that was last recorded in a capture is never reached: to
- *  query it gives TW_ERROR_CAPTURE, and launching the graph does not record it.
+ *  work of each joined stream. An event that was last recorded in a capture is never reached, and
+ *  launching the graph does not record it. tw_event_query(), tw_event_synchronize() and
+ *  tw_event_elapsed() return TW_ERROR_CAPTURE for such an event.
  *
  *  Calls of other threads do not disturb the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED).
  *  A call on a captured stream that is refused for its arguments records nothing, and the capture
@@ -698,7 +718,7 @@ TW_API tw_status tw_stream_begin_capture(tw_stream *stream);
  *  @threadsafety{external: no other call on the stream may overlap} @since 0.2 */
 TW_API tw_status tw_stream_end_capture(tw_stream *stream, tw_graph **graph);
 
-/** Prepares a captured graph for launching. Later calls do nothing.
+/** Prepares a captured graph for launching. Calling it again for the same graph does nothing.
  *  @param graph not NULL. @retval TW_OK it is ready.
  *  @threadsafety{external} @blocking{prepares each operation: up to milliseconds for a large graph}
  *  @since 0.2 */
@@ -717,8 +737,9 @@ TW_API tw_status tw_graph_launch(tw_graph *graph, tw_stream *stream);
  *  graph that has the same operations in the same order, from another capture of the same calls.
  *  Launches that were already enqueued are not affected. A failure leaves the graph as it was.
  *  @param graph an instantiated one.
- *  @param captured a graph of the same device, instantiated or not, that is not changed; graph does
- *  not need it afterwards. Copies must have the same direction and the same devices as before.
+ *  @param captured a graph of the same device, instantiated or not. It is not changed and may be
+ *  destroyed afterwards. Each recorded tw_memcpy_ call must copy in the same direction, and between
+ *  the same devices, as the corresponding call of `graph`.
  *  @retval TW_ERROR_INVALID_ARGUMENT the graph was not instantiated, or the operations or their
  *  order differ: the message says how, on a GPU with the driver's reason.
  *  @threadsafety{external: on both graphs} @since 0.2 */
@@ -731,8 +752,8 @@ TW_API void tw_graph_destroy(tw_graph *graph);
 /** @} */
 
 /** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
- *  A tensor describes memory of another library. It is a plain struct and owns nothing; its fields
- *  go into the descriptions and arguments of plans and tensor maps.
+ *  A tensor describes memory, usually that of another library. It is a plain struct and owns
+ *  nothing; its fields go into the descriptions and arguments of plans and tensor maps.
  *  @{ */
 
 /** Bits of tw_tensor::flags. */
@@ -765,13 +786,13 @@ typedef void (*tw_release_callback)(void *user);
 
 /** Initializes a ::tw_tensor: zeros; device_kind is TW_DEVICE_HOST.
  *  @param[out] tensor not NULL. @param size sizeof(tw_tensor) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tensor_init(tw_tensor *tensor, size_t size);
 
-/** Reads a DLPack tensor. The function keeps and owns nothing: the owner of the managed tensor
- *  still calls its deleter when the work on its memory is done. Missing strides become those of a
- *  row-major tensor. The byte offset is added to the address.
+/** Reads a DLPack tensor. The function takes no ownership: the owner of a managed tensor must still
+ *  call the tensor's deleter, after the work on the tensor's memory is done. Missing strides become
+ *  those of a row-major tensor. The byte offset is added to the address.
  *  @param dlpack a struct of the given form. @param form which form it has.
  *  @param[in,out] tensor initialized; the rest is filled in.
  *  @retval TW_ERROR_UNSUPPORTED the element type or the device has no equivalent here, or the major
@@ -883,15 +904,15 @@ typedef struct tw_rule_violation {
   const char *argument; /**< field of the description; static */
   int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
   int64_t limit;        /**< what the rule allows */
-  char message[472];    /**< the broken rule in a sentence, with the numbers, and fields that would
-                           work; `...` replaces those that do not fit: see tw_tensor_map_propose()
-                           */
+  char message[472]; /**< the broken rule in a sentence, with the numbers, and values of fields that
+                        would work, as tw_tensor_map_propose() finds them; `...` stands for the
+                        fields for which the buffer has no room */
 } tw_rule_violation;
 
 /** Initializes a ::tw_rule_violation, one element of an array that other functions then fill in.
  *  @param[out] violation not NULL. @param size sizeof(tw_rule_violation) as the caller's compiler
  *  sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rule_violation_init(tw_rule_violation *violation, size_t size);
 
@@ -899,7 +920,7 @@ TW_API tw_status tw_rule_violation_init(tw_rule_violation *violation, size_t siz
  *  zero fill, element strides 1, all sizes 0.
  *  @param[out] desc not NULL. @param size sizeof(tw_tensor_map_desc) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc, size_t size);
 
@@ -917,13 +938,14 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      tw_rule_violation *violations, int32_t capacity,
                                      int32_t *count);
 
-/** Finds a valid description near a broken one. It differs only in the fields that the broken rules
- *  name; everything else stays as requested. The box covers at least half of the requested bytes,
- *  if such a box fits in shared memory.
+/** Finds a valid description near a broken one. The proposal differs from desc only in fields that
+ *  the broken rules name. Its box covers at least half of the requested bytes, if the search finds
+ *  such a box that fits in shared memory; otherwise it is the largest box that the search found.
  *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the rest
  *  is filled in. It equals desc if no rule is broken.
- *  @retval TW_ERROR_NOT_FOUND no such description is valid. @retval TW_ERROR_INVALID_ARGUMENT an
- *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
+ *  @retval TW_ERROR_NOT_FOUND the search found no valid description that differs only in these
+ *  fields. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or arch is none of the TW_ARCH_
+ *  numbers.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch arch,
                                        tw_tensor_map_desc *proposed);
@@ -967,21 +989,24 @@ typedef struct tw_tile_desc {
   tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
-  int32_t multicast;   /**< blocks of a cluster that each load an equal part of a tile and multicast
-                          it; 1: no multicast */
-  uint32_t free_start; /**< bit k (k below rank): tiles may begin at any coordinate of mode k; in
-                          the mode of stride 1, at multiples of 16 bytes */
+  int32_t multicast;   /**< number of blocks of a cluster that share a tile: each loads an equal
+                          number of the tile's boxes and multicasts them to all; 1: no multicast */
+  uint32_t free_start; /**< bit k (k below rank): tiles may begin at any coordinate of mode k, also
+                          outside the tensor; in the mode of stride 1, at multiples of 16 bytes.
+                          Without the bit tw_tensor_map_box() may require multiples of the tile's
+                          extent or of the swizzle span */
   uint32_t reserved;   /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
   int64_t shape[8];        /**< required: elements, outermost first */
   int64_t stride[8];       /**< required: elements, not bytes; one mode has stride 1 */
-  int64_t tile[8];         /**< required: elements of a tile, at most 232448 bytes */
+  int64_t tile[8]; /**< required: extents of a tile, elements; the whole tile has at most 232448
+                      bytes */
 } tw_tile_desc;
 
 /** Initializes a ::tw_tile_desc: bf16, no swizzle, no multicast, rank 0; shape, stride and tile are
  *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_tile_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc, size_t size);
 
@@ -992,9 +1017,14 @@ TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc *desc);
 
-/** Makes a map that moves tiles with the smallest number of boxes. Rows wider than the swizzle span
- *  become a dimension of their own. Adjacent modes are merged if coordinates outside the tensor
- *  remain outside the merged dimension; no box accesses the bytes of another row.
+/** Makes a map that moves tiles with the smallest number of boxes. A mode of the tensor is normally
+ *  one dimension of the map. There are two exceptions, which let one box move more of a tile:
+ *  - Folding: if a row of the tile is wider than the swizzle span, its mode becomes two dimensions.
+ *    The second one counts swizzle spans.
+ *  - Merging: modes that are contiguous in memory become one dimension.
+ *
+ *  A mode is folded or modes are merged only if boxes at the edge of the tensor still read and
+ *  write nothing outside the modes' extents.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1013,16 +1043,19 @@ TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc
 TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
 
 /** Coordinates and shared-memory offset of one box of a tile. With multicast, each block of the
- *  cluster loads a consecutive run of boxes, all runs of equal length.
+ *  cluster loads a consecutive range of whole boxes, all ranges of equal length.
+ *  (tw_layout_partition_tma() instead divides each box among the blocks.)
  *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
  *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
- *  @retval TW_ERROR_MISALIGNED tiles of this map must begin at certain multiples along a mode; or
- *  coordinate 0 would not be a multiple of 16 bytes, for which the TMA aborts the kernel (not
- *  checked for packed types).
- *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits; start may be any 64-bit number.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no box of this index.
+ *  @retval TW_ERROR_MISALIGNED start is not a multiple that the map requires along a folded or
+ *  merged mode: the message names it. Or coord[0] times the size of an element would not be a
+ *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
+ *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
+ *  is outside the tensor along a merged mode other than the outermost one merged. Along all other
+ *  modes start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1034,10 +1067,12 @@ TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *star
 TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
 
 /** Changes one extent of a tiled map. @param map not NULL.
- *  @param dimension of the map, 0 is the innermost; not one that folds or merges modes.
+ *  @param dimension of the map, 0 is the innermost; not one that belongs to folded or merged modes,
+ *  see tw_tensor_map_create_tile().
  *  @param extent elements, 1 to 2^32.
  *  @retval TW_ERROR_RULE the extent is invalid; the map is unchanged.
- *  @retval TW_ERROR_UNSUPPORTED the map is an im2col map, or the dimension folds or merges modes.
+ *  @retval TW_ERROR_UNSUPPORTED the map is an im2col map, or the dimension belongs to folded or
+ *  merged modes.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
  *  @threadsafety{external} @since 0.1 */
 TW_API tw_status tw_tensor_map_resize(tw_tensor_map *map, int32_t dimension, uint64_t extent);
@@ -1068,9 +1103,9 @@ TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
 /** Describes a map in words: its extents, its box, the bytes of a transaction, and whether a store
- *  through it would write bytes past the tensor. @param map not NULL. @param[out] buffer may be
- *  NULL if capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be
- *  NULL.
+ *  through it would write bytes past the end of a row. That happens if the bytes of a row are no
+ *  multiple of 16. @param map not NULL. @param[out] buffer may be NULL if capacity is 0. @param
+ *  capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
@@ -1104,7 +1139,7 @@ typedef struct tw_kernel_info {
 
 /** Initializes a ::tw_kernel_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_kernel_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_kernel_info_init(tw_kernel_info *info, size_t size);
 
@@ -1166,7 +1201,7 @@ TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *de
 
 /** Initializes a ::tw_launch_desc: one block of 128 threads, no cluster, no dynamic shared memory.
  *  @param[out] desc not NULL. @param size sizeof(tw_launch_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc, size_t size);
 
@@ -1186,11 +1221,13 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
 
 /** @defgroup plan Plans: operations made once and run many times
  *  A plan holds no memory of the caller: each run gives the addresses. Plans are immutable, so one
- *  plan may run on several streams at once. A run neither allocates nor synchronizes. It can be
- *  captured in a CUDA graph, which then holds the addresses and sizes of that run.
+ *  plan may run on several streams at once. On a CUDA device a run neither allocates memory nor
+ *  synchronizes, unless it is captured. It can be captured in a CUDA graph, which then holds the
+ *  addresses and sizes of that run.
  *
- *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. All matrices of one
- *  operand of a batched matrix product together span at most 2^63 - 1 bytes.
+ *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. The matrices of
+ *  tw_gemm_plan() may be larger: all matrices of one operand together span at most 2^63 - 1 bytes,
+ *  or 2^60 bytes if TW_GEMM_STAGING_COPY would copy them.
  *
  *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED if no kernel that
  *  this build embeds for the device supports the description, TW_ERROR_NO_KERNEL_IMAGE if the build
@@ -1204,11 +1241,15 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  plan whether planning would succeed. It returns the status that planning would return for the
  *  same device and description, with the same message and details. It does not report exhausted
  *  memory, nor errors that the driver reports when it loads kernels. It loads no kernel, allocates
- *  nothing on the device and launches nothing. It takes less than 2 microseconds if the build
- *  includes all kernels that the device can run. Four cases take longer: strides whose elements
- *  interleave, because the library searches for overlaps; products of more tiles than a launch may
- *  have; products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an
- *  operation on a device.
+ *  nothing on the device and launches nothing. The answer takes less than 2 microseconds, except in
+ *  these cases:
+ *  - Kernels that the device could run were left out of the build. The library then plans in full,
+ *    on a model of the device, to find out whether the remaining kernels suffice.
+ *  - The dimensions of a tensor interleave in memory: the library then searches for elements that
+ *    overlap.
+ *  - A product has more tiles than a launch may have.
+ *  - A product has both max_sms and TW_GEMM_BATCH_INVARIANT.
+ *  - It is the first call for an operation on a device.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1226,8 +1267,9 @@ enum {
   TW_OP_QUANTIZE = 24
 };
 
-/** Facts about a plan, for a run at its described sizes and promised alignments. Where nothing is
- *  promised they are for addresses that are multiples of 16 bytes, as every allocator returns. */
+/** Facts about a plan, for a run of the described sizes whose addresses have the promised
+ *  alignments. An address without a promise is taken to be a multiple of 16 bytes, as those of
+ *  allocators are. A run with less aligned addresses may use another kernel. */
 typedef struct tw_plan_info {
   uint32_t struct_size; /**< set by tw_plan_info_init() */
   uint32_t struct_mark; /**< likewise */
@@ -1238,21 +1280,22 @@ typedef struct tw_plan_info {
   uint32_t block[3];    /**< threads in a block */
   uint32_t cluster[3];  /**< blocks in a cluster */
   uint32_t tile[3];     /**< rows, columns (and k for a GEMM) of one tile, elements */
-  uint32_t stages;      /**< of the pipeline in shared memory */
+  uint32_t stages;      /**< number of stages of the pipeline in shared memory */
   uint32_t dynamic_smem_bytes; /**< per block */
-  uint64_t boxes_loaded;       /**< tensor-map boxes and bulk rows from global to shared memory */
-  uint64_t boxes_stored;       /**< likewise from shared to global memory */
-  uint64_t boxes_prefetched;   /**< into the L2 cache */
-  uint64_t bytes_read;         /**< bytes of the operands, each counted once */
-  uint64_t bytes_written;      /**< likewise */
-  uint64_t flops;              /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;    /**< size of the workspace that runs use; some GEMM runs may omit it,
-                                  see tw_gemm_args */
+  uint64_t boxes_loaded;     /**< TMA copies from global to shared memory: boxes of tensor maps, and
+                                rows or parts of rows copied by cp.async.bulk */
+  uint64_t boxes_stored;     /**< likewise from shared to global memory */
+  uint64_t boxes_prefetched; /**< boxes of tensor maps prefetched into the L2 cache */
+  uint64_t bytes_read;       /**< bytes of the operands, each counted once */
+  uint64_t bytes_written;    /**< likewise */
+  uint64_t flops;            /**< 2 m n k for a GEMM */
+  uint64_t workspace_bytes;  /**< size of the workspace that runs use; some GEMM runs may omit it,
+                                see tw_gemm_args */
 } tw_plan_info;
 
 /** Initializes a ::tw_plan_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_plan_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
@@ -1285,19 +1328,19 @@ enum {
   TW_CACHE_EVICT_LAST = 2   /**< needed again soon: keep it while there is room */
 };
 
-/** How a result is combined with the element of the destination. A scatter supports the first four,
- *  an elementwise operation all. "Result" below is the new element. */
+/** How an operation combines a value that it has computed or read (`value` below) with the element
+ *  of the destination (`old`). A scatter supports the first four, an elementwise operation all. */
 typedef int32_t tw_reduction;
 enum {
-  TW_REDUCE_NONE = 0, /**< the result replaces the element */
-  TW_REDUCE_ADD = 1,  /**< sum, rounded to nearest even; integers wrap */
-  TW_REDUCE_MIN = 2,  /**< the smaller of the two; of a NaN and a number, the number */
-  TW_REDUCE_MAX = 3,  /**< the larger of the two; likewise */
+  TW_REDUCE_NONE = 0, /**< value replaces old */
+  TW_REDUCE_ADD = 1,  /**< old + value, rounded to nearest even; integers wrap */
+  TW_REDUCE_MIN = 2,  /**< the smaller of old and value; of a NaN and a number, the number */
+  TW_REDUCE_MAX = 3,  /**< the larger of old and value; likewise */
   TW_REDUCE_AND = 4,  /**< bitwise and; integers only, as are OR and XOR */
   TW_REDUCE_OR = 5,   /**< bitwise or */
   TW_REDUCE_XOR = 6,  /**< bitwise exclusive or */
-  TW_REDUCE_INC = 7,  /**< u32: the element plus 1, or 0 if the element is at or above the result */
-  TW_REDUCE_DEC = 8 /**< u32: the element minus 1, or the result if the element is 0 or above it */
+  TW_REDUCE_INC = 7,  /**< u32: old >= value ? 0 : old + 1, as CUDA's atomicInc() */
+  TW_REDUCE_DEC = 8   /**< u32: old == 0 or old > value ? value : old - 1, as CUDA's atomicDec() */
 };
 
 /** A function that is applied to each element, in f32. For x = -infinity every function except
@@ -1308,8 +1351,8 @@ enum {
   TW_ACTIVATION_RELU = 1, /**< max(x, 0); NaN stays NaN */
   TW_ACTIVATION_GELU = 2, /**< x / 2 (1 + erf(x / sqrt 2)); absolute error within 2^-21 |x| */
   /** x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); error within 2^-20 (1 + |u|)
-   *  times the value, plus 2^-110. A GEMM applies it to an x that lies within 2^-23 (|alpha A
-   *  B| + |bias|) of the sum. */
+   *  times the value, plus 2^-110. In a GEMM the x that the function gets has an error of its own,
+   *  of up to 2^-23 (|alpha A B| + |bias|). */
   TW_ACTIVATION_GELU_TANH = 3,
   /** x / (1 + exp(-x)); error within 2^-20 (1 + |x|) times the value, plus 2^-110. */
   TW_ACTIVATION_SILU = 4
@@ -1320,8 +1363,8 @@ enum {
 
 /** Options of a copy: bits of tw_copy_desc.flags. */
 enum {
-  /** The bytes from the end of a destination row to the next multiple of 16 may be overwritten.
-   *  This is faster if rows do not end at multiples of 16 bytes. */
+  /** The copy may overwrite the padding of the destination: the bytes from the end of a row to the
+   *  next multiple of 16. This is faster if rows do not end at multiples of 16 bytes. */
   TW_COPY_PADDING_FREE = 1
 };
 
@@ -1334,26 +1377,27 @@ typedef struct tw_copy_desc {
   int32_t rank;                /**< required: 1 to 8 */
   uint32_t src_alignment;      /**< promised alignment of the source address, in bytes; 0: none */
   uint32_t dst_alignment;      /**< likewise for the destination */
-  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t flags;              /**< TW_COPY_ bits */
-  tw_cache_priority src_cache; /**< for reads of the source */
-  tw_cache_priority dst_cache; /**< for writes of the destination */
+  tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of the source */
+  tw_cache_priority dst_cache; /**< likewise for what is written to the destination */
   /** Value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes 0x7ff7 into
-   *  every 16 bits, for f16, bf16, f32, tf32, the ftz types and f64. */
+   *  every 16 bits and is only for the types f16, bf16, f32, tf32, f64, f32_ftz and tf32_ftz. */
   tw_oob_fill fill;
   uint32_t reserved;     /**< 0 */
   int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
-  int64_t src_shape[8];  /**< makes the source a window of a tensor with these extents: coordinate i
-                            is the tensor's src_start + i, and elements outside the tensor get the
-                            fill value; 0: no bounds check along that dimension */
+  /** Makes the source a window of a tensor with these extents: coordinate i of the window is
+   *  coordinate src_start + i of the tensor, and elements outside the tensor get the fill value. 0:
+   *  no bounds check along that dimension. */
+  int64_t src_shape[8];
   int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
                            is 0 */
 } tw_copy_desc;
 
-/** Addresses of a copy's run: of the elements with coordinate 0. If the source is a window of a
- *  tensor, src is the address of the tensor's element with coordinate 0. */
+/** Addresses of a copy's run. Each is the address of the element whose coordinates are all 0. If
+ *  the source is a window of a tensor, src is the address of that element of the tensor. */
 typedef struct tw_copy_args {
   uint32_t struct_size; /**< set by tw_copy_args_init() */
   uint32_t struct_mark; /**< likewise */
@@ -1363,13 +1407,13 @@ typedef struct tw_copy_args {
 
 /** Initializes a ::tw_copy_desc: no promised alignment, no window; shape and strides unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copy_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
 
 /** Initializes a ::tw_copy_args: no addresses.
  *  @param[out] args not NULL. @param size sizeof(tw_copy_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
 
@@ -1422,7 +1466,7 @@ typedef struct tw_copies_desc {
   int32_t rank;           /**< required: 1 to 8 */
   uint32_t src_alignment; /**< promised alignment of all sources, in bytes; 0: none */
   uint32_t dst_alignment; /**< likewise for the destinations */
-  uint32_t max_sms;       /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;       /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t reserved;      /**< 0 */
   int64_t shape[8]; /**< required: elements of each copy, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
@@ -1437,21 +1481,22 @@ typedef struct tw_copies_args {
   uint64_t src;  /**< required: device address of count 64-bit device addresses, one per source */
   uint64_t dst;  /**< required: likewise for the destinations */
   int64_t count; /**< pairs of this run; -1: the plan's */
-  /** A 64-bit device word to which the run adds the number of skipped pairs; 0: none. Without it
-   *  the host device waits for the stream, reads the lists and refuses the run if it would skip a
-   *  pair or if a pair's operands overlap. It does not do so while the stream is captured. */
+  /** Device address of a 64-bit counter to which the run adds the number of skipped pairs; 0: they
+   *  are not counted. Without a counter the host device waits for the stream, reads the lists and
+   *  refuses the run if it would skip a pair or if a pair's operands overlap. It does not do so
+   *  while the stream is captured. A CUDA device always skips them. */
   uint64_t invalid_count;
 } tw_copies_args;
 
 /** Initializes a ::tw_copies_desc: no promised alignment; shape, strides and count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copies_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
 
 /** Initializes a ::tw_copies_args: no addresses, the plan's count.
  *  @param[out] args not NULL. @param size sizeof(tw_copies_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 
@@ -1479,8 +1524,9 @@ TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *de
 
 /** Enqueues many copies, in one launch.
  *  @param plan from tw_copies_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0, or count is outside 0 to the
- *  plan's. On the host device also: a list contains the address 0, and args have no invalid_count.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0, or count is outside the range 0
+ *  ... the plan's count. On the host device also: a list contains the address 0, and args have no
+ *  invalid_count.
  *  @retval TW_ERROR_MISALIGNED a list is not aligned to 8 bytes. On the host device also: an
  *  address in a list lacks the promised alignment.
  *  @retval TW_ERROR_OVERLAP the operands of a pair overlap; only the host device detects this.
@@ -1493,9 +1539,10 @@ TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies
 /** @name Prefetch into the L2 cache
  *  @{ */
 
-/** Brings a tensor, or a sub-box of one, into the L2 cache. The operand is rows and columns, or
- *  with a rank a shape and strides. The device reads the whole operand and keeps nothing, so all of
- *  it must be readable memory: otherwise the run faults. If the operand is larger than the cache,
+/** Brings a tensor, or a sub-box of one, into the L2 cache. With rank 0 the operand has `rows` rows
+ *  of `columns` elements, `pitch` elements apart. With rank 1 to 8 it has a shape and strides. The
+ *  device loads every byte of the operand (up to `budget`) and discards the values. All of it must
+ *  therefore be readable memory: otherwise the run faults. If the operand is larger than the cache,
  *  later parts evict earlier ones. */
 typedef struct tw_prefetch_desc {
   uint32_t struct_size; /**< set by tw_prefetch_desc_init() */
@@ -1503,18 +1550,19 @@ typedef struct tw_prefetch_desc {
   tw_dtype dtype;       /**< required: any type; only its size matters */
   int32_t rank; /**< 0: rows, columns and pitch describe the operand; 1 to 8: shape and stride do */
   uint32_t alignment;      /**< promised alignment of the address, in bytes; 0: none */
-  uint32_t max_sms;        /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;        /**< at most this many SMs and blocks are used; 0: no limit */
   tw_cache_priority cache; /**< how long the cache should keep the operand */
   uint32_t reserved;       /**< 0 */
-  int64_t rows;    /**< required with rank 0, excluded otherwise; 1 for a contiguous range */
-  int64_t columns; /**< required with rank 0, excluded otherwise: elements of a row */
-  int64_t pitch;   /**< elements between rows; 0: columns. Only with rank 0 */
-  /** Maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched, along the
-   *  smallest stride first; that is the lowest address first unless dimensions interleave. If the
-   *  first row exceeds the budget, its beginning is prefetched. */
+  int64_t rows;            /**< required with rank 0 and only for it; 1 for a contiguous range */
+  int64_t columns;         /**< required with rank 0 and only for it: elements of a row */
+  int64_t pitch;           /**< elements between rows; 0: columns. Only with rank 0 */
+  /** Maximum number of bytes to prefetch; 0: no limit. A row here is a contiguous range of the
+   *  operand. Only whole rows are prefetched, and the dimension with the smallest stride varies
+   *  fastest. Unless dimensions interleave in memory this is the ascending order of addresses. If
+   *  the first row exceeds the budget, its beginning is prefetched. */
   int64_t budget;
-  int64_t shape[8];  /**< required with a rank: elements, outermost first */
-  int64_t stride[8]; /**< required with a rank: elements; may be 0 or negative */
+  int64_t shape[8];  /**< required with rank 1 to 8: elements, outermost first */
+  int64_t stride[8]; /**< required with rank 1 to 8: elements; may be 0 or negative */
 } tw_prefetch_desc;
 
 /** Address of a prefetch's run. */
@@ -1527,14 +1575,14 @@ typedef struct tw_prefetch_args {
 /** Initializes a ::tw_prefetch_desc: rank 0; rows, columns, shape and stride unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_prefetch_desc) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc, size_t size);
 
 /** Initializes a ::tw_prefetch_args: no address.
  *  @param[out] args not NULL. @param size sizeof(tw_prefetch_args) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args, size_t size);
 
@@ -1558,9 +1606,9 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
-/** Enqueues a prefetch. When it is done, the requested memory has been read. As an exception, where
- *  a row does not begin or end at a multiple of 16 bytes, the cache line there has only been
- *  requested and may arrive later.
+/** Enqueues a prefetch. When it is done, the operand is in the cache, with one exception: where a
+ *  row does not begin or end at a multiple of 16 bytes, the cache line of its first or last bytes
+ *  has only been requested and may arrive later.
  *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand is not empty.
  *  @retval TW_ERROR_MISALIGNED the address lacks the promised alignment.
@@ -1575,31 +1623,34 @@ TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_pref
 
 /** Options of gather and scatter: bits of tw_rows_desc.flags. */
 enum {
-  /** For a scatter without reduction: if several i name one row, the highest i writes the whole
-   *  row. This costs two passes over the indices and a workspace of 4 bytes for each row of the
-   *  table. */
+  /** For a scatter without reduction: if several indices name one row, the last of them in the
+   *  index array writes the whole row. This costs two passes over the indices and a workspace of 4
+   *  bytes for each row of the table. */
   TW_SCATTER_LAST_WINS = 1,
   /** For reductions: equal inputs give equal bits. Integer sums, minima and maxima repeat without
-   *  it. For sums of f32, f16 and bf16 it costs a workspace and a sort of the indices, which takes
-   *  three kernels for each 8 bits, rounded up, of the number table_rows. The sort brings equal
-   *  rows together; they are summed in f32 in the order of i, in fixed segments, and rounded once.
-   *  Subnormals are kept. Not available for f64 sums. */
+   *  it. For sums of f32, f16 and bf16 it costs a workspace and a radix sort of the indices. The
+   *  sort takes three kernels for each 8 bits of a row number: three if table_rows is below 2^8,
+   *  six below 2^16, nine below 2^24. It brings the addends of each row together. They are summed
+   *  in f32 in the order of the index array, in fixed segments, and rounded once. Subnormals are
+   *  kept. Not available for f64 sums. */
   TW_SCATTER_DETERMINISTIC = 2,
-  /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. For
-   *  f32, f16 and bf16, in gathers and in scatters that add. */
+  /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
+   *  works for f32, f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
-  /** For sums of f16 and bf16: if several of 128 consecutive indices name a row, their addends are
-   *  summed in f32 before the sum is rounded and added. Without the flag every addition rounds: in
-   *  bf16, 256 + 1 is 256. */
+  /** For sums of f16 and bf16: if several indices of one block of 128 (equal i / 128) name the same
+   *  row, their addends are summed in f32 before the sum is rounded and added. Without the flag
+   *  every addition rounds: in bf16, 256 + 1 is 256. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
 
 /** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]. An index
- *  outside the table gives zeros, and so does a column outside it. If `group` is k > 1, row i is
- *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32.
+ *  outside the table gives zeros, and so does a column outside it. If `group` is g > 1, packed row
+ *  i is the sum of g rows of the table: those that index[i * g], index[i * g + 1], ..., index[i * g
+ *  + g - 1] name. They are added in that order, in f32.
  *
- *  Scatter: the reverse. An index or column outside the table writes nothing. If several i name one
- *  row, each element comes from one of them, or from all of them with a reduction. Reductions
+ *  Scatter: table[index[i], column : column + columns] = packed[i, :], or with a reduction the two
+ *  are combined. An index or column outside the table writes nothing. If several indices name one
+ *  row, each element comes from one of them; with a reduction all of them are combined. Reductions
  *  support f32, f16, bf16, f64, u32, i32, u64 and i64.
  *
  *  A computed NaN is the canonical one, 0x7fffffff in f32 and 0x7fff in f16 and bf16; in f64 its
@@ -1613,17 +1664,18 @@ typedef struct tw_rows_desc {
   tw_dtype dtype;        /**< required: any type; only its size matters where nothing is computed */
   tw_dtype index_dtype;  /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_dtype packed_dtype; /**< 0: dtype; f16 or bf16 may be added to an f32 table */
-  tw_reduction reduction;    /**< of a scatter */
+  tw_reduction reduction;    /**< how a scatter combines rows; TW_REDUCE_NONE for a gather */
   uint32_t table_alignment;  /**< promised alignment of the table's address, in bytes; 0: none */
   uint32_t packed_alignment; /**< promised alignment of the packed operand's address, in bytes; 0:
                                 none */
-  uint32_t max_sms;          /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;          /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
   int64_t table_rows;        /**< required: rows of the table */
-  int64_t table_columns; /**< columns of the table, for windows that extend past its edges; 0: none
-                            does */
+  int64_t table_columns; /**< number of columns of the table. Required only if the window, columns
+                            `column` to `column` + `columns` - 1, may extend past the table's edges.
+                            0: it does not, and columns are not checked */
   int64_t table_pitch;   /**< elements between rows of the table; 0: table_columns, or column +
-                            columns if table_columns is 0. Set it if the table is wider */
+                            columns if table_columns is 0. Set it if rows of the table are longer */
   int64_t column;        /**< first column; may be negative only for a gather with table_columns */
   int64_t columns;       /**< required: elements of a row that are moved */
   int64_t count;         /**< required: largest number of packed rows in a run */
@@ -1640,32 +1692,33 @@ typedef struct tw_rows_args {
   uint64_t packed;      /**< required: destination of a gather, source of a scatter */
   int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
   uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
-  /** Device address of the number of rows, of the indices' type, which is read when the run
-   *  executes and clamped to 0 to count. 0: the number is count. */
+  /** Device address of the number of packed rows, which has the type of the indices. It is read
+   *  when the run executes and clamped to the range 0 ... count. 0: the number is count. */
   uint64_t device_count;
-  /** A 64-bit device word to which the run adds the number of indices outside the table; 0:
-   *  none. */
+  /** Device address of a 64-bit counter to which the run adds the number of indices outside the
+   *  table; 0: they are not counted. */
   uint64_t invalid_count;
-  uint64_t workspace;       /**< a multiple of 256 if the plan needs one; else ignored */
+  uint64_t workspace; /**< device address of the workspace, a multiple of 256; ignored if the plan
+                         needs no workspace */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
 /** Initializes a ::tw_rows_desc: i32 indices, group 1; table_rows, columns and count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_rows_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc, size_t size);
 
 /** Initializes a ::tw_rows_args: no addresses, the plan's count.
  *  @param[out] args not NULL. @param size sizeof(tw_rows_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
 
 /** Fills the types, sizes and pitches of a gather's or scatter's description; the other fields keep
  *  their values. Set `group` before the call.
- *  @param table rows by columns, with contiguous rows. @param index contiguous; the rows of packed
- *  times group elements.
+ *  @param table rows by columns, with contiguous rows. @param index contiguous, with (rows of
+ *  packed) * group elements.
  *  @param packed rows by as many columns as table has.
  *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match.
@@ -1693,11 +1746,11 @@ TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc
  *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given
  *  without TW_ROWS_WEIGHTS, or count exceeds the plan's. @retval TW_ERROR_MISALIGNED an address is
  *  not a multiple of its element size, or lacks the promised alignment.
- *  @retval TW_ERROR_OVERLAP packed or invalid_count, which the run writes, shares bytes with the
- *  other or with any other operand: the columns of the table that are moved, index, weights,
- *  device_count. Rows may lie between the rows of another operand, as the halves of one matrix do.
- *  If the pitches differ and a bounded search cannot prove that they are disjoint, the run is
- *  refused.
+ *  @retval TW_ERROR_OVERLAP an operand that the run writes (packed, invalid_count) shares bytes
+ *  with another operand of the run: packed, invalid_count, the columns of the table that are moved,
+ *  index, weights or device_count. Rows of one operand may lie between the rows of another, as the
+ *  left and right halves of one matrix do. If their pitches differ and a bounded search cannot
+ *  prove that the operands share no byte, the run is refused.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
@@ -1729,10 +1782,10 @@ TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *des
  *  count exceeds the plan's. @retval TW_ERROR_MISALIGNED an address is not a multiple of its
  *  element size or lacks the promised alignment, or the workspace is not a multiple of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_OVERLAP the columns of the table that are moved, invalid_count or the
- *  workspace, which the run writes, share bytes with each other or with any other operand: packed,
- *  index, weights, device_count. Rows may lie between the rows of another operand, as in
- *  tw_gather_run().
+ *  @retval TW_ERROR_OVERLAP an operand that the run writes (the columns of the table that are
+ *  moved, invalid_count, the workspace) shares bytes with another operand of the run: one of these,
+ *  packed, index, weights or device_count. Rows of one operand may lie between the rows of another,
+ *  as in tw_gather_run().
  *  @repeats{without a reduction: yes, if each row is named once or the plan has
  *  TW_SCATTER_LAST_WINS; otherwise each element may come from any of the indices that name its row.
  *  With a reduction: yes for integers, minima and maxima, and for floating-point sums if each row
@@ -1758,9 +1811,8 @@ enum {
  *  columns]. Sequence b has the packed rows offsets[b] to offsets[b + 1] - 1, like cu_seqlens. Row
  *  r of padded sequence b holds row `row` + r of the sequence, and columns `column` to
  *  column + columns - 1 of it, where `row` and `column` are arguments of the run. Padding writes
- *  the fill value to rows that the sequence does not have. Unpadding neither reads nor writes for
- *  them. Either pitch of the padded operand may be the larger one, so the order [rows, batch,
- *  columns] works too.
+ *  the fill value to rows that the sequence does not have. Unpadding skips these rows. Either pitch
+ *  of the padded operand may be the larger one, so the order [rows, batch, columns] works too.
  *
  *  Offsets are read when the run executes. A sequence has no rows if one of its two offsets is
  *  negative, they decrease, or they exceed the tokens of the run. Whatever the offsets hold,
@@ -1777,17 +1829,16 @@ typedef struct tw_ragged_desc {
                                 none */
   uint32_t padded_alignment; /**< promised alignment of the padded operand's address, in bytes; 0:
                                 none */
-  uint32_t max_sms;          /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_oob_fill fill;  /**< fill value of a padding copy; TW_OOB_FILL_NAN writes 0x7ff7 into every 16
-                        bits, for f16, bf16, f32, tf32 and f64 */
-  uint32_t reserved; /**< 0 */
-  int64_t batch;     /**< required: largest number of sequences in a run */
-  int64_t tokens;    /**< required: largest number of packed rows in a run */
-  int64_t rows;      /**< required: rows of each sequence in the padded operand */
-  int64_t columns;   /**< required: elements of a row that are moved */
-  int64_t packed_columns;     /**< elements of a packed row; 0: columns */
-  int64_t packed_pitch;       /**< elements between packed rows; 0: packed_columns */
-  int64_t padded_pitch;       /**< elements between padded rows of a sequence; 0: columns */
+  uint32_t max_sms;          /**< at most this many SMs and blocks are used; 0: no limit */
+  tw_oob_fill fill;       /**< fill value of a padding copy; TW_OOB_FILL_NAN as in tw_copy_desc */
+  uint32_t reserved;      /**< 0 */
+  int64_t batch;          /**< required: largest number of sequences in a run */
+  int64_t tokens;         /**< required: largest number of packed rows in a run */
+  int64_t rows;           /**< required: rows of each sequence in the padded operand */
+  int64_t columns;        /**< required: elements of a row that are moved */
+  int64_t packed_columns; /**< elements of a packed row; 0: columns */
+  int64_t packed_pitch;   /**< elements between packed rows; 0: packed_columns */
+  int64_t padded_pitch;   /**< elements between padded rows of a sequence; 0: columns */
   int64_t padded_batch_pitch; /**< elements between padded sequences; 0: rows * padded_pitch */
 } tw_ragged_desc;
 
@@ -1802,22 +1853,23 @@ typedef struct tw_ragged_args {
   int64_t tokens;       /**< rows of the packed operand in this run; -1: the plan's */
   int64_t row;          /**< row of each sequence that becomes padded row 0; may be negative */
   int64_t column;       /**< first column, 0 to packed_columns - columns */
-  /** A 64-bit device word to which the run adds the number of sequences with wrong offsets; 0:
-   *  none. Without it the host device waits for the stream, reads the offsets and refuses the run
-   *  if they are wrong. It does not do so while the stream is captured. */
+  /** Device address of a 64-bit counter to which the run adds the number of sequences with wrong
+   *  offsets; 0: they are not counted. Without a counter the host device waits for the stream,
+   *  reads the offsets and refuses the run if they are wrong. It does not do so while the stream is
+   *  captured. */
   uint64_t invalid_count;
 } tw_ragged_args;
 
 /** Initializes a ::tw_ragged_desc: i32 offsets, padding with zeros; batch, tokens, rows and columns
  *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_ragged_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc, size_t size);
 
 /** Initializes a ::tw_ragged_args: no addresses, the plan's batch and tokens.
  *  @param[out] args not NULL. @param size sizeof(tw_ragged_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_args_init(tw_ragged_args *args, size_t size);
 
@@ -1874,35 +1926,44 @@ enum {
 /** How groups of experts are ranked. */
 typedef int32_t tw_route_group_score;
 enum {
-  TW_ROUTE_GROUP_BEST = 0, /**< by the score of the group's best expert */
-  TW_ROUTE_GROUP_TOP2 = 1  /**< by the sum of its two best experts' scores, biases included */
+  TW_ROUTE_GROUP_BEST = 0, /**< by the key of the group's best expert, see ::tw_route_desc */
+  TW_ROUTE_GROUP_TOP2 = 1  /**< by the sum of the keys of its two best experts */
 };
 
 /** Options of a routing: bits of tw_route_desc.flags. */
 enum {
-  /** The weights of each token are divided by their sum if the sum is above 0, so that they add up
-   *  to 1. */
+  /** The scores of each token's chosen experts are divided by their sum, if the sum is above 0. The
+   *  weights then add up to `scale`. */
   TW_ROUTE_RENORMALIZE = 1,
   /** The caller gives the experts of each token in tw_route_args.given_ids; none are chosen. */
   TW_ROUTE_GIVEN_IDS = 2
 };
 
 /** Routing of tokens to experts, for mixtures of experts. For each token the top_k experts with the
- *  largest logits are chosen, best first. Slot s of token t is the pair t * top_k + s. The results
- *  are the experts and weights of all pairs, and the pairs in order of their experts, as grouped
- *  matrix products consume them. Everything is read and computed when the run executes, so one
- *  captured graph serves any logits.
+ *  largest ranking keys (see below) are chosen, best first. Slot s of token t is the pair t * top_k
+ *  + s. The results are the experts and weights of all pairs, and the pairs in order of their
+ *  experts, as grouped matrix products consume them. Everything is read and computed when the run
+ *  executes, so one captured graph serves any logits.
  *
- *  Of equal experts the one with the lower number ranks first; -0 equals 0, and NaN ranks below
- *  every number. With a bias (tw_route_args.bias) experts are ranked by score plus bias; with
- *  TW_ROUTE_SOFTMAX_CHOSEN by logit plus bias. An expert whose logit is NaN still ranks last. If
- *  experts are divided into groups of consecutive experts, only experts of the best top_groups
- *  groups are chosen. With TW_ROUTE_GROUP_TOP2 experts are ranked by score even without a bias.
+ *  Experts are ranked by a key:
  *
- *  Biases do not affect weights. A weight is the score, divided by the sum of the token's scores if
- *  TW_ROUTE_RENORMALIZE is set, times `scale`. The score of NaN is 0. In a softmax with infinite
- *  logits each infinite logit counts as exp(0). Scores are f32 with a relative error below 2^-16;
- *  values below exp(-87), or exp(-83) for a sigmoid, become 0. Every device computes the same bits.
+ *  | `score` | Key | Key with tw_route_args.bias or TW_ROUTE_GROUP_TOP2 |
+ *  |---|---|---|
+ *  | TW_ROUTE_SOFTMAX, TW_ROUTE_SIGMOID | logit | score + bias |
+ *  | TW_ROUTE_SOFTMAX_CHOSEN | logit | logit + bias |
+ *
+ *  A bias that is not given counts as 0. Different logits can have equal scores, because scores are
+ *  rounded and small ones become 0. Of experts with equal keys the one with the lower number ranks
+ *  first; -0 equals 0. An expert whose logit is NaN ranks last, whatever its bias. If experts are
+ *  divided into groups of consecutive experts, only experts of the best top_groups groups are
+ *  chosen.
+ *
+ *  Biases do not affect weights. The weight of a chosen expert is its score times `scale`. With
+ *  TW_ROUTE_RENORMALIZE the score is first divided by the sum of the scores of the token's top_k
+ *  chosen experts. The score of a NaN logit is 0. If the largest logit of a softmax is infinite,
+ *  each logit that equals it counts as exp(0) = 1 and every other logit as 0. Scores are f32 with a
+ *  relative error below 2^-16; values below exp(-87), or exp(-83) for a sigmoid, become 0. Every
+ *  device computes the same bits.
  *
  *  An expert map says which experts are local, and their local numbers. Pairs of other experts are
  *  dropped from counts and order, but keep their id and weight. Pairs are dropped too if their
@@ -1919,7 +1980,7 @@ typedef struct tw_route_desc {
   tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only if groups is above 1 */
   uint32_t flags;                   /**< TW_ROUTE_RENORMALIZE, TW_ROUTE_GIVEN_IDS */
   float scale;                      /**< factor of all weights */
-  uint32_t max_sms;                 /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;                 /**< at most this many SMs and blocks are used; 0: no limit */
   int64_t tokens;  /**< required: largest number of tokens in a run; tokens * top_k is below 2^31 */
   int64_t experts; /**< required: 1 to 1024 */
   int64_t top_k;   /**< required: experts of each token, 1 to 32 */
@@ -1938,8 +1999,9 @@ typedef struct tw_route_args {
   uint64_t logits;        /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
   uint64_t bias;          /**< f32 [experts], added only to rank experts; 0: none */
   uint64_t given_ids;     /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
-  uint64_t given_weights; /**< f32 [tokens, top_k], with TW_ROUTE_GIVEN_IDS: the scores from which
-                             `weights` is computed; 0 if `weights` is 0 */
+  uint64_t given_weights; /**< f32 [tokens, top_k]: with TW_ROUTE_GIVEN_IDS, the scores of the given
+                             experts, from which the run computes `weights`. Required if `weights`
+                             is an address, else 0 */
   /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
    *  number, which requires local_experts equal to experts. */
   uint64_t expert_map;
@@ -1950,25 +2012,27 @@ typedef struct tw_route_args {
                        is the number of pairs in `order` */
   uint64_t order; /**< i32 [tokens, top_k]: the pairs sorted by local expert, pairs of one expert in
                      ascending order; then -1 for each dropped pair */
-  uint64_t order_tokens;  /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: an
-                             index array for tw_gather_run() */
-  uint64_t inverse;       /**< i32 [tokens, top_k]: each pair's position in `order`; -1: dropped */
-  uint64_t invalid_count; /**< a 64-bit device word to which the run adds the number of pairs with
-                             wrong ids or wrong entries of the map; 0: none */
-  uint64_t workspace;     /**< a multiple of 256 if the run needs one; else ignored */
+  uint64_t order_tokens; /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: an
+                            index array for tw_gather_run() */
+  uint64_t inverse;      /**< i32 [tokens, top_k]: each pair's position in `order`; -1: dropped */
+  /** Device address of a 64-bit counter to which the run adds the number of pairs with wrong ids or
+   *  wrong entries of the map; 0: they are not counted. */
+  uint64_t invalid_count;
+  uint64_t workspace; /**< device address of the workspace, a multiple of 256; ignored if the run
+                         needs none */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_route_args;
 
 /** Initializes a ::tw_route_desc: i32 ids and offsets, softmax, no groups, scale 1; tokens, experts
  *  and top_k unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_route_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_desc_init(tw_route_desc *desc, size_t size);
 
 /** Initializes a ::tw_route_args: no addresses, the plan's tokens.
  *  @param[out] args not NULL. @param size sizeof(tw_route_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
 
@@ -2044,7 +2108,7 @@ enum {
  *  f32, with each step rounded to nearest even: a sum as fma(alpha, a, beta * b), a product as
  *  act(alpha * a) * b, which rounds twice. It is then rounded once to dst_dtype. `activation` gives
  *  act, with the errors that tw_activation states for its f32 argument. Without an activation all
- *  devices compute the same bits. Every NaN that is written has all bits except the sign set.
+ *  devices compute the same bits. Every NaN that is written has sign bit 0 and all other bits 1.
  *
  *  Integers of 8 to 64 bits and f64 must have the same type in all operands, and have no
  *  activation. Integers wrap. f64 is computed in f64, with f32 factors.
@@ -2057,8 +2121,8 @@ enum {
  *  Examples. To scale and convert a cache in one call: a_dtype TW_DTYPE_BF16, dst_dtype
  *  TW_DTYPE_F8E4M3, flags TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS, and in each run
  *  device_alpha, the address of the factor. A gated layer silu(a) * b: TW_COMBINE_MULTIPLY and
- *  TW_ACTIVATION_SILU. A factor for each row or column: TW_COMBINE_MULTIPLY, and an f32 b whose
- *  stride in the other dimension is 0. */
+ *  TW_ACTIVATION_SILU. A factor for each row: TW_COMBINE_MULTIPLY, and an f32 b whose stride along
+ *  the columns is 0; for each column likewise. */
 typedef struct tw_elementwise_desc {
   uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
   uint32_t struct_mark;        /**< likewise */
@@ -2069,11 +2133,11 @@ typedef struct tw_elementwise_desc {
   uint32_t a_alignment;        /**< promised alignment of a's address, in bytes; 0: none */
   uint32_t b_alignment;        /**< likewise for b. Only with b */
   uint32_t dst_alignment;      /**< likewise for the destination */
-  tw_reduction reduction;      /**< of the result into the destination */
+  tw_reduction reduction;      /**< how the result is combined with the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
-  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_cache_priority src_cache; /**< for reads of a and b */
-  tw_cache_priority dst_cache; /**< for the destination */
+  uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
+  tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of a and b */
+  tw_cache_priority dst_cache; /**< likewise for the destination */
   tw_combine combine;          /**< TW_COMBINE_ADD by default */
   tw_activation activation;    /**< none by default */
   int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
@@ -2082,7 +2146,8 @@ typedef struct tw_elementwise_desc {
   int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
 } tw_elementwise_desc;
 
-/** Addresses (of the elements with coordinate 0) and factors of an elementwise run. */
+/** Addresses and factors of an elementwise run. The addresses of a, b and dst are those of the
+ *  elements whose coordinates are all 0. */
 typedef struct tw_elementwise_args {
   uint32_t struct_size; /**< set by tw_elementwise_args_init() */
   uint32_t struct_mark; /**< likewise */
@@ -2101,14 +2166,14 @@ typedef struct tw_elementwise_args {
 /** Initializes a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_elementwise_desc) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc, size_t size);
 
 /** Initializes a ::tw_elementwise_args: alpha 1, beta 1.
  *  @param[out] args not NULL. @param size sizeof(tw_elementwise_args) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size);
 
@@ -2149,8 +2214,8 @@ TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwis
  *  operation has none.
  *  @retval TW_ERROR_MISALIGNED an address lacks the promised alignment, or the address of a scalar
  *  is not a multiple of 4.
- *  @retval TW_ERROR_OVERLAP the destination shares bytes with a scalar, or with a source that it
- *  does not equal.
+ *  @retval TW_ERROR_OVERLAP the destination shares bytes with a scalar; or it shares bytes with a
+ *  source and is not the same tensor as the source, with equal address, strides and element size.
  *  @repeats{yes, reductions too. Without an activation all devices compute the same bits}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
@@ -2175,47 +2240,59 @@ enum {
 /** Options of a matrix product. */
 enum {
   /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
-   *  one matrix each, which are read when the run executes; batch strides are ignored. A product is
-   *  skipped as a whole if one of its addresses is 0 or lacks the promised alignment (or the
-   *  alignment of an element): see tw_gemm_args's invalid_count. Needs a workspace. */
+   *  one matrix each, which are read when the run executes. Batch strides must keep the values that
+   *  the init function gave them. A product is skipped as a whole if one of its addresses is 0 or
+   *  lacks the promised alignment (or the alignment of an element): see tw_gemm_args's
+   *  invalid_count. Needs a workspace. */
   TW_GEMM_BATCH_POINTERS = 1,
   /** The bits of a row of D, except the sign of a zero, depend neither on the run's m nor on the
-   *  plan's m: for every m the kernels take the same steps over k and split k among the same number
-   *  of blocks, which follow from the rest of the description and the chip. This is slower for few
-   *  rows. A column-major A needs an lda (a packed one would depend on m) or TW_GEMM_STAGING_COPY.
-   *  In two cases the blocks that share k must run at the same time: D is f16 and k is above 16384;
-   *  or D is f32, k is above 4096, and there is an epilogue, a batch, TW_GEMM_DEVICE_M or
-   *  TW_GEMM_DEVICE_SCALARS. If m then needs more such blocks than max_sms allows, planning returns
-   *  TW_ERROR_UNSUPPORTED and the message gives the largest m that works. */
+   *  plan's m. (The name means the batch of rows that a model computes at once, not batch_count.)
+   *  For every m the kernels add along k in the same order and divide k among the same number of
+   *  blocks. Both follow from the rest of the description and the chip. The price:
+   *  - A product of few rows is slower.
+   *  - A column-major A needs an lda, because a packed one would depend on m, or
+   *    TW_GEMM_STAGING_COPY.
+   *  - m is limited if max_sms is set and k is divided among blocks that must run at the same time.
+   *    That is the case if D is f16 and k is above 16384; and if D is f32, k is above 4096, and
+   *    there is an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If all blocks of
+   *    m rows then exceed max_sms, planning returns TW_ERROR_UNSUPPORTED and the message gives the
+   *    largest m that works. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait for its end before they read an operand that is not declared constant
    *  and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
-  /** A does not change while the kernels that shortly precede the run in the stream execute. With
-   *  TW_GEMM_PROGRAMMATIC the run may read A before those kernels have ended. */
+  /** The caller promises that no kernel that may still be running when the run starts writes A.
+   *  These are the kernel before the run in the stream and, as long as that one was a dependent
+   *  launch too, the kernel before it, and so on up to and including the first kernel that was not
+   *  a dependent launch. The run may then read A before they have ended. Needs
+   *  TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< likewise for B, for example weights */
   /** Runs may give the device address of their m: see tw_gemm_args's device_m. */
   TW_GEMM_DEVICE_M = 32,
   /** Runs may give the device addresses of alpha and beta. */
   TW_GEMM_DEVICE_SCALARS = 64,
-  /** Operands that no tensor map can read, because a pitch or an address is not a multiple of 16
-   *  bytes, are first copied into the run's workspace. That is faster than reading them element by
-   *  element. If A may need such a staging copy, min_m must equal m. Matrices of a batch that may
-   *  need one only because of their address must not share elements. An operand and its copy span
-   *  at most 2^60 bytes. */
+  /** Operands that the TMA kernels cannot read are first copied into the run's workspace: those of
+   *  which a pitch or an address is not a multiple of 16 bytes, and those of 8-bit types and tf32
+   *  that are not contiguous along k. That is faster than reading them element by element. An
+   *  operand may need such a staging copy unless its promised alignment, its leading dimension and
+   *  its batch stride are multiples of 16 bytes and, if it has an 8-bit type or tf32, it is
+   *  contiguous along k. Limits for such operands:
+   *  - If it is A, min_m must equal m.
+   *  - If only its address may be unaligned, its matrices in a batch must not share elements.
+   *  - The operand spans at most 2^60 bytes, and so does its copy. */
   TW_GEMM_STAGING_COPY = 128,
-  /** The bytes between D's extent and its leading dimension may be overwritten, also after the last
-   *  row or column. */
+  /** The run may overwrite the padding of D: the elements between the end of each row (or column,
+   *  if column-major) and the leading dimension, also after the last row or column. */
   TW_GEMM_D_PADDING_FREE = 256,
-  /** Runs compute the largest |D|: see tw_gemm_args's amax. */
+  /** Runs compute the largest magnitude of D: see tw_gemm_args's amax. */
   TW_GEMM_AMAX = 512,
   /** For 8-bit floats whose scales do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
    *  TW_SCALE_ROW): the tensor cores may accumulate over all of k. Without the flag their
-   *  accumulators are added in f32 after each 128 of k. The flag is faster and less accurate: on
-   *  compute capability 9.0 an accumulator of the tensor cores keeps 14 bits. @experimental{like
-   *  the types that it is for} */
+   *  accumulators are added in f32 after every 128 elements along k. The flag is faster and less
+   *  accurate: on compute capability 9.0 an accumulator of the tensor cores keeps about 14 bits of
+   *  the significand. @experimental{like the types that it is for} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
@@ -2232,14 +2309,14 @@ enum {
  *  act(first) * second. */
 typedef int32_t tw_gate;
 enum {
-  TW_GATE_NONE = 0,       /**< no gate: each column of D is act(v) */
+  TW_GATE_NONE = 0,       /**< no gate: each column of D is act of the same column of V */
   TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 form column j of D */
   TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 form column j of D */
 };
 
 /** Which elements of A or B, of an 8-bit type or tf32, share an f32 scale that dequantizes them:
  *
- *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
+ *      A B = sum over blocks of 128 along k (a_scale * b_scale * (sum of the block's products))
  *
  *  The product of two scales is first rounded to f32. Scales that do not change along k multiply
  *  the finished sum. The supported pairs for A and B are: no scales for either, TW_SCALE_TENSOR for
@@ -2248,12 +2325,12 @@ enum {
  *  and TW_SCALE_K16_UE4M3, which are reserved for a later version.
  *
  *  A partial block at the end of k, m or n has a scale like a whole one. The scales of blocks form
- *  a matrix with an order and a leading dimension. The matrix for A has one row for each row of A
- *  (TW_SCALE_1X128) or for each 128 rows, and one column for each 128 of k. The matrix for B, which
- *  is k x n, has one row for each 128 of k, and one column for each column of B or for each 128
- *  columns. For example, if B is stored as n rows of k elements and the scales of 128 columns are
- *  contiguous along k, then the matrix of scales is column-major. Quantization makes such scales:
- *  see ::tw_quantize_desc.
+ *  a matrix with an order and a leading dimension. The matrix for A has one row for each row of A,
+ *  and one column for each block of 128 along k. The matrix for B, which is k x n, has one row for
+ *  each block of 128 along k. It has one column for each column of B with TW_SCALE_1X128, and one
+ *  for each 128 columns with TW_SCALE_128X128. For example, if B is stored as n rows of k elements
+ *  and the scales of 128 columns are contiguous along k, then the matrix of scales is column-major.
+ *  Quantization makes such scales: see ::tw_quantize_desc.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc,
  * ::tw_gemm_args,
@@ -2270,36 +2347,40 @@ enum {
 };
 
 /** D = act(alpha * A B + beta * C + bias) * d_scale. A is m x k, B is k x n, and C and D are m x n;
- *  with a gate D is m x n / 2. Accumulators, scalars and functions are f32. D is rounded once, with
- *  one exception: if D is f32 and k is above 4096, k may be split into several partial sums, and D
- *  is rounded as each of them is added. A zero result may have either sign.
+ *  with a gate D is m x (n / 2). Accumulators are f32 unless accumulator_dtype or an integer
+ *  a_dtype says otherwise; scalars and functions are f32. D is rounded once, with one exception: if
+ *  D is f32 and k is above 4096, k may be split into several partial sums, and D is rounded as each
+ *  of them is added. A zero result may have either sign.
  *
- *  A run may have any m from min_m to m. A plan prepares a kernel for each range of m; which kernel
- *  serves a given m does not depend on the plan's own range. If n, m or batch_count is 0, a run
- *  writes nothing. If k is 0, A B is zero, neither A nor B is read, and D is written. */
+ *  A run may have any m from min_m to the plan's m. A plan may use different kernels for small and
+ *  for large m: tw_gemm_ranges() lists them. The kernel for a given m is the same whatever min_m
+ *  and m the plan has. If n, m or batch_count is 0, a run writes nothing. If k is 0, A B is zero,
+ *  neither A nor B is read, and D is written. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or one of these, with other rules for the types
-   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32. A TF32 operand
-   *  is f32 in memory; its elements are rounded to nearest even as they are read. Sums of i8 are
-   *  exact modulo 2^32. @experimental{all types other than TW_DTYPE_BF16 and TW_DTYPE_F16} */
+  /** TW_DTYPE_BF16, the default, TW_DTYPE_F16, TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8 or
+   *  TW_DTYPE_TF32. The fields b_dtype to bias_dtype say which types go with it. A TF32 operand is
+   *  f32 in memory; its elements are rounded to nearest even as they are read. Sums of i8 are exact
+   *  modulo 2^32. @experimental{all types other than TW_DTYPE_BF16 and TW_DTYPE_F16} */
   tw_dtype a_dtype;
   tw_dtype b_dtype; /**< 0, the default: a_dtype. With 8-bit floats the two may differ, but at least
                        one must be TW_DTYPE_F8E4M3 */
   tw_dtype c_dtype; /**< 0, the default: d_dtype. Other types are not supported yet */
   /** 0, the default: a_dtype, or TW_DTYPE_F32 if that is TW_DTYPE_TF32. The allowed types are:
-   *  - with a 16-bit a_dtype: a_dtype or TW_DTYPE_F32;
-   *  - otherwise: TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or an 8-bit type, which saturates.
-   *    With 8-bit floats and TW_DTYPE_TF32 that is TW_DTYPE_F8E4M3 or TW_DTYPE_F8E5M2, in which NaN
-   *    stays NaN; with TW_DTYPE_I8 it is TW_DTYPE_I8, in which NaN becomes 0;
-   *  - with TW_DTYPE_I8 also TW_DTYPE_I32: D is the sums of A B without anything else, so alpha
-   *    must be 1 and beta 0, and there are no scales and no epilogue. */
+   *  - if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
+   *  - if a_dtype is an 8-bit float or TW_DTYPE_TF32: TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32,
+   *    TW_DTYPE_F8E4M3 or TW_DTYPE_F8E5M2. Results beyond the range of an 8-bit type saturate, and
+   *    NaN stays NaN;
+   *  - if a_dtype is TW_DTYPE_I8: TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, TW_DTYPE_I8 or
+   *    TW_DTYPE_I32. TW_DTYPE_I8 saturates, and a NaN that a factor or bias causes becomes 0. With
+   *    TW_DTYPE_I32 D is A B itself: alpha must be 1 and beta 0, and there are no scales and no
+   *    epilogue. */
   tw_dtype d_dtype;
   tw_dtype accumulator_dtype; /**< TW_DTYPE_F32, the default. TW_DTYPE_F16 is allowed if a_dtype and
                                  d_dtype are F16: a kernel that accumulates in f16 is then used, if
-                                 there is one. With TW_DTYPE_I8 TW_DTYPE_I32 is allowed too and
-                                 means the same as the default */
+                                 there is one. If a_dtype is TW_DTYPE_I8, TW_DTYPE_I32 is allowed
+                                 too and means the same as the default: sums are i32 */
   tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32:
                                  TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has
                                  16 bits, otherwise f32. Only with bias */
@@ -2311,31 +2392,35 @@ typedef struct tw_gemm_desc {
   uint32_t b_alignment;       /**< likewise for B */
   uint32_t c_alignment;       /**< likewise for C */
   uint32_t d_alignment;       /**< likewise for D */
-  uint32_t max_sms; /**< maximum number of blocks, one per SM; 0: no limit. The short kernel that
-                       reads arrays of addresses before a product is not counted: it has a block of
-                       four warps for each four products */
+  uint32_t max_sms; /**< at most this many SMs and blocks are used; 0: no limit. The short kernel
+                       that reads arrays of addresses before a product is not counted: it has a
+                       block of four warps for each four products */
   tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
                   all products of a batch share the bias */
   tw_activation activation; /**< none by default */
-  tw_gate gate;           /**< works with any activation; n must be even, and D has n / 2 columns */
-  tw_per d_scale;         /**< f32 factors of D's elements, by rows or columns of D */
+  tw_gate gate;   /**< works with any activation; n must be even, and D has n / 2 columns */
+  tw_per d_scale; /**< f32 factors of D's elements: one (TW_PER_TENSOR), or one for each row or
+                     column of D. Not to be confused with d_quantize and its fields d_scale_order,
+                     d_scale_ld and d_scale_batch_stride */
   tw_scale_kind a_scale;  /**< scales of A, with 8-bit types and tf32 */
   tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
-  tw_order a_scale_order; /**< order of the matrix of A's scales, if they belong to blocks */
+  tw_order a_scale_order; /**< order of the matrix of A's scales; only with TW_SCALE_1X128 and
+                             TW_SCALE_128X128 */
   tw_order b_scale_order; /**< likewise for B's scales */
   uint32_t reserved;      /**< 0 */
-  int64_t m;     /**< required: largest number of rows of A, C and D in a run; m, n and k are 0 to
-                    2147482624 */
-  int64_t n;     /**< required: columns of B and C, and of D without a gate */
-  int64_t k;     /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written */
+  int64_t m; /**< required: largest number of rows of A, C and D in a run; m, n and k are 0 to 2^31
+                - 1024 (2147482624) */
+  int64_t n; /**< required: columns of B and C, and of D without a gate */
+  int64_t k; /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written */
   int64_t min_m; /**< 0 by default: smallest number of rows in a run that is not empty; a plan
                     prepares no kernel for fewer rows */
-  int64_t lda;   /**< leading dimension of A, elements (see tw_order); 0: packed, that is the length
-                    of a row, or of a column if A is column-major. The fast kernels need lda and ldb
-                    to be multiples of 16 bytes below 2^40 bytes */
-  int64_t ldb;   /**< likewise for B */
-  int64_t ldc;   /**< likewise for C */
-  int64_t ldd;   /**< likewise for D */
+  /** Leading dimension of A, elements (see tw_order). 0: packed, that is the length of a row, or of
+   *  a column if A is column-major. The fast kernels need pitches (lda and ldb in bytes) that are
+   *  multiples of 16 and below 2^40. */
+  int64_t lda;
+  int64_t ldb;            /**< likewise for B */
+  int64_t ldc;            /**< likewise for C */
+  int64_t ldd;            /**< likewise for D */
   int64_t batch_count;    /**< products in a run, 1 by default, at most 2^20; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next; 0: all share A; -1, the
                              default: packed, the leading dimension times the number of rows (or of
@@ -2355,10 +2440,12 @@ typedef struct tw_gemm_desc {
    *  are zero. D has the elements multiplied by the inverse of the scale. D and its scales can thus
    *  be the A of the next product. @experimental{like the types that it is for} */
   tw_scale_kind d_quantize;
-  tw_order d_scale_order; /**< order of the matrix of D's scales, which has the rows of D and one
-                             column for each 128 columns of D. Only with d_quantize */
-  int64_t d_scale_ld;     /**< leading dimension of D's scales, elements; 0: packed */
-  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, for D's scales */
+  /** Only with d_quantize: order of the matrix of the scales that it computes, which has the rows
+   *  of D and one column for each 128 columns of D. */
+  tw_order d_scale_order;
+  int64_t d_scale_ld; /**< only with d_quantize: leading dimension of that matrix, elements; 0:
+                         packed */
+  int64_t d_scale_batch_stride; /**< only with d_quantize: as a_scale_batch_stride */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2367,8 +2454,8 @@ typedef struct tw_gemm_args {
   uint32_t struct_mark; /**< likewise */
   float alpha;          /**< 1 by default; with 0 neither A nor B is read */
   float beta;           /**< 0 by default; with 0 C is not read */
-  float d_scale_value;  /**< 1 by default: the factor if d_scale of the description is TW_PER_TENSOR
-                           and the address d_scale is 0 */
+  float d_scale_value;  /**< 1 by default: the factor of D if the description's d_scale is
+                           TW_PER_TENSOR and the address d_scale is 0 */
   uint32_t reserved;    /**< 0 */
   uint64_t a;           /**< required: device address of A */
   uint64_t b;           /**< required: device address of B */
@@ -2385,41 +2472,47 @@ typedef struct tw_gemm_args {
   uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: device address of an aligned int64_t, the number of rows of this run,
-   *  which is read when the run executes and clamped to 0 to m. With 0 rows nothing is written. A,
-   *  C and D must still have m rows; rows of D past the number are not changed. 0: the number is
-   *  m. */
+   *  which is read when the run executes and clamped to the range 0 ... m. With 0 rows nothing is
+   *  written. A, C and D must still have m rows; rows of D past the number are not changed. 0: the
+   *  number is m. */
   uint64_t device_m;
   uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: device address of an aligned float that
                             is read when the run executes and replaces alpha; 0: alpha is used */
-  uint64_t device_beta;  /**< likewise for beta; c must then be an address */
-  /** With TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the run adds the number of skipped
-   *  products. 0: none; the host device then waits for the arrays and refuses a run that would skip
-   *  a product, unless the stream is captured. */
+  uint64_t device_beta;  /**< likewise for beta; c is then required */
+  /** With TW_GEMM_BATCH_POINTERS: device address of a 64-bit counter to which the run adds the
+   *  number of skipped products; 0: they are not counted. Without a counter the host device waits
+   *  for the stream, reads the arrays and refuses a run that would skip a product. It does not do
+   *  so while the stream is captured. */
   uint64_t invalid_count;
   uint64_t bias;    /**< required with bias, else 0: device address */
-  uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With TW_PER_TENSOR it
-                       may be 0: d_scale_value is then used */
-  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word. The run raises it to the
-   *  largest |D|, after rounding. If D is an 8-bit float, it is raised to the largest magnitude
-   *  before d_scale and rounding, from which the next run's d_scale can be derived. The library
-   *  never resets it: set it to 0 before the first run that counts. A NaN in D makes it NaN. */
+  uint64_t d_scale; /**< required with d_scale, else 0: device address of the f32 factors. With
+                       TW_PER_TENSOR it may be 0: d_scale_value is then used */
+  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. The run raises the number
+   *  to the largest magnitude in D, if that is larger:
+   *  - If D is an 8-bit float, the magnitude before d_scale and rounding counts. The next run's
+   *    d_scale can be derived from it.
+   *  - For other types of D the magnitude as stored counts.
+   *
+   *  The library never resets the number: set it to 0 before the first run that counts. A NaN in D
+   *  makes it NaN. */
   uint64_t amax;
   uint64_t a_scale; /**< required with a_scale, else 0: device address of A's f32 scales, which are
                        read when the run executes */
   uint64_t b_scale; /**< likewise for B's scales */
-  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's f32 scales,
-                             which the run writes */
+  /** Required with d_quantize, else 0: device address of the f32 scales that the run computes and
+   *  writes. d_scale_order, d_scale_ld and d_scale_batch_stride describe them. */
+  uint64_t d_block_scale;
 } tw_gemm_args;
 
 /** Initializes a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_gemm_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc, size_t size);
 
 /** Initializes a ::tw_gemm_args: alpha 1, beta 0, the plan's m.
  *  @param[out] args not NULL. @param size sizeof(tw_gemm_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
@@ -2444,11 +2537,12 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
  *  dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP matrices of D
  *  in a batch share elements, or so do the matrices of an operand that TW_GEMM_STAGING_COPY would
  *  copy.
- *  @retval TW_ERROR_OVERFLOW an operand exceeds 2^63 - 1 bytes, or 2^60 bytes if
- *  TW_GEMM_STAGING_COPY would copy it. @retval TW_ERROR_UNSUPPORTED no kernel supports the types
- *  (f8e4m3, for example), the scales, the bias or the rest of the description on this device or
- *  with this max_sms; an extent is above 2147482624; there are more than 2^20 products; there are
- *  more tiles than a launch can have; or TW_GEMM_STAGING_COPY would copy A and min_m is below m.
+ *  @retval TW_ERROR_OVERFLOW all matrices of an operand together span more than 2^63 - 1 bytes, or
+ *  more than 2^60 bytes if TW_GEMM_STAGING_COPY would copy them.
+ *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types (f64, for example), the scales, the
+ *  bias or the rest of the description on this device or with this max_sms; an extent is above 2^31
+ *  - 1024; there are more than 2^20 products; there are more tiles than a launch can have; or
+ *  TW_GEMM_STAGING_COPY would copy A and min_m is below m.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
@@ -2460,17 +2554,17 @@ TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
- *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and invalid_count, and the
- *  workspace if it is used) shares a byte with another operand of the run; only C may equal D.
+ *  @retval TW_ERROR_OVERLAP what the run writes (D, D's computed scales, amax, invalid_count, and
+ *  the workspace if it is used) shares a byte with another operand of the run; only C may equal D.
  *  Operands may interleave, as the column halves of one buffer do. They are refused if a short
  *  search cannot prove that they share no byte, which can happen with several different pitches and
  *  batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of addresses are checked, not the
  *  matrices. The run must not write into an array. The array of D may be that of C; it must share
  *  no byte with those of A and B.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside min_m to the plan's m; an address is
- *  0 and the product is not empty; or an address is given that the description excludes, for
- *  example a bias without desc.bias. @retval TW_ERROR_UNSUPPORTED the plan was made by
+ *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside the range min_m ... the plan's m; an
+ *  address is 0 and the product is not empty; or an address is given that the description excludes,
+ *  for example a bias without desc.bias. @retval TW_ERROR_UNSUPPORTED the plan was made by
  *  tw_gemm_plan_candidate(), and its candidate does not support what the run asks for.
  *  @repeats{yes: blocks that split k add their partial sums in a fixed order and without atomics.
  *  Two runs of different m may use different kernels unless the plan has TW_GEMM_BATCH_INVARIANT}
@@ -2501,7 +2595,7 @@ typedef struct tw_gemm_candidate {
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.
  *  @param[out] candidate not NULL. @param size sizeof(tw_gemm_candidate) as the caller's compiler
  *  sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
@@ -2602,15 +2696,16 @@ typedef struct tw_gemm_tune_desc {
 /** Initializes a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
  *  @param[out] desc not NULL. @param size sizeof(tw_gemm_tune_desc) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 
 /** Measures candidates for one matrix product on the caller's stream and operands, and adds the
- *  fastest to a set. It also tries the set's entry for the product. D is overwritten many times
- *  (and grows with beta, if C equals D): give a scratch D if its values matter. It waits for the
- *  stream's earlier work. Measure while nothing else runs on the chip. Split-K kernels are tried if
- *  the workspace is large enough: 64 MB suffices for any product without staging copies.
+ *  fastest to a set. It also tries the set's entry for the product. D is overwritten many times,
+ *  and if C equals D its values grow with each run that has a beta: give a scratch D if its values
+ *  matter. It waits for the stream's earlier work. Measure while nothing else runs on the chip.
+ *  Kernels that divide k among blocks are tried if the workspace is large enough. 64 MB suffices on
+ *  every chip for any product without staging copies; a chip with 132 SMs needs at most 35 MB.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to measure; none of m, n and k may be 0.
  *  @param how options of the measurement; NULL for the values of tw_gemm_tune_desc_init().
@@ -2625,17 +2720,37 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
-/** Plans a matrix product with tuning entries. Kernels are chosen for steps of m, which end at
- *  multiples of 8 up to 512, of 64 up to 8192, of 256 up to 65536, of 4096 up to 131072, and of
- *  twice as much for each further doubling.
+/** Plans a matrix product with tuning entries. A kernel is chosen for each step of m. The width of
+ *  a step depends on m:
  *
- *  An entry matches if it has the same chip (name and number of SMs), types, orders, n, k and
- *  batch_count, and if both or neither have an epilogue or options. An entry that was measured for
- *  m rows serves the step that contains m, up to its end t, and the steps before it that end above
- *  t - t / 8 (rounded down): measured at 8 it serves 1 to 8 rows, at 64 57 to 64, at 4096 3585 to
- *  4096, and at 4097 3585 to 4160. If several entries serve a step, the one measured in the lowest
- *  step wins, and among those of one step the one with the most rows. An entry that was measured
- *  with TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
+ *  | m | Width of a step | The first steps |
+ *  |---|---|---|
+ *  | 1 to 512 | 8 | 1 to 8, 9 to 16 |
+ *  | 513 to 8192 | 64 | 513 to 576 |
+ *  | 8193 to 65536 | 256 | 8193 to 8448 |
+ *  | 65537 to 131072 | 4096 | 65537 to 69632 |
+ *
+ *  Each further doubling of m doubles the width.
+ *
+ *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
+ *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
+ *  TW_GEMM_FAST_ACCUMULATE. Also, either both or neither must have any of: an epilogue (bias,
+ *  activation, gate, d_scale, TW_GEMM_AMAX), a batch, TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
+ *  TW_GEMM_DEVICE_SCALARS. Which of them does not matter.
+ *
+ *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
+ *  the entry also serves the lower steps that end above t - t / 8:
+ *
+ *  | Measured m | Serves m from | to |
+ *  |---|---|---|
+ *  | 8 | 1 | 8 |
+ *  | 64 | 57 | 64 |
+ *  | 4096 | 3585 | 4096 |
+ *  | 4097 | 3585 | 4160 |
+ *
+ *  If several entries serve a step, the one that was measured in the lowest step wins. Among
+ *  entries of one step the one with the most rows wins. An entry that was measured with
+ *  TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
  *
  *  The cost model chooses for all other rows. Entries of other chips are ignored. tw_plan_explain()
  *  says whether an entry or the cost model chose.
@@ -2675,7 +2790,8 @@ enum {
 /** How the rows of the result are written to D. */
 typedef int32_t tw_grouped_combine;
 enum {
-  /** The rows are stored. If several rows go to one row of D, any one of them remains. */
+  /** The rows are stored. If several rows go to one row of D, D holds one of them, unspecified
+   *  which. */
   TW_GROUPED_STORE = 0,
   /** Each row of D becomes the sum of the rows that go to it, each first rounded to d_dtype. The
    *  sum is computed in f32 in ascending order of the rows. D is overwritten: a row to which no row
@@ -2714,21 +2830,24 @@ enum {
  *  need them. For each row r of group g, with the weight matrix w = group_map[g]:
  *
  *      V[r] = alpha * group_alpha[w] * A[r] B[w] + bias[w]
- *      D[r] = act(V[r]) * row_weight[r]
+ *      D[r] = act(V[r]) * weight(r)
  *
  *  With a gate, where p and q are the two columns of V[r] that `gate` pairs:
  *
- *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * row_weight[r]
+ *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * weight(r)
  *
- *  SiLU has a slope here: act(x) is x * sigmoid(slope * x). The defaults give SwiGLU; limit 7,
- *  offset 1 and slope 1.702 give the gate of gpt-oss. A is m x k, each weight matrix is k x n, and
- *  D is m x n (n / 2 with a gate); A and D are row-major. Accumulators and functions are f32. D is
+ *  weight(r) is row_weights[r], with TW_GROUPED_WEIGHT_BY_INDEX row_weights[d_rows[r]], and 1
+ *  without row_weights. group_alpha has, despite its name, one factor for each weight matrix. A
+ *  limit of 0 means none. SiLU has a slope here: act(x) is x * sigmoid(slope * x).
+ *  TW_ACTIVATION_SILU with the default limit, offset and slope gives SwiGLU; limit 7, offset 1 and
+ *  slope 1.702 give the gate of gpt-oss. A is m x k, each weight matrix is k x n, and D is m x n,
+ *  or m x (n / 2) with a gate; A and D are row-major. Accumulators and functions are f32. D is
  *  rounded once, except for the sums of tw_grouped_combine.
  *
  *  The rows of each group and all other arrays are read when the run executes, so one captured
  *  graph serves any routing. Rows that are in no group are neither read nor written. Groups must
- *  not share rows: the result of a row in several groups is that of one of them, or the sum of
- *  several.
+ *  not share rows. If they do, the result of a shared row is unspecified: it is that of one of its
+ *  groups or, where rows are added, the sum of several.
  *
  *  TW_GROUPING_K_RANGES is for gradients of weights. A is k x m and B is k x n, both row-major.
  *  Each range g of rows of both gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is m x n and
@@ -2755,14 +2874,16 @@ typedef struct tw_grouped_desc {
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
    *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
   tw_dtype a_dtype;
-  /** 0, the default: a_dtype, with TW_GROUPING_K_RANGES f32; or TW_DTYPE_F32. With 8-bit types it
-   *  is required, unless it is f32 for TW_GROUPING_K_RANGES: TW_DTYPE_BF16, TW_DTYPE_F16 or
-   *  TW_DTYPE_F32. */
+  /** 0, the default: a_dtype, or TW_DTYPE_F32 with TW_GROUPING_K_RANGES. The allowed types are:
+   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32;
+   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
+   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. There is no
+   *    default. */
   tw_dtype d_dtype;
-  tw_dtype bias_dtype;      /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
-                                 TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
-  tw_dtype index_dtype;     /**< of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
-  tw_dtype row_index_dtype; /**< of a_rows and d_rows: likewise */
+  tw_dtype bias_dtype;  /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
+                             TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
+  tw_dtype index_dtype; /**< type of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
+  tw_dtype row_index_dtype; /**< type of a_rows and d_rows: likewise */
   tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. The fast kernels need
                        TW_COLUMN_MAJOR, n rows of k elements */
   tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
@@ -2776,15 +2897,16 @@ typedef struct tw_grouped_desc {
   uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
   uint32_t b_alignment;       /**< likewise for B */
   uint32_t d_alignment;       /**< likewise for D */
-  uint32_t max_sms;           /**< maximum number of blocks, one per SM; 0: no limit */
-  int64_t m; /**< required: largest number of rows in a run, whether they are in a group or not. m,
-                n and k are 0 to 2147482624 */
+  uint32_t max_sms;           /**< at most this many SMs and blocks are used; 0: no limit */
+  int64_t m; /**< required: largest number of rows in a run, whether they are in a group or not; m,
+                n and k are 0 to 2^31 - 1024 (2147482624) */
   int64_t n; /**< required: columns of B */
   int64_t k; /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written. With
                 TW_GROUPING_K_RANGES the rows of A and B */
   int64_t groups;  /**< required unless grouping is TW_GROUPING_ALL: 0 to 1024 */
   int64_t weights; /**< number of weight matrices; 0: groups */
-  int64_t lda; /**< elements between rows of A; 0: packed, as for the pitches and strides below */
+  int64_t lda; /**< elements between rows of A. For this field and the pitches and strides below 0
+                  means packed, unlike a batch stride of 0 in tw_gemm_desc */
   int64_t ldb; /**< leading dimension of each weight matrix */
   int64_t ldd; /**< elements between rows of D */
   int64_t b_stride;    /**< elements between weight matrices */
@@ -2795,14 +2917,16 @@ typedef struct tw_grouped_desc {
   int64_t row_alignment; /**< only with TW_GROUPING_PSUM: groups begin at multiples of it; 0: 1 */
   int64_t a_count;       /**< required with TW_GROUPED_GATHER: largest number of rows of A */
   int64_t d_count;       /**< required with TW_GROUPED_SCATTER: largest number of rows of D */
-  int64_t a_divisor; /**< with TW_GROUPED_GATHER: divisor of indices, so that a pair of a token and
-                        a slot names the token; 0: 1 */
-  int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER. d_count * d_divisor is below 2^31 */
-  int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown. The kernels of
-                              this version adapt to the groups that they find, and need no hint */
-  tw_dtype b_dtype;      /**< 0, the default: a_dtype. As tw_gemm_desc's */
-  tw_scale_kind a_scale; /**< scales of A, with 8-bit types: TW_SCALE_NONE by default */
-  tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind has the pairs */
+  /** With TW_GROUPED_GATHER: row r is A's row a_rows[r] / a_divisor, rounded down. Set it to top_k
+   *  if a_rows has numbers of pairs, token * top_k + slot. 0: 1. */
+  int64_t a_divisor;
+  int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER for d_rows. d_count * d_divisor is below
+                        2^31 */
+  int64_t expected_rows;  /**< a hint: typical number of rows of a group that is not empty; 0:
+                             unknown. This version ignores it */
+  tw_dtype b_dtype;       /**< 0, the default: a_dtype. As tw_gemm_desc's */
+  tw_scale_kind a_scale;  /**< scales of A, with 8-bit types: TW_SCALE_NONE by default */
+  tw_scale_kind b_scale;  /**< scales of B; ::tw_scale_kind has the pairs */
   tw_order a_scale_order; /**< of the matrix of A's scales, where they are by blocks: a row for each
                                row of A. As DeepGEMM has them: TW_COLUMN_MAJOR */
   tw_order b_scale_order; /**< of each weight matrix's scales, likewise: a column for each column of
@@ -2836,7 +2960,7 @@ typedef struct tw_grouped_args {
   uint64_t group_map;   /**< i32 [groups]: each group's weight matrix. Rows of a group with -1, or
                            with a number that names no matrix, count as rows in no group. 0: matrix
                            g for group g */
-  uint64_t group_alpha; /**< f32 [weights]: factors in addition to alpha; 0: none */
+  uint64_t group_alpha; /**< f32, one per weight matrix: factors beside alpha; 0: none */
   uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: [m] */
   uint64_t d_rows;      /**< required with TW_GROUPED_SCATTER, else 0: [m] */
   uint64_t row_weights; /**< f32 [m], with TW_GROUPED_WEIGHT_BY_INDEX [d_count * d_divisor]: a
@@ -2846,13 +2970,17 @@ typedef struct tw_grouped_args {
                            d_rows[r] = t * d_divisor + s, or -1. A row of D is the sum of its
                            d_divisor rows in that order; entries that name no row in a group add
                            nothing */
-  uint64_t invalid_count;   /**< a 64-bit device word to which the run adds the number of invalid
-                               groups; of entries of group_map that are neither -1 nor a matrix; of
-                               entries of TW_GROUPING_ROW_GROUPS that are neither -1 nor a group;
-                               and, for rows of groups, of entries of a_rows and d_rows that are
-                               neither -1 nor name a row. 0: they are not counted */
-  uint64_t workspace;       /**< a multiple of 256 where tw_plan_info.workspace_bytes is not 0; else
-                                 ignored */
+  /** Device address of a 64-bit counter to which the run adds the numbers of
+   *  - invalid groups;
+   *  - entries of group_map that are neither -1 nor a matrix;
+   *  - entries of TW_GROUPING_ROW_GROUPS that are neither -1 nor a group;
+   *  - for rows of groups, entries of a_rows and d_rows that are neither -1 nor a row.
+   *
+   *  0: they are not counted. */
+  uint64_t invalid_count;
+  uint64_t workspace;       /**< device address of the workspace, a multiple of 256; ignored if
+                               tw_plan_info.workspace_bytes is 0. Some runs may pass 0: see
+                               tw_grouped_plan() */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   uint64_t a_scale;         /**< required with a_scale, else 0: device address of A's scales, f32 */
   uint64_t b_scale;         /**< likewise of the weight matrices' scales */
@@ -2861,49 +2989,67 @@ typedef struct tw_grouped_args {
 /** Initializes a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
  *  are stored in place; m, n, k and groups unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_grouped_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
 
 /** Initializes a ::tw_grouped_args: alpha 1, beta 0, no addresses, the plan's sizes.
  *  @param[out] args not NULL. @param size sizeof(tw_grouped_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
 /** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, order, pitches
- *  and strides of a description, but nothing of scales; the other fields stay. `flags`, `grouping`
- * and `gate` must be set before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays
- * with both TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in.
- * `groups`, if it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is
- * the number of d's matrices.
+ *  and strides of a description, but nothing of scales; the other fields keep their values. Set
+ *  `flags`, `grouping` and `gate` before the call. The flags decide how the numbers of rows are
+ *  filled in:
+ *
+ *  | flags have | m | a_count | d_count |
+ *  |---|---|---|---|
+ *  | neither TW_GROUPED_GATHER nor TW_GROUPED_SCATTER | rows of a and d | - | - |
+ *  | only TW_GROUPED_GATHER | rows of d | rows of a | - |
+ *  | only TW_GROUPED_SCATTER | rows of a | - | rows of d |
+ *  | both | keeps its value | rows of a | rows of d |
+ *
+ *  With TW_GROUPING_K_RANGES m is the number of columns of a. If `groups` is unset, it becomes the
+ *  number of weight matrices, except with TW_GROUPING_ALL. With TW_GROUPING_K_RANGES it always
+ *  becomes the number of d's matrices.
  *  @param a rows by k, with contiguous rows; with TW_GROUPING_K_RANGES k by m.
  *  @param b weight matrices by k by n, each in either order; with TW_GROUPING_K_RANGES k by n.
  *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES
  *  groups by m by n.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or d may not be written.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or d is read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                               const tw_tensor *d, tw_grouped_desc *desc);
 
 /** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
- *  It has room for m rows of the result with TW_GROUPED_ADD, and a little with
- *  TW_GROUPING_ROW_GROUPS. On compute capability 9.0 it also has room for tiles that several SMs
- *  share along k, up to 35 MB on an H200; and, if rows are gathered and there are at least 48 for
- *  each weight matrix, for a copy of these rows (m * k elements, if that is at most 1 GiB), which
- *  the product then loads faster. If the workspace has nothing but the parts for 9.0, a run may
- *  omit it (0) and is then at worst slower; but runs need it if k is above 4096 and D is f32, or if
- *  k is above 16384.
+ *  If it is not 0, a run needs a workspace of that size in these cases:
+ *  - the plan has TW_GROUPED_ADD or TW_GROUPING_ROW_GROUPS;
+ *  - k is above 16384;
+ *  - k is above 4096 and D is f32.
+ *
+ *  In all other cases a run may pass the address 0, and may then be slower. The workspace has room
+ *  for:
+ *  - with TW_GROUPED_ADD, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for each of
+ *    these rows and each row of D;
+ *  - with TW_GROUPING_ROW_GROUPS, 8 bytes for each group;
+ *  - on compute capability 9.0, partial sums of tiles that several SMs compute together: up to 35
+ *    MB on an H200;
+ *  - on compute capability 9.0, a copy of gathered rows (m * k elements, at most 1 GiB), if m is at
+ *    least 48 for each weight matrix and n is at least 768. The product loads the copy faster than
+ *    the rows.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
- *  work or is excluded by the others.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option is invalid
+ *  or excluded by the others.
  *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, the types or scales of A
  *  and B do not go together, there are more than 1024
  *  groups, an extent is above 2147482624, or grouping is TW_GROUPING_BLOCKS.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or there are 2^31 pairs or
- *  more. @retval TW_ERROR_OVERLAP matrices of D share elements.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or d_count * d_divisor is 2^31
+ *  or more.
+ *  @retval TW_ERROR_OVERLAP matrices of D share elements.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
@@ -2974,19 +3120,19 @@ enum {
  *  scale is an f32 factor that dequantizes: x is about q * scale. Everything is read and computed
  *  when the run executes, so one captured graph serves any matrix.
  *
- *  The scales form a matrix: 1 x 1 with TW_SCALE_TENSOR, rows x 1 with TW_SCALE_ROW, rows x columns
- *  / 128 with TW_SCALE_1X128, and rows / 128 x columns / 128 with TW_SCALE_128X128. The quotients
- *  are rounded up; the last region of a row or column may be smaller. scale_order and scale_ld
- *  describe the matrix in memory. For example, DeepGEMM's scales of A are TW_SCALE_1X128 in
- *  TW_COLUMN_MAJOR order.
+ *  The scales form a matrix: 1 x 1 with TW_SCALE_TENSOR, rows x 1 with TW_SCALE_ROW, rows x
+ *  ceil(columns / 128) with TW_SCALE_1X128, and ceil(rows / 128) x ceil(columns / 128) with
+ *  TW_SCALE_128X128. Each scale belongs to a region of the matrix; the last region of a row or
+ *  column may be smaller. scale_order and scale_ld describe the matrix in memory. For example,
+ *  DeepGEMM's scales of A are TW_SCALE_1X128 in TW_COLUMN_MAJOR order.
  *
  *  Quantization: the scale of a region is amax / max, where amax is the largest finite magnitude in
  *  the region and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8. A scale is at least
  *  2^-126, and it is 1 if amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a
  *  power of two. An element is q = x * (1 / scale), rounded to nearest even. Elements beyond the
- *  largest number of the type, including infinities, become that number with their sign (127 or
- *  -128 in i8). Infinities and NaN do not count in amax. NaN becomes NaN in 8-bit floats (0x7f in
- *  both types) and 0 in i8. Zeros keep their sign in floats.
+ *  range of the type, including infinities, are saturated: in 8-bit floats to the largest finite
+ *  number with their sign, in i8 to 127 or -128. Infinities and NaN do not count in amax. NaN
+ *  becomes NaN in 8-bit floats (0x7f in both types) and 0 in i8. Zeros keep their sign in floats.
  *
  *  Dequantization: x = q * scale, rounded to nearest even; results beyond the range become
  *  infinity. NaN is written as 0x7fff in bf16 and f16 and as 0x7fffffff in f32.
@@ -3004,15 +3150,15 @@ typedef struct tw_quantize_desc {
   tw_scale_kind scale;
   tw_order scale_order;        /**< order of the matrix of scales; not with TW_SCALE_TENSOR */
   uint32_t flags;              /**< TW_QUANTIZE_ bits; 0 to dequantize */
-  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
   tw_cache_priority src_cache; /**< how long the cache should keep the source */
   tw_cache_priority dst_cache; /**< how long the cache should keep the destination */
-  int64_t rows; /**< required: largest number of rows in a run. Each row has columns / 128 groups,
-                   rounded up; all rows together have at most 2^30 groups */
-  int64_t columns;   /**< required: elements of a row (the k of a product); below 2^31 */
-  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast if columns and the
-                        start of each row are multiples of n elements, where n elements of the wide
-                        type are 16 bytes */
+  int64_t rows;    /**< required: largest number of rows in a run; rows * ceil(columns / 128) is at
+                      most 2^30, whatever the scales */
+  int64_t columns; /**< required: elements of a row (the k of a product); below 2^31 */
+  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast if columns, both
+                        pitches and both addresses are multiples of 8 elements (bf16, f16) or of 4
+                        elements (f32) */
   int64_t dst_pitch; /**< likewise for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
                         packed for the description's rows. Not with TW_SCALE_TENSOR */
@@ -3027,11 +3173,12 @@ typedef struct tw_quantize_args {
   uint64_t dst;         /**< required: device address of the destination */
   uint64_t scale; /**< required: device address of the f32 scales. Quantization writes them, except
                      with TW_QUANTIZE_GIVEN_SCALE; dequantization reads them */
-  /** For quantization with TW_SCALE_TENSOR: device address of an f32 word that the run raises to
-   *  its amax; 0: none. The library never resets it: set it to 0 before the first run that
-   *  counts. */
+  /** For quantization with TW_SCALE_TENSOR: device address of an f32 number. The run replaces it by
+   *  its amax if that is larger. 0: none. The library never resets the number: set it to 0 before
+   *  the first run that counts. */
   uint64_t amax;
-  uint64_t workspace;       /**< a multiple of 256; ignored if tw_plan_info.workspace_bytes is 0 */
+  uint64_t workspace;       /**< device address of the workspace, a multiple of 256; ignored if
+                               tw_plan_info.workspace_bytes is 0 */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_quantize_args;
 
@@ -3039,14 +3186,14 @@ typedef struct tw_quantize_args {
  *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_quantize_desc) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_desc_init(tw_quantize_desc *desc, size_t size);
 
 /** Initializes a ::tw_quantize_args: no addresses, the plan's rows.
  *  @param[out] args not NULL. @param size sizeof(tw_quantize_args) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
 
@@ -3102,35 +3249,37 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size;   /**< set by tw_kernel_entry_init() */
-  uint32_t struct_mark;   /**< likewise */
-  tw_op op;               /**< operation whose plans use the kernel */
-  uint32_t feature;       /**< the TW_FEATURE_ bit that a device must have to run the kernel */
-  const char *name;       /**< symbol of the kernel; static */
-  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; static */
-  uint32_t threads;       /**< threads in a block */
-  uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 if it has none */
-  uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
+  uint32_t struct_size; /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_op op;             /**< operation whose plans use the kernel */
+  uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
+  const char *name;     /**< symbol of the kernel; static */
+  const char *target;   /**< "sm_90a": machine code; "compute_90": PTX; static */
+  uint32_t threads;     /**< threads in a block */
+  uint32_t tile[3];     /**< rows, columns, k of a tile, elements; 0 if it has none */
+  uint32_t stages; /**< number of stages of the pipeline in shared memory; 0: chosen by the plan */
   uint32_t cluster[2];    /**< blocks along rows and columns; 0: chosen by the plan */
   tw_dtype dtypes[2];     /**< types of inputs and output; 0 if it works with several */
   int32_t driver_version; /**< oldest driver that loads the kernel, 12090 for CUDA 12.9; 0: unknown.
                              A CUDA device needs at least 12040 in any case */
-  uint64_t packed_bytes;  /**< size of its image in the library, shared with other kernels */
-  uint64_t image_bytes;   /**< number of bytes that tw_kernel_image() writes */
+  uint64_t packed_bytes; /**< compressed size, in the library, of the image that has this kernel and
+                            others of its family: do not add these sizes up */
+  uint64_t image_bytes;  /**< number of bytes that tw_kernel_image() writes */
 } tw_kernel_entry;
 
 /** Initializes a ::tw_kernel_entry, which other functions then fill in.
  *  @param[out] entry not NULL. @param size sizeof(tw_kernel_entry) as the caller's compiler sees
  *  it.
- *  @retval TW_ERROR_STRUCT no version of the struct has this size.
+ *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
  *  @param[in,out] entry initialized; the rest is filled in. May be NULL to ask only for the count.
- *  @param[out] count number of entries, which is kernels times targets; may be NULL.
+ *  @param[out] count number of entries: one for each embedded kernel and each target that it is
+ *  embedded for; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
- *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
+ *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
 

@@ -29,7 +29,8 @@ extern "C" {
  *  bits, TW_ERROR_CAPACITY if the result has more leaves than TW_LAYOUT_MAX_LEAVES or is nested
  *  deeper than TW_LAYOUT_MAX_DEPTH, and TW_ERROR_UNSUPPORTED for a kind of operand that they do not
  *  support, such as basis strides in place of integer strides. The "Example:" lines below show the
- *  texts of the operands and of the result; the tests run every one.
+ *  texts of the operands and of the result; the tests run every one. Several results are shown in
+ *  one text: "offset + layout" for a part of a layout, and other forms that the functions explain.
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
@@ -107,7 +108,8 @@ TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
 
-/** Maps a coordinate to its index.
+/** Maps a coordinate to its index. Unlike tw_layout_at() it refuses numbers past the end of their
+ *  extents.
  *  Example: crd2idx("((2,3),4):((1,8),2)", 5, 3) = "23"
  *  @param layout with integer strides. @param coord one linear coordinate (count 1), one for each
  *  top-level mode (count = rank), or one for each leaf (count = leaves).
@@ -130,7 +132,8 @@ TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord
 TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
                                    int64_t *out, int32_t capacity, int32_t *written);
 
-/** Maps a linear coordinate to a flat coordinate, one number for each leaf.
+/** Maps a linear coordinate to a flat coordinate, one number for each leaf. The name is CuTe's: the
+ *  argument is a linear coordinate, not an index. For an index see tw_layout_find().
  *  Example: idx2crd("((2,3),4):((1,8),2)", 13) = "(1,0,2)" @param layout not NULL.
  *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
  *  coord can hold, at least leaves.
@@ -141,7 +144,7 @@ TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int6
                                    int32_t capacity);
 
 /** Maps an index to the smallest linear coordinate that has it.
- *  Example: find("((2,3),4):((1,8),2)", 23) = "23" @param layout with integer strides.
+ *  Example: find("(4,3):(1,8)", 9) = "5" @param layout with integer strides.
  *  @param index any number. @param[out] linear the coordinate.
  *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
  *  @retval TW_ERROR_UNSUPPORTED the modes overlap too much for the search.
@@ -225,8 +228,9 @@ TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b,
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_compatible(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
-/** Tests whether every number of a coordinate is below that of a shape. This is the predicate for
- *  partial tiles: it compares a coordinate of a divided identity tensor with the tensor's shape.
+/** Tests whether every number of a coordinate is below the corresponding number of a shape. This is
+ *  the predicate for partial tiles: it compares a coordinate of a divided identity tensor with the
+ *  tensor's shape.
  *  Example: elem_less("(3,(1,4))", "(4,(2,4))") = "0"
  *  @param coord not NULL. @param shape of the same nesting. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
@@ -248,8 +252,8 @@ TW_API tw_status tw_tuple_inner_product(const tw_tuple *a, const tw_tuple *b, in
 
 /** Divides a shape: by an integer, beginning with the leftmost number; or by a shape, number by
  *  number.
- *  Example: shape_div("(4,(3,2))", "6") = ERROR_NOT_A_LAYOUT
  *  Example: shape_div("(4,(3,2))", "12") = "(1,(1,2))"
+ *  Example: shape_div("(4,(3,2))", "6") = ERROR_NOT_A_LAYOUT (neither of 4 and 6 divides the other)
  *  @param a not NULL. @param b not NULL. @param[out] out owned by the caller; release it with
  *  tw_tuple_destroy().
  *  @retval TW_ERROR_NOT_A_LAYOUT neither of two numbers divides the other.
@@ -265,9 +269,11 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
 /** @} */
 
 /** @name Tilers: how to cut a layout
- *  A tiler is a layout, which cuts another layout as a function of one number, or a tuple
- *  `<a,b,...>` of tilers, which cuts it mode by mode. In a tuple an integer n means `n:1`, and `_`
- *  keeps its mode.
+ *  A tiler is of one of two kinds:
+ *  - A layout, such as `8:2`. It cuts another layout as a whole, which then counts as a function of
+ *    one number.
+ *  - A list of tilers, `<a,b,...>`. It cuts another layout mode by mode. An entry n means `n:1`,
+ *    and `_` keeps its mode. This is no ::tw_tuple.
  *  @{ */
 
 /** Parses a tiler: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
@@ -329,8 +335,11 @@ TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
 
 /** A compact layout whose strides increase with the numbers of an order.
  *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
- *  @param shape extents, each at least 1. @param order with the shape's nesting, or coarser; modes
- *  with equal numbers share a stride. @param[out] out owned by the caller.
+ *  Example: make_ordered_layout("(4,3,2)", "(0,1,1)") = "(4,3,2):(1,4,4)"
+ *  @param shape extents, each at least 1. @param order with the shape's nesting, or coarser: a
+ *  number then orders a whole mode, whose leaves are column-major. As in CuTe, modes with equal
+ *  numbers get the same stride, and the result is then not compact. @param[out] out owned by the
+ *  caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_ordered(const tw_tuple *shape, const tw_tuple *order,
@@ -355,16 +364,18 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
  *  threads in the tile; each thread has a block of values that `values` arranges.
  *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
  *  ((32,4),(4,4)):((64,4),(16,1))"
- *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, owned by the
- *  caller.
+ *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, a tuple owned
+ *  by the caller.
  *  @param[out] out the layout, owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT threads and values do not number the tile's elements one to one.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
                                    tw_tuple **tiler, tw_layout **out);
 
-/** A layout of the largest number of coordinates, up to `size`, that divides evenly over the modes
- *  of a shape.
+/** Distributes at most `size` positions evenly over a shape. Each leaf of the shape, from the left,
+ *  takes the greatest common divisor of its extent and what is left of `size`. The result maps a
+ *  position to its linear coordinate in the shape. In the example 9 takes 1 of 8 positions and 32
+ *  takes all 8; a step along the second leaf is 9 linear coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -397,11 +408,13 @@ TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
 TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
                                    int32_t *shift, int64_t *offset);
 
-/** Index of a coordinate of any nesting that the shape refines. A coordinate that is one number may
- *  exceed the size: the last mode then continues to count, as in CuTe.
- *  Example: at("((2,3),4):((1,8),2)", "(5,(3))") = ERROR_INVALID_ARGUMENT
+/** Index of a coordinate. Where the shape has a tuple, the coordinate may have one number. A
+ *  coordinate that is one number may exceed the size, unlike in tw_layout_crd2idx(): the last mode
+ *  then continues to count, as in CuTe.
  *  Example: at("((2,3),4):((1,8),2)", "(5,3)") = "23"
  *  Example: at("(4,3):(1,8)", "13") = "25"
+ *  Example: at("((2,3),4):((1,8),2)", "(5,(3))") = ERROR_INVALID_ARGUMENT (the coordinate has a
+ *  tuple where the shape has the number 4)
  *  @param layout not NULL. @param coord without `_`. @param[out] index of the coordinate.
  *  @retval TW_ERROR_UNSUPPORTED the layout returns coordinates: use tw_layout_at_coord().
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not match the shape.
@@ -436,8 +449,10 @@ TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_is_contiguous(const tw_layout *layout, int32_t *yes);
 
-/** The largest number of elements by which every access to a layout may be vectorized and aligned,
- *  if its base is aligned. Example: max_alignment("(3,(32,2)):(128,(4,1))") = "2"
+/** The length of the longest vectors, in elements, with which the whole layout can be accessed. The
+ *  elements of each vector are contiguous, and each vector begins at an index that is a multiple of
+ *  the length.
+ *  Example: max_alignment("(3,(32,2)):(128,(4,1))") = "2"
  *  @param layout of integer strides. @param[out] elements the number.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride is negative. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_max_alignment(const tw_layout *layout, int64_t *elements);
@@ -451,16 +466,18 @@ TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout
                                              int64_t *elements);
 /** @} */
 
-/** @name The same function with other modes
- *  These functions keep a swizzle, an offset or an origin in front of the layout as it is.
+/** @name Rearranging, adding and removing modes
+ *  tw_layout_coalesce(), tw_layout_flatten() and tw_layout_group_modes() return the same function
+ *  with other modes. All functions of this section keep a swizzle, an offset or an origin in front
+ *  of the layout as it is.
  *  @{ */
 
 /** Merges modes that continue one another and drops modes of extent 1.
  *  Example: coalesce("(2,(1,6)):(1,(6,2))", NULL) = "12:1"
  *  Example: coalesce("(2,(1,6)):(1,(6,2))", "(1,1)") = "(2,6):(1,2)"
- *  @param layout not NULL. @param profile NULL to coalesce the whole layout. Otherwise each mode
- *  for which the profile has a number, whatever it is, is coalesced by itself. @param[out] out
- *  owned by the caller.
+ *  @param layout not NULL. @param profile NULL to coalesce the whole layout. Otherwise the profile
+ *  gives the nesting that remains: each mode for which it has a number is coalesced by itself. The
+ *  numbers themselves do not matter. @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
@@ -563,8 +580,10 @@ TW_API tw_status tw_layout_composition(const tw_layout *a, const tw_layout *b, t
 TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler *tiler,
                                              tw_layout **out);
 
-/** A layout of the numbers in 0 ... cosize - 1 that a layout leaves out, in ascending order: each
- *  of its indices plus each index of the layout gives a different number.
+/** The layout R, with ascending strides, whose indices fill the gaps of a layout L: the sums of an
+ *  index of L and an index of R are all different, and as far as L's strides allow they are all of
+ *  the numbers 0 ... cosize - 1. In the example L has 0, 2, 4 and 6, and R has 0, 1, 8, 9, 16 and
+ *  17.
  *  Example: complement("4:2", 24) = "(2,3):(1,8)"
  *  @param layout with integer strides, none negative. @param cosize at least 1.
  *  @param[out] out owned by the caller.
@@ -572,8 +591,10 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler 
  *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
-/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). The size is how far L's
- *  indices count 0, 1, 2, ... without a gap. Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
+/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). R has those modes of L
+ *  that continue one another from stride 1 on: the first has stride 1, and each further one has as
+ *  its stride the number of indices that those before it reach.
+ *  Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
  *  @param layout with integer strides, none negative. A swizzle is allowed if it maps the layout's
  *  indices onto themselves. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
@@ -581,26 +602,28 @@ TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, t
 TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Maps an index to its coordinate even if there are gaps: R(L(i)) = i. If several coordinates
- *  share an index, L(R(L(i))) = L(i). Example: left_inverse("(4,3,5):(1,12,37)") =
- *  ERROR_NOT_A_LAYOUT
+ *  share an index, L(R(L(i))) = L(i).
  *  Example: left_inverse("(4,8):(1,6)") = "(6,8):(1,4)"
+ *  Example: left_inverse("(4,3,5):(1,12,37)") = ERROR_NOT_A_LAYOUT (37 is no multiple of 12)
  *  @param layout with integer strides, none negative. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride is not a multiple of the next smaller one.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile; the
- *  second steps from tile to tile, and the last tile may extend past the end. A tuple cuts mode by
- *  mode.
+ *  second steps from tile to tile, and the last tile may extend past the end. A tiler `<a,b,...>`
+ *  cuts mode by mode.
  *
  *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
- *  refused: each stride of a tile must be a multiple of (extent times stride) of the tile's mode
- *  with the next smaller stride, as far as the gap would be inside the layout. CuTe accepts such a
- *  tile and omits indices, 256 and 576 in the last example.
+ *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
+ *  stride) of the mode before it, unless the first coordinate that would be missed is past the end
+ *  of the layout. In the last example the modes are 4:1 and 2:5. As 5 is no multiple of 4 * 1,
+ *  coordinates 4 and 9, which have the indices 256 and 576, would be in no tile. CuTe accepts such
+ *  a tile and omits these indices.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
  *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
  *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
- *  Example: logical_divide("11:64", "(2,4):(5,1)") = ERROR_NOT_A_LAYOUT
+ *  Example: logical_divide("11:64", "(2,4):(5,1)") = ERROR_NOT_A_LAYOUT (see above)
  *  @param layout not NULL. @param tiler not NULL. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout, or would omit indices.
  *  @threadsafety{any thread} @since 0.1 */
@@ -632,7 +655,7 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
                                        tw_layout **out);
 
 /** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A; the second
- *  steps from copy to copy in B's order. A tuple repeats mode by mode.
+ *  steps from copy to copy in B's order. A tiler `<a,b,...>` repeats mode by mode.
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.
@@ -711,9 +734,10 @@ TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
 /** @} */
 
 /** @name Parts of a layout
- *  A part has a starting offset. For a layout of integers without swizzle or offset it is returned
- *  as `offset`, to be added to the part's indices (or to a pointer, in elements). Parts of other
- *  layouts, which have a swizzle or an offset or return coordinates, contain it, and `offset` is 0.
+ *  A part has a starting offset. For a layout of integers without swizzle or offset, the starting
+ *  offset is returned as `offset`, to be added to the part's indices (or to a pointer, in
+ *  elements). For other layouts, which have a swizzle or an offset or return coordinates, it
+ *  becomes a piece of the returned layout, and `offset` is 0.
  *  @{ */
 
 /** Fixes the modes for which a coordinate has a number and keeps those for which it has `_`.
@@ -725,7 +749,8 @@ TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
 TW_API tw_status tw_layout_slice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out,
                                  int64_t *offset);
 
-/** Keeps the modes for which a coordinate has a number: the reverse of a slice.
+/** Keeps the modes for which a coordinate has a number, that is the modes that tw_layout_slice()
+ *  removes.
  *  Example: dice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "(4,3):(1,8)"
  *  @param layout not NULL. @param coord not NULL. @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not match the shape.
@@ -755,7 +780,8 @@ TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple
 TW_API tw_status tw_layout_tile(const tw_layout *layout, const tw_tiler *tiler,
                                 const tw_tuple *coord, tw_layout **out, int64_t *offset);
 
-/** The elements of one thread: those at its position in every tile of the threads' shape.
+/** The elements of one thread. The layout is cut into tiles of the shape of `threads`. The thread
+ *  has the element at its own position in each tile.
  *  Example: local_partition("(32,16):(1,32)", "(2,8):(1,2)", 4) = "64 + (16,2):(2,256)"
  *  @param layout not NULL. @param threads maps a position to a thread's number. @param thread
  *  number of the thread.
@@ -769,7 +795,7 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
 
 /** @name Swizzles, and elements of another size
  *  The swizzle Sw<bits,base,shift> of a layout acts on indices, so on elements: x ^ ((x & Y) >>
- *  shift), where Y is `bits` bits from bit base + max(0, shift) on. The hardware's modes act on
+ *  shift), where Y = ((1 << bits) - 1) << (base + max(0, shift)). The hardware's modes act on
  *  bytes: those of 32, 64 and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast them from 8
  *  bits to the size of an element to get the form for a layout: 128 bytes of bf16 are Sw<3,3,3>,
  *  ((column / 8) ^ (row % 8)) * 8 + column % 8.
@@ -837,8 +863,8 @@ TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, in
  *  @{ */
 
 /** The elements of one thread in a thread-value layout: CuTe's
- *  get_slice(thread).partition_S(tensor). For an identity layout they are coordinates, for
- *  predicates.
+ *  get_slice(thread).partition_S(tensor). If tensor is an identity layout, the elements are
+ *  coordinates, from which predicates can be made: see tw_tuple_elem_less().
  *  Example: partition_tv("(64,256):(256,1)", "(16,128)", "((32,4),(4,4)):((64,4),(16,1))", 33) =
  *  "1028 + ((4,4),4,2):((1,256),4096,128)"
  *  @param tensor not NULL. @param tile the shape that tv numbers. @param tv maps (thread, value) to
@@ -854,7 +880,8 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
                                         int64_t *offset);
 
 /** The boxes that the TMA moves for a tile: CuTe's tma_partition. In the example the tile (2,1) of
- *  128 x 128 bf16 takes two boxes of 128 x 64, which are panels of the 128-byte swizzle.
+ *  128 x 128 bf16 takes two boxes of 128 x 64: a row of a box is one span of the 128-byte swizzle.
+ *  The example's result has the form "box at boxes to slots".
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
  *  @param tensor one mode for each dimension, 1 to 5. A layout that returns coordinates determines
@@ -862,9 +889,10 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
  *  modes.
  *  @param smem the tile's modes in the tensor's order, followed by stages; may be swizzled.
  *  @param tile extents. @param coord which tile. @param ctas number of CTAs of a cluster that share
- *  the tile, each of which moves an equal part of every box to all; 1 without sharing. @param cta
- *  number of the CTA, from 0.
- *  @param[out] box extents of one box, one for each mode of the tensor.
+ *  the tile; 1 without sharing. Each box is then divided into that many equal boxes, one for each
+ *  CTA, and each CTA multicasts its boxes to all. (A map of tw_tensor_map_create_tile() instead
+ *  gives each CTA whole boxes.) @param cta number of the CTA, from 0.
+ *  @param[out] box extents of one box that the CTA moves, one for each mode of the tensor.
  *  @param capacity numbers that box can hold. @param[out] boxes maps the number of a box, in the
  *  order of shared memory, to the coordinate of its first element; owned by the caller.
  *  @param[out] slots maps (box, stage ...) to the element of shared memory that it starts at,
@@ -878,7 +906,8 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
                                          tw_layout **boxes, tw_layout **slots);
 
 /** Number of passes through shared memory (32 banks of 4 bytes) that a warp needs to access all its
- *  values.
+ *  values. The examples' results have the form "passes of least": in the first one 32 passes, where
+ *  1 would do without bank conflicts.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
  *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, whole
@@ -894,8 +923,9 @@ TW_API tw_status tw_layout_bank_passes(const tw_layout *layout, int32_t element_
                                        int64_t *least);
 
 /** The default shared-memory layout of a tile of rows. It has the widest swizzle of 128, 64 or 32
- *  bytes whose span divides a row, and no swizzle below 8 rows. Columns past the span go into
- *  further panels.
+ *  bytes whose span divides a row, and no swizzle below 8 rows. A row that is wider than the
+ *  swizzle is stored in panels: each panel has all rows and as many columns as one swizzle span,
+ *  and the panels follow one another.
  *  Example: default_shared(64, 128, 16) = "Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))"
  *  @param rows at least 1. @param columns at least 1. @param element_bits 4 to 128, a power of two.
  *  @param[out] swizzle_bytes 128, 64, 32, or 0 for none. @param[out] out owned by the caller.
@@ -1018,11 +1048,12 @@ TW_API tw_status tw_linear_from_layout(const tw_layout *layout, const tw_tuple *
 TW_API tw_status tw_linear_to_layout(const tw_linear *linear, tw_layout **out);
 
 /** Tests whether a layout of row indices suits the gather4 instruction: the first two register
- *  bases must be [1] and [2], and all lane bases [0]. The result of the example is 16 instructions
- *  in each of 4 warps.
+ *  bases must be [1] and [2], and all lane bases [0]. The result of the example, "16 in 4", means
+ *  16 instructions in each of 4 warps.
  *  Example: linear_gather4("register=[[1],[2],[16],[32],[64],[128]] lane=[[0]] warp=[[4],[8]] ->
  *  (256)") = "16 in 4"
- *  Example: linear_gather4("register=[[1],[2]] lane=[[4],[8]] -> (16)") = ERROR_UNSUPPORTED
+ *  Example: linear_gather4("register=[[1],[2]] lane=[[4],[8]] -> (16)") = ERROR_UNSUPPORTED (lane
+ *  bases other than [0])
  *  @param linear of one dimension. @param[out] per_warp instructions that each issuing warp issues.
  *  @param[out] warps number of issuing warps; 1 if all warps hold the same rows.
  *  @retval TW_ERROR_UNSUPPORTED the layout does not suit gather4; the message says which basis is

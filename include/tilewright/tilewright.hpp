@@ -2,9 +2,10 @@
 #ifndef TILEWRIGHT_HPP
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
-/// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. More is in
-/// graph.hpp (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels), supported.hpp
-/// (whether a plan can be made) and error.hpp (the exception), which this file includes.
+/// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. Of the
+/// other C++ headers this file includes only error.hpp (the exception). The rest are graph.hpp
+/// (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels) and supported.hpp (whether
+/// a plan can be made).
 ///
 /// - Classes own their handle and can be moved but not copied. get() returns the handle, so that
 ///   calls of the C API may be mixed in. A moved-from object holds NULL and may only be destroyed
@@ -119,7 +120,8 @@ class Device {
 
 namespace detail {
 
-/// Memory of a device. It is freed with this object, or with the device if that is closed first.
+/// Memory of a device, or a registration of memory with it. It is released with this object, or
+/// with the device if that is closed first.
 template <typename Address, auto allocate, auto release>
 class Allocation {
  public:
@@ -189,6 +191,8 @@ class RegisteredMemory
     : public detail::Allocation<uint64_t, tw_memory_register, tw_memory_unregister> {
  public:
   RegisteredMemory() = default;
+  // Registers the memory before the base class takes charge of it: a failure throws here, and
+  // nothing is unregistered then.
   RegisteredMemory(const Device& device, uint64_t address, uint64_t bytes)
       : Allocation(device, (check(tw_memory_register(device.get(), address, bytes)), address),
                    bytes) {}
@@ -384,6 +388,7 @@ class Kernel : public detail::Handle<tw_kernel, tw_kernel_destroy> {
   /// Launches the kernel. Each parameter must have the type that the kernel declares.
   template <typename... Params>
   void launch(const Stream& stream, const tw_launch_desc& desc, const Params&... params) const {
+    // One element more than needed, because an array without elements has no usable data().
     std::array<uint32_t, sizeof...(Params) + 1> sizes{};
     std::array<std::byte, (size_of<Params>() + ... + 1)> packed{};
     [[maybe_unused]] size_t count = 0;
