@@ -2,6 +2,7 @@
 #include "ops/rows/rows_four.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/checked.hpp"
 #include "kernels/rows/row_schedule.h"
