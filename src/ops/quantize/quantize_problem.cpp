@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "base/excluded.hpp"
 #include "kernels/quantize/quantize.h"
+#include "ops/common/strided_span.hpp"
 
 namespace tw {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 // Limit for the groups of 128 elements in all rows. Keeps the kernels' numbers below kDividerLimit.
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 constexpr int64_t kGroup = kQuantizeGroup;

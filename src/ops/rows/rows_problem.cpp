@@ -7,12 +7,11 @@
 
 #include "base/checked.hpp"
 #include "ops/common/fields.hpp"
+#include "ops/common/strided_span.hpp"
 
 namespace tw {
 namespace {
 
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 // Keeps the pieces of one row below kDividerLimit.
 constexpr int64_t kMaxRow = int64_t{1} << 30;
 constexpr int64_t kMaxGroup = 1 << 20;
