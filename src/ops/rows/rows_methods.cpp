@@ -15,7 +15,6 @@ constexpr int64_t kMinShiftRow = 32;
 constexpr int64_t kMaxStagedRow = 512;
 constexpr int64_t kMinFewRow = 2048;
 constexpr int64_t kMaxFewRow = 64 << 20;  // limits the grid to 2^14 blocks per row
-constexpr int64_t kMinPart = 512;         // smallest part of a row, bytes
 constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo this
 
 // Smallest row in bytes for which realigning in registers is faster than ordinary loads of
