@@ -52,7 +52,6 @@ struct PlainSplitPart {
 
   __device__ __forceinline__ PlainSplitPart(i32 k0, i32 k)
       : first(k0 < 0 ? -k0 : 0), end(k - k0 < 8 ? k - k0 : 8) {}
-  __device__ __forceinline__ bool whole() const { return first == 0 && end == 8; }
   __device__ __forceinline__ void cut(u32 (&word)[4]) const {
 #pragma unroll
     for (i32 w = 0; w < 4; ++w) {

@@ -58,7 +58,7 @@ template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
