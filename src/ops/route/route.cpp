@@ -286,11 +286,13 @@ PlanInfo RoutePlan::info() const {
   }
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.workspace_bytes = workspace_bytes();
-  // Assumes that all results are wanted.
+  // Assumes that all optional operands are given and all results wanted.
   const auto pairs = static_cast<uint64_t>(p.pairs(d.tokens));
   const auto local = static_cast<uint64_t>(d.local_experts);
-  info.bytes_read = p.given() ? pairs * static_cast<uint64_t>(p.id_bytes)
-                              : static_cast<uint64_t>(d.tokens * p.row_bytes());
+  const auto each_expert = static_cast<uint64_t>(d.experts) * 4;
+  info.bytes_read = p.given() ? pairs * (static_cast<uint64_t>(p.id_bytes) + 4)
+                              : static_cast<uint64_t>(d.tokens * p.row_bytes()) + each_expert;
+  info.bytes_read += each_expert;  // expert_map
   info.bytes_written =
       pairs * 5 * 4 + local * 4 + (local + 1) * static_cast<uint64_t>(p.offset_bytes);
   return info;
