@@ -306,6 +306,27 @@ PlanInfo QuantizePlan::info() const {
 }
 
 std::string QuantizePlan::explain() const {
+std::string QuantizePlan::method_reason() const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  if (main_[1])
+    return line("by vectors of %" PRId64 " elements; %s", p.vector,
+                main_[0] ? "runs with addresses that are not multiples of a vector go element by "
+                           "element"
+                         : "methods excludes element by element, so runs need addresses that are "
+                           "multiples of a vector");
+  if ((d.methods & kQuantizeByVectors) == 0)
+    return "element by element: methods excludes vectors\n";
+  const auto odd = [&](const char* name, int64_t value) {
+    return line("element by element: %s is %" PRId64 ", not a multiple of %" PRId64 " elements",
+                name, value, p.vector);
+  };
+  if (d.rows > 1 && rows_contiguous(d.rows)) return odd("rows times columns", d.rows * d.columns);
+  if (d.columns % p.vector != 0) return odd("columns", d.columns);
+  if (d.src_pitch % p.vector != 0) return odd("src_pitch", d.src_pitch);
+  return odd("dst_pitch", d.dst_pitch);
+}
+
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
   std::string out = line("%s of %" PRId64 " by %" PRId64 " elements, %s to %s",
@@ -325,14 +346,7 @@ std::string QuantizePlan::explain() const {
     out += line("behind %s, whose results take a workspace of %" PRIu64 " bytes",
                 amax_[static_cast<bool>(main_[1])].row->symbol, workspace_bytes());
   out += line("%" PRIu64 " bytes read, %" PRIu64 " written", i.bytes_read, i.bytes_written);
-  if (!main_[1])
-    return out + line("element by element: columns, or a pitch, is no multiple of %" PRId64
-                      " elements",
-                      p.vector);
-  return out + line("by vectors of %" PRId64
-                    " elements; a run whose addresses are no multiples of "
-                    "theirs goes element by element",
-                    p.vector);
+  return out + method_reason();
 }
 
 }  // namespace tw
