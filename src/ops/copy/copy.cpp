@@ -434,8 +434,8 @@ std::string CopyPlan::reason(uint32_t method) const {
                     choice_.interleave.planes, choice_.to_planes ? "taken apart" : "interleaved");
       return text;
     case kCopyPieces:
-      return "rows move as 16-byte pieces by plain loads and stores: they are too short or too "
-             "oddly placed for the copy engine\n";
+      return "rows move as 16-byte pieces by ordinary loads and stores, which are faster than TMA "
+             "here\n";
     case kCopyShift:
       return "source and destination are misaligned against each other: pieces of 16 bytes are "
              "put together in registers from aligned loads\n";
