@@ -201,7 +201,7 @@ def check(options):
 def planted_units(kernels, texts):
     """Tables and units that do not match are refused."""
     for name, text, word in (
-            ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "is of the part f_1, whose entries belong in"),
+            ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "names the part f_1, so it belongs in"),
             ("f/x/f_more.inc", "", "f_more.cu: "),
             ("f/kernels.inc", texts["f/kernels.inc"] + "TW_F(tma, f_less_0, r)\n", "there is no f_less.cu"),
             ("f/x/f.cu", "", "has the same name")):
