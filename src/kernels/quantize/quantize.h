@@ -87,7 +87,7 @@ struct QuantizeArgs {
   float limit;  // the largest number of the narrow type
   u32 reserved;
 };
-static_assert(sizeof(QuantizeArgs) == 192, "the device sees the layout the host writes");
+static_assert(sizeof(QuantizeArgs) == 192, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(QuantizeArgs, src_pitch) == 56, "as above");
 static_assert(__builtin_offsetof(QuantizeArgs, rows) == 136, "as above");
 static_assert(__builtin_offsetof(QuantizeArgs, limit) == 184, "as above");

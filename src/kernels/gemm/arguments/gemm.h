@@ -55,9 +55,9 @@ struct GemmArgs {
   unsigned short early;       // kGemmEarly bits; 0 unless this is a dependent launch
 };
 
-static_assert(sizeof(GemmArgs) == 512, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmArgs, a) == 384, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmArgs, m) == 464, "the device sees the layout the host writes");
+static_assert(sizeof(GemmArgs) == 512, "host and device must agree on the layout");
+static_assert(__builtin_offsetof(GemmArgs, a) == 384, "host and device must agree on the layout");
+static_assert(__builtin_offsetof(GemmArgs, m) == 464, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor

@@ -55,7 +55,7 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
                                             const GemmEpilogueArgs& args, u32 staging, u32& turn,
                                             u32 warp, i32 line, i32 at, i32 z) {
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
+  static_assert(Config::kTileN % kContiguous == 0, "a tile must have whole slabs");
   const u32 lane = ptx::lane_id();
   const u32 own = warp * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
 #pragma unroll
