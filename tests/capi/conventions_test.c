@@ -144,7 +144,7 @@ static void types_that_are_not_set(void) {
             plan_move(which, &d));
       says(which == 5 ? "set desc.offset_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)"
                       : "set desc.index_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)");
-      says(dtype == TW_DTYPE_F32 ? "_dtype 22 is f32: " : "names no element type");
+      says(dtype == TW_DTYPE_F32 ? "_dtype is 22 (f32): " : "not an element type");
     }
   }
 }

@@ -72,7 +72,8 @@ Status QuantizePlan::prepare() {
       (problem_.desc.methods & kQuantizeByVectors) != 0 && vectors_fit(problem_.desc.rows, 0, 0)};
   if (!may[0] && !may[1])
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-                "none of the methods 0x%x serves this description", problem_.desc.methods);
+                "none of the allowed methods 0x%x supports this description",
+                problem_.desc.methods);
   for (const bool vectors : {false, true}) {
     if (!may[vectors]) continue;
     TW_TRY(prepare_step(main_step(), vectors ? vector : 0, &main_[vectors]));
@@ -102,7 +103,7 @@ uint64_t QuantizePlan::workspace_bytes() const {
 Status QuantizePlan::check_run(const QuantizeRun& run, int64_t rows) const {
   const QuantizeProblem& p = problem_;
   if (p.back)
-    TW_TRY(check_null_address("amax", run.amax, "the plan dequantises"));
+    TW_TRY(check_null_address("amax", run.amax, "the plan dequantizes"));
   else if (!p.tensor())
     TW_TRY(check_null_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
   if (rows == 0 || p.empty()) return {};
@@ -305,7 +306,6 @@ PlanInfo QuantizePlan::info() const {
   return info;
 }
 
-std::string QuantizePlan::explain() const {
 std::string QuantizePlan::method_reason() const {
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
@@ -327,10 +327,11 @@ std::string QuantizePlan::method_reason() const {
   return odd("dst_pitch", d.dst_pitch);
 }
 
+std::string QuantizePlan::explain() const {
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
   std::string out = line("%s of %" PRId64 " by %" PRId64 " elements, %s to %s",
-                         p.back ? "dequantisation" : "quantisation", d.rows, d.columns,
+                         p.back ? "dequantization" : "quantization", d.rows, d.columns,
                          dtype_name(d.src_dtype), dtype_name(d.dst_dtype));
   if (p.empty()) return out + "empty, nothing runs\n";
   out += scales();
@@ -343,7 +344,7 @@ std::string QuantizePlan::method_reason() const {
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads", i.kernel, i.grid[0], i.block[0]);
   if (p.two_steps())
-    out += line("behind %s, whose results take a workspace of %" PRIu64 " bytes",
+    out += line("preceded by %s, whose results need a workspace of %" PRIu64 " bytes",
                 amax_[static_cast<bool>(main_[1])].row->symbol, workspace_bytes());
   out += line("%" PRIu64 " bytes read, %" PRIu64 " written", i.bytes_read, i.bytes_written);
   return out + method_reason();
