@@ -130,7 +130,7 @@ static void types_that_are_not_set(void) {
     for (int which = 0; which < MOVES; ++which) {
       FAILS(TW_ERROR_INVALID_ARGUMENT, "dtype", plan_move(which, &d));
       says("set desc.dtype");
-      CHECK((strstr(tw_last_error(), "until it is set") != NULL) == (dtype == 0));
+      CHECK((strstr(tw_last_error(), "an unset field") != NULL) == (dtype == 0));
     }
     FAILS(TW_ERROR_INVALID_ARGUMENT, "a_dtype", plan_elementwise(&d));
     says("set desc.a_dtype");
@@ -219,7 +219,7 @@ static void struct_sizes(void) {
   says("tw_plan_info_init(info, ");
   OK(tw_copy_desc_init(&longer.desc, sizeof longer.desc));
   FAILS(TW_ERROR_STRUCT, "info", tw_plan_get_info(plan, &longer.info));
-  says("initialised as a tw_copy_desc");
+  says("initialized as a tw_copy_desc");
   tw_plan_destroy(plan);
 }
 
