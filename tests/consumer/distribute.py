@@ -55,7 +55,7 @@ def released(info, kernels, folder):
                    version, "--info", info, "--out", folder / place, *kernels)
         made.append(pathlib.Path(said.split(": ")[0]))
     if made[0].read_bytes() != made[1].read_bytes():
-        sys.exit("the archive made twice is not the same")
+        sys.exit("making the archive twice gives different bytes")
     with tarfile.open(made[0]) as archive:
         owners = {(member.uid, member.gid, member.uname, member.gname) for member in archive}
         if owners != {(0, 0, "", "")} or archive.getnames() != sorted(archive.getnames()):
