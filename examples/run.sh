@@ -185,7 +185,7 @@ runs() {
 # on_each_device NAME PROGRAM: runs a program that takes the device's name on each device.
 on_each_device() {
   if [ ! -x "$2" ]; then
-    skip "$1: there was nothing to build it with"
+    skip "$1: the tools to build it are not installed"
     return
   fi
   local device
@@ -272,18 +272,18 @@ check_refusals() {
   local on=(--device host)
   refuses 2 'truncated' gather bad_truncated.npy index.npy "${on[@]}"
   refuses 2 'header' copy bad_header.npy --box 0:1,0:1 "${on[@]}"
-  refuses 2 'no .npy file' copy bad_text.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'not an .npy file' copy bad_text.npy --box 0:1,0:1 "${on[@]}"
   refuses 2 'cannot be opened' copy absent.npy --box 0:1,0:1 "${on[@]}"
   refuses 2 "dtype '<f8'" copy bad_f64.npy --box 0:1,0:1 "${on[@]}"
   refuses 2 'dtype <f4; gemm' gemm t_f32.npy t_f32.npy "${on[@]}"
-  refuses 2 'must have one dtype' gemm a_bf16.npy b_f16.npy "${on[@]}"
+  refuses 2 'must have the same dtype' gemm a_bf16.npy b_f16.npy "${on[@]}"
   refuses 2 'columns of the first' gemm a_bf16.npy a_bf16.npy "${on[@]}"
   refuses 2 'indices are <i4 or <i8' gather t_f32.npy t_f16.npy "${on[@]}"
-  refuses 2 'a vector is needed' gather t_f32.npy bad_index_rank.npy "${on[@]}"
+  refuses 2 'expected a vector' gather t_f32.npy bad_index_rank.npy "${on[@]}"
   refuses 2 'index 8192 at position 1' gather t_f32.npy bad_index_high.npy "${on[@]}"
   refuses 2 'index -1 at position 1' gather t_f32.npy bad_index_negative.npy "${on[@]}"
   refuses 2 'index 4294967299' gather t_f32.npy bad_index_wide.npy "${on[@]}"
-  refuses 2 'a second time' scatter t_f32.npy bad_index_twice.npy s_f32.npy "${on[@]}"
+  refuses 2 'is repeated' scatter t_f32.npy bad_index_twice.npy s_f32.npy "${on[@]}"
   refuses 2 'is needed for 3001 indices' scatter t_f32.npy index_unique.npy t_f32.npy "${on[@]}"
   refuses 2 '3 dimensions' copy bad_rank.npy --box 0:1,0:1 "${on[@]}"
   refuses 2 'is empty' copy bad_empty.npy --box 0:1,0:1 "${on[@]}"
@@ -291,7 +291,7 @@ check_refusals() {
   refuses 2 'box 5:5' copy t_f16.npy --box 5:5,0:1 "${on[@]}"
   refuses 2 'needs --box' copy t_f16.npy "${on[@]}"
   refuses 2 'takes 2 input files' gemm a_bf16.npy "${on[@]}"
-  refuses 2 'is needed' multiply a_bf16.npy b_bf16.npy "${on[@]}"
+  refuses 2 'unknown operation multiply' multiply a_bf16.npy b_bf16.npy "${on[@]}"
   refuses 2 '--device gpu' gemm a_bf16.npy b_bf16.npy --device gpu
   if [ "$gpu" = no ]; then
     refuses 1 'opening the device: TW_ERROR_' gemm a_bf16.npy b_bf16.npy --device cuda
@@ -333,7 +333,7 @@ check_decode() {
       *) program=$out/$language/decode ;;
     esac
     if [ ! -x "$program" ]; then
-      skip "decode in $language: there was nothing to build it with"
+      skip "decode in $language: the tools to build it are not installed"
       continue
     fi
     status=0

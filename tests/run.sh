@@ -210,7 +210,7 @@ find_clang() {
   local clang cache=''
   clang=$(command -v clang || command -v clang-14 || true)
   if [ -z "$clang" ]; then
-    say "$config: there is no clang, this configuration is not run"
+    say "$config: clang not found, configuration skipped"
     skipped=$((skipped + 1))
     return 1
   fi
@@ -263,7 +263,7 @@ for config in $configs; do
         targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
       done
       if ! fuzzer_links; then
-        say 'fuzz: there is no clang with libFuzzer, this configuration is not run'
+        say 'fuzz: clang with libFuzzer not found, configuration skipped'
         skipped=$((skipped + 1))
       elif find_clang; then
         CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=disabled -Dbuildtype=debugoptimized -Db_lundef=false \

@@ -96,7 +96,7 @@ install_missing() {
     fi
   fi
   if [ ${#may[@]} -gt 0 ]; then
-    say "missing, what wants it is skipped: ${may[*]}"
+    say "missing optional packages, their tests are skipped: ${may[*]}"
   fi
   if [ ${#must[@]} -gt 0 ]; then
     say "missing: ${must[*]}"

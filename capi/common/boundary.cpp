@@ -41,18 +41,17 @@ Status check_head(const StructHead& head, const char* argument, const StructType
                       .limit = static_cast<int64_t>(type.first)};
   if (head.struct_mark != type.mark) {
     if (const char* other = type_name_of_mark(head.struct_mark))
-      return fail(Code::ERROR_STRUCT, details, "%s was initialised as a %s: call %s_init(%s, %zu)",
+      return fail(Code::ERROR_STRUCT, details, "%s was initialized as a %s: call %s_init(%s, %zu)",
                   argument, other, type.name, argument, type.ours);
     return fail(Code::ERROR_STRUCT, details,
-                "%s was not initialised: call %s_init(%s, %zu) before its fields are set", argument,
+                "%s was not initialized: call %s_init(%s, %zu) before you set its fields", argument,
                 type.name, argument, type.ours);
   }
   if (!is_a_size(head.struct_size, type))
-    return fail(
-        Code::ERROR_STRUCT, details,
-        "%s->struct_size is %u, the size of no version of %s: the first has %zu bytes, this "
-        "library's %zu; %s_init sets it",
-        argument, head.struct_size, type.name, type.first, type.ours, type.name);
+    return fail(Code::ERROR_STRUCT, details,
+                "%s->struct_size is %u, which is not the size of any version of %s: the first "
+                "version has %zu bytes, this library's has %zu; %s_init sets it",
+                argument, head.struct_size, type.name, type.first, type.ours, type.name);
   return Code::OK;
 }
 
@@ -83,14 +82,14 @@ Status check_log_level(tw_log_level level) {
   if (level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = "level", .got = level, .limit = TW_LOG_DEBUG},
-              "level %d is no log level: TW_LOG_ERROR (1) to TW_LOG_DEBUG (4)", level);
+              "level %d is not a log level: TW_LOG_ERROR (1) to TW_LOG_DEBUG (4)", level);
 }
 
 Status check_reserved(const char* owner, const char* field, uint64_t value) {
   if (value == 0) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = field, .rule = "reserved_zero", .got = static_cast<int64_t>(value)},
-              "%s->%s is %llu: it is kept for later versions and must be 0", owner, field,
+              "%s->%s is %llu: this field is reserved and must be 0", owner, field,
               static_cast<unsigned long long>(value));
 }
 
@@ -98,15 +97,15 @@ Status check_flags(const char* field, uint32_t flags, uint32_t known, const char
   if ((flags & ~known) == 0) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = field, .rule = "flag_bits", .got = flags, .limit = known},
-              "%s is 0x%x, and bits 0x%x mean nothing: the bits are those of %s", field, flags,
+              "%s is 0x%x, which has unknown bits 0x%x: the known bits are %s", field, flags,
               flags & ~known, names);
 }
 
 Status same_device(const Device& a, const char* name_a, const Device& b, const char* name_b) {
   if (&a == &b) return Code::OK;
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = name_b},
-              "%s is of device \"%s\" %d and %s of device \"%s\" %d%s: handles that work together "
-              "must come from one device handle",
+              "%s belongs to device \"%s\" %d, and %s to device \"%s\" %d%s: both must be made "
+              "from the same device handle",
               name_a, a.info().name.c_str(), a.info().ordinal, name_b, b.info().name.c_str(),
               b.info().ordinal,
               a.info().kind == b.info().kind && a.info().ordinal == b.info().ordinal
@@ -118,14 +117,13 @@ Status init_struct_bytes(void* out, size_t size, const char* argument, const Str
                          const void* defaults) {
   TW_TRY(require(out, argument));
   if (!is_a_size(size, type))
-    return fail(
-        Code::ERROR_STRUCT,
-        {.argument = "size",
-         .got = static_cast<int64_t>(size),
-         .limit = static_cast<int64_t>(type.first)},
-        "size is %zu, the size of no version of %s: the first has %zu bytes, this library's "
-        "%zu; pass sizeof of the struct, not of a pointer to it",
-        size, type.name, type.first, type.ours);
+    return fail(Code::ERROR_STRUCT,
+                {.argument = "size",
+                 .got = static_cast<int64_t>(size),
+                 .limit = static_cast<int64_t>(type.first)},
+                "size is %zu, which is not the size of any version of %s: the first version has "
+                "%zu bytes, this library's has %zu; pass the size of the struct, not of a pointer",
+                size, type.name, type.first, type.ours);
   std::memset(out, 0, size);
   std::memcpy(out, defaults, std::min(size, type.ours));
   const StructHead head{.struct_size = static_cast<uint32_t>(size), .struct_mark = type.mark};
@@ -143,8 +141,8 @@ Status read_struct_bytes(const void* in, const char* argument, const StructType&
       return fail(
           Code::ERROR_STRUCT,
           {.argument = argument, .got = head.struct_size, .limit = static_cast<int64_t>(type.ours)},
-          "%s sets a field at byte %zu that this library does not know: its %s ends at %zu; leave "
-          "the field zero or use a newer library",
+          "%s sets a field at byte %zu, but this library's %s has only %zu bytes: leave the field "
+          "zero or use a newer library",
           argument, i, type.name, type.ours);
   std::memcpy(out, in, std::min<size_t>(head.struct_size, type.ours));
   head.struct_size = static_cast<uint32_t>(type.ours);
@@ -199,7 +197,7 @@ Status check_set(const char* name, int64_t value, int32_t index) {
   const std::string field = index < 0 ? name : name + ("[" + std::to_string(index) + "]");
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = name, .index = index, .rule = "required", .got = value},
-              "%s is not set: it is required, and 0 is an empty operation", field.c_str());
+              "%s is required but not set (0 makes an empty operation)", field.c_str());
 }
 
 Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t rank) {

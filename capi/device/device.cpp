@@ -19,7 +19,7 @@ constinit DestroyedHandles<tw_device> g_destroyed_devices;
 Status check_kind(tw_device_kind kind) {
   if (kind == TW_DEVICE_HOST || kind == TW_DEVICE_CUDA) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "kind", .got = kind},
-              "kind %d is no device kind: TW_DEVICE_HOST (1) or TW_DEVICE_CUDA (2)", kind);
+              "kind %d is not a device kind: TW_DEVICE_HOST (1) or TW_DEVICE_CUDA (2)", kind);
 }
 
 /// Logs an opened device and passes its handle to the caller.

@@ -21,7 +21,7 @@ Status read_launch(const tw_launch_desc* desc, LaunchConfig* config) {
   TW_TRY(read_struct(desc, "desc", &in));
   if (in.flags & ~static_cast<uint32_t>(TW_LAUNCH_PROGRAMMATIC))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "flags", .got = in.flags},
-                "flags 0x%x has bits that are no TW_LAUNCH_ flag", in.flags);
+                "flags 0x%x has bits that are not TW_LAUNCH_ flags", in.flags);
   std::copy_n(in.grid, 3, config->grid);
   std::copy_n(in.block, 3, config->block);
   std::copy_n(in.cluster, 3, config->cluster);

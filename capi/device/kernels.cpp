@@ -31,7 +31,7 @@ tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count)
     if (index < 0 || !precompiled_at(index, &kernel))
       return fail(Code::ERROR_NOT_FOUND,
                   {.argument = "index", .got = index, .limit = precompiled_count() - 1},
-                  "index is %d and %d kernels are embedded", index, precompiled_count());
+                  "index is %d, but only %d kernels are embedded", index, precompiled_count());
     FatbinEntry image;
     TW_TRY(precompiled_image(kernel, &image));
     const KernelEntry& row = *kernel.row;

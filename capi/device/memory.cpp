@@ -14,11 +14,11 @@ constinit DestroyedHandles<tw_event> g_destroyed_events;
 Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument},
-                "%s is 0 and bytes is %llu: an address is needed unless bytes is 0", argument,
+                "%s is 0, but bytes is %llu: pass an address unless bytes is 0", argument,
                 static_cast<unsigned long long>(bytes));
   if (address + bytes < address)
     return fail(Code::ERROR_OVERFLOW, {.argument = "bytes", .got = static_cast<int64_t>(bytes)},
-                "%s 0x%llx and %llu bytes end past the last address", argument,
+                "%s 0x%llx plus %llu bytes exceeds 64 bits", argument,
                 static_cast<unsigned long long>(address), static_cast<unsigned long long>(bytes));
   return Code::OK;
 }
@@ -35,8 +35,7 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
   return fail(
       Code::ERROR_OVERLAP,
       {.argument = "dst", .got = static_cast<int64_t>(apart), .limit = static_cast<int64_t>(bytes)},
-      "dst 0x%llx and src 0x%llx are %llu bytes apart and bytes is %llu: the ranges overlap, and "
-      "need addresses so many bytes apart",
+      "dst 0x%llx and src 0x%llx are only %llu bytes apart: ranges of %llu bytes overlap",
       static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
       static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
 }
@@ -47,8 +46,8 @@ Status check_same_kind(const Device& own, const Device& side, const char* argume
   if (side.info().kind == own.info().kind) return Code::OK;
   const bool host = side.info().kind == DeviceKind::host;
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
-              "%s is %s and stream is of %s: use tw_memcpy_to_device() or tw_memcpy_to_host(), for "
-              "which memory of the host device is host memory",
+              "%s is %s, but the stream belongs to %s: use tw_memcpy_to_device() or "
+              "tw_memcpy_to_host(), which accept memory of the host device as host memory",
               argument, host ? "the host device" : "a CUDA device",
               host ? "a CUDA device" : "the host device");
 }
@@ -212,8 +211,9 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
     TW_TRY(check_same_kind(stream->device(), dst_device->device(), "dst_device"));
     TW_TRY(check_same_kind(stream->device(), src_device->device(), "src_device"));
     if (&stream->device() != &dst_device->device() && &stream->device() != &src_device->device())
-      return fail(Code::ERROR_WRONG_DEVICE, {.argument = "stream"},
-                  "stream is neither of dst_device nor of src_device: use a stream of one of them");
+      return fail(
+          Code::ERROR_WRONG_DEVICE, {.argument = "stream"},
+          "stream belongs to neither dst_device nor src_device: use a stream of one of them");
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
@@ -229,7 +229,7 @@ tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t byt
     TW_TRY(usable(stream, "stream"));
     if (value < 0 || value > 255)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "value", .got = value, .limit = 255},
-                  "value %d is no byte: 0 to 255", value);
+                  "value %d is not a byte: it must be 0 to 255", value);
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(stream->device().check_memory("dst", dst, bytes));

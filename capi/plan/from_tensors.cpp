@@ -83,8 +83,8 @@ Status matrix(const tw_tensor& tensor, const char* name, tw_order preferred, Mat
                "of " + extents(tensor) + " elements has strides " +
                    std::to_string(tensor.stride[first]) + " and " +
                    std::to_string(tensor.stride[last]) +
-                   ": a matrix has stride 1 along its rows or its columns, and lines that do not "
-                   "overlap; copy it first");
+                   ": a matrix must have stride 1 along its rows or its columns, and its rows or "
+                   "columns must not overlap; copy it first");
 }
 
 Status same_shape(const tw_tensor& a, const char* a_name, const tw_tensor& b, const char* b_name) {
@@ -104,7 +104,7 @@ Status broadcast(const tw_tensor& source, const char* name, const tw_tensor& dst
     if (!repeats && source.shape[at] != dst.shape[i])
       return wrong(name, "tensor_shape", source.shape[at], dst.shape[i],
                    "is " + extents(source) + " and dst " + extents(dst) +
-                       ": an extent is dst's, or 1 to be repeated");
+                       ": an extent must equal dst's, or be 1 to be broadcast");
     stride[i] = repeats ? 0 : source.stride[at];
   }
   if (source.rank <= dst.rank) return {};
@@ -130,7 +130,8 @@ Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
   if (from.dtype != to.dtype)
     return wrong("src", "tensor_dtype", from.dtype, to.dtype,
                  std::string("is ") + tw_dtype_name(from.dtype) + " and dst " +
-                     tw_dtype_name(to.dtype) + ": a copy keeps the type; use an elementwise plan");
+                     tw_dtype_name(to.dtype) +
+                     ": a copy cannot convert types; use an elementwise plan");
   desc->dtype = to.dtype;
   desc->rank = to.rank;
   unset(desc->shape);
@@ -183,7 +184,7 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
   TW_TRY(check_batch("c", of_c, of_d.batch));
   if (of_c.order != of_d.order)
     return wrong("c", "tensor_order", of_c.order, of_d.order,
-                 "lies along its other dimension than d: both have one order");
+                 "has another order than d: both must be row-major or both column-major");
   desc->c_dtype = c->dtype;
   desc->ldc = of_c.leading;
   desc->c_batch_stride = batch_stride(of_c, of_d.batch);
@@ -211,7 +212,7 @@ Status check_stride(const char* name, const Matrix& of) {
   if (of.batch <= 1 || of.apart > 0) return {};
   return wrong(name, "tensor_strides", of.apart, 1,
                "has stride " + std::to_string(of.apart) +
-                   " between its matrices: give one matrix alone where they are the same");
+                   " between its matrices: pass a single matrix if all are the same");
 }
 
 // Fills the description of a grouped product of rows. With gather or scatter, the rows of a or d
@@ -332,7 +333,8 @@ tw_status tw_rows_desc_from_tensors(const tw_tensor* table, const tw_tensor* ind
       return wrong("index", "tensor_extent", by.shape[0], of_packed.rows,
                    "has " + std::to_string(by.shape[0]) + " elements, and packed has " +
                        std::to_string(of_packed.rows) + " rows of groups of " +
-                       std::to_string(ours.group) + ": each row needs as many indices");
+                       std::to_string(ours.group) +
+                       ": each row needs one index per member of its group");
     ours.dtype = from.dtype;
     ours.index_dtype = by.dtype;
     ours.packed_dtype = to.dtype == from.dtype ? 0 : to.dtype;

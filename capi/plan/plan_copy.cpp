@@ -31,7 +31,7 @@ Status check_window(const tw_copy_desc& desc) {
     TW_TRY(check_unset(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
   }
   return check_unset(window || desc.fill == TW_OOB_FILL_ZERO, "fill", desc.fill,
-                     "no src_shape is set, so that nothing lies outside the source");
+                     "no src_shape is set, so no element is outside the source");
 }
 
 CopyDesc convert(const tw_copy_desc& from) {

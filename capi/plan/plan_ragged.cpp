@@ -53,7 +53,7 @@ Status read_desc(const tw_ragged_desc* desc, RaggedDesc* out) {
   TW_TRY(check_set("rows", ours.rows));
   TW_TRY(check_set("columns", ours.columns));
   TW_TRY(check_unset(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
-                     ours.fill, "direction is TW_RAGGED_UNPAD, which fills nothing"));
+                     ours.fill, "direction is TW_RAGGED_UNPAD, which has no fill"));
   *out = convert(ours);
   return {};
 }

@@ -23,9 +23,10 @@ Status check_form(tw_dlpack_form form) {
 
 Status check_tensor(const tw_tensor& tensor) {
   if (!is_dtype(tensor.dtype))
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dtype", .got = tensor.dtype},
-                "dtype %d names no element type: set it to a TW_DTYPE_ number, %d for f32",
-                tensor.dtype, TW_DTYPE_F32);
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT, {.argument = "dtype", .got = tensor.dtype},
+        "dtype %d is not an element type: set it to a TW_DTYPE_ value, for example %d for f32",
+        tensor.dtype, TW_DTYPE_F32);
   if (tensor.device_kind != TW_DEVICE_HOST && tensor.device_kind != TW_DEVICE_CUDA)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "device_kind", .got = tensor.device_kind, .limit = TW_DEVICE_CUDA},
@@ -35,19 +36,20 @@ Status check_tensor(const tw_tensor& tensor) {
   if (host ? tensor.ordinal != 0 : tensor.ordinal < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "ordinal", .got = tensor.ordinal},
                 "ordinal is %d: %s", tensor.ordinal,
-                host ? "TW_DEVICE_HOST has 0 alone" : "the numbers of GPUs are 0 or more");
+                host ? "TW_DEVICE_HOST has 0 alone" : "the number of a GPU must be 0 or more");
   if (tensor.rank < 0 || tensor.rank > kMaxTensorRank)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "rank", .got = tensor.rank, .limit = kMaxTensorRank},
                 "rank is %d: 0 to %d", tensor.rank, kMaxTensorRank);
   if (tensor.flags & ~static_cast<uint32_t>(TW_TENSOR_READ_ONLY))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "flags", .got = tensor.flags},
-                "flags 0x%x has bits that are no TW_TENSOR_ flag", tensor.flags);
+                "flags 0x%x has bits that are not TW_TENSOR_ flags", tensor.flags);
   for (int32_t i = 0; i < tensor.rank; ++i)
     if (tensor.shape[i] < 0)
-      return fail(
-          Code::ERROR_INVALID_ARGUMENT, {.argument = "shape", .index = i, .got = tensor.shape[i]},
-          "shape[%d] is %lld: extents are 0 or more", i, static_cast<long long>(tensor.shape[i]));
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "shape", .index = i, .got = tensor.shape[i]},
+                  "shape[%d] is %lld: an extent must be 0 or more", i,
+                  static_cast<long long>(tensor.shape[i]));
   return Code::OK;
 }
 

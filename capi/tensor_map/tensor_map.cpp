@@ -102,8 +102,9 @@ tw_status tw_tensor_map_propose(const tw_tensor_map_desc* desc, tw_arch arch,
     check_all(asked, arch, &broken);
     TensorMapDesc accepted = asked;
     if (broken.count != 0 && !propose(asked, arch, broken, &accepted)) {
-      return fail(Code::ERROR_NOT_FOUND, {.argument = "desc"},
-                  "no description that differs in what the broken rules name alone is accepted");
+      return fail(
+          Code::ERROR_NOT_FOUND, {.argument = "desc"},
+          "no valid description exists that differs only in the fields that the broken rules name");
     }
     write_struct(proposed, to_public(accepted));
     return Code::OK;

@@ -59,8 +59,8 @@ Status check_countable(const TensorMapDesc& desc) {
                    .index = i,
                    .got = static_cast<int64_t>(desc.global_dim[i]),
                    .limit = INT64_MAX / before},
-                  "the map has more positions than a layout counts, 2^63 - 1: with the extents "
-                  "before it, global_dim[%d] is at most %lld, not %llu",
+                  "the map has more elements than a layout can have, 2^63 - 1: with the extents "
+                  "before it, global_dim[%d] can be at most %lld, but is %llu",
                   i, static_cast<long long>(INT64_MAX / before),
                   static_cast<unsigned long long>(desc.global_dim[i]));
   }

@@ -30,7 +30,7 @@ tw::Device open_device(const std::string& wanted) {
     return tw::Device::cuda();
   } catch (const tw::Error& error) {
     if (wanted == "cuda") throw;
-    std::printf("no GPU, so the host device: %s\n", error.what());
+    std::printf("no GPU, using the host device: %s\n", error.what());
     return tw::Device::host();
   }
 }

@@ -307,7 +307,7 @@ class Plain(unittest.TestCase):
         known = self.device.register(part)
         self.assertEqual(known.address, address + 4 * 10)
         tw.check(tw.lib.tw_memset(self.stream.handle, known.address, 1, 4 * 31))
-        with self.assertRaisesRegex(tw.Error, "dst needs 125 bytes .* 124 bytes are there"):
+        with self.assertRaisesRegex(tw.Error, "dst needs 125 bytes .* ends after 124 bytes"):
             tw.check(tw.lib.tw_memset(self.stream.handle, known.address, 1, 4 * 31 + 1))
         self.stream.synchronize()
 

@@ -491,7 +491,7 @@ lib = _Functions(_load())
 def struct(name, **fields):
     """A struct of the C API with its defaults, `struct("gemm_desc", m=8)`; sequences fill arrays."""
     if "tw_" + name not in _structs:
-        raise ValueError(f"the C API has no struct tw_{name}: of {', '.join(n[3:] for n in _structs)}")
+        raise ValueError(f"the C API has no struct tw_{name}; it has {', '.join(n[3:] for n in _structs)}")
     value = _structs["tw_" + name]()
     check(_initialise(value))
     return _fill(value, fields)

@@ -34,7 +34,7 @@ inline int64_t packed_stride(int64_t inner, int64_t extent, size_t dimension) {
   };
   if (extent < 0) refuse(" is negative");
   if (extent > std::numeric_limits<int64_t>::max() / inner)
-    refuse(" and those inside it multiply to more than 2^63 - 1");
+    refuse(" times the extents inside it exceeds 2^63 - 1");
   return inner * (extent > 0 ? extent : 1);
 }
 
@@ -47,7 +47,8 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
                         std::span<const int64_t> shape, std::span<const int64_t> stride = {}) {
   tw_tensor out = detail::initialised(tw_tensor_init);
   if (shape.size() > std::size(out.shape) || (!stride.empty() && stride.size() != shape.size()))
-    throw std::invalid_argument("tilewright::tensor: at most 8 extents, as many strides or none");
+    throw std::invalid_argument(
+        "tilewright::tensor: give at most 8 extents, and either no strides or one for each extent");
   const tw_device_info info = device.info();
   out.dtype = dtype;
   out.device_kind = info.kind;

@@ -107,8 +107,7 @@ inline const char* c_text(const std::string& text, const char* argument) {
   throw Error(TW_ERROR_INVALID_ARGUMENT, argument,
               std::string(argument) + " has a zero byte at " + std::to_string(zero) + " of its " +
                   std::to_string(text.size()) +
-                  " bytes: the library reads no further; pass what is in front of it, or a text "
-                  "without one");
+                  " bytes: the library would ignore the rest; pass a text without zero bytes");
 }
 
 /// The text of a call that writes to (buffer, capacity, &length). It repeats the call if another

@@ -111,7 +111,7 @@ Status find_driver(const Driver** out) {
   const pid_t process = g_process.load(std::memory_order_acquire), own = getpid();
   if (process != 0 && process != own)
     return fail(Code::ERROR_FORKED, {.got = own, .limit = process},
-                "process %d initialised the CUDA driver and this is its forked child %d, in which "
+                "process %d initialized the CUDA driver and this is its forked child %d, in which "
                 "the driver cannot work: fork before the first use of CUDA",
                 static_cast<int>(process), static_cast<int>(own));
   const std::lock_guard lock(g_mutex);

@@ -30,10 +30,10 @@ def chosen(parts, patterns, features):
         names = {entry.symbol: entry.feature for part in parts for entry in part.entries
                  if fnmatch.fnmatchcase(entry.symbol, pattern)}
         if not names:
-            sys.exit(f'kernels: the pattern "{pattern}" matches no kernel: python3 src/kernels/choose.py lists the names')
+            sys.exit(f'kernels: no kernel matches the pattern "{pattern}"; python3 src/kernels/choose.py lists all names')
         if features and not any(feature in has for feature in names.values() for has in features):
-            sys.exit(f'kernels: what the pattern "{pattern}" matches needs {" or ".join(sorted(set(names.values())))}, '
-                     "which no architecture in gpu_archs has")
+            sys.exit(f'kernels: the kernels that match "{pattern}" need {" or ".join(sorted(set(names.values())))}, '
+                     "but no architecture in gpu_archs has it")
         matched |= set(names)
     return matched
 

@@ -6,6 +6,9 @@
 
 namespace tw {
 
+/// Adding this to a number below 2^22 rounds it to an integer in the lowest bits of the sum.
+inline constexpr float kRounder = 0x1.8p23f;
+
 /// Rounds like TFLOAT32 tensor maps: to nearest even, ten bits of mantissa, one pattern for NaN.
 TW_KERNEL_HD inline float rounded_to_tf32(float value) {
   const u32 bits = __builtin_bit_cast(u32, value);
@@ -16,8 +19,6 @@ TW_KERNEL_HD inline float rounded_to_tf32(float value) {
 
 /// Rounds to nearest even and clamps to -128 .. 127. NaN becomes 0.
 TW_KERNEL_HD inline i32 rounded_to_i8(float value) {
-  // Adding this to a number below 2^22 rounds it to an integer in the lowest bits of the sum.
-  constexpr float kRounder = 0x1.8p23f;
   float held = value > 127.0f ? 127.0f : value;
   held = held < -128.0f ? -128.0f : held;
   held = value == value ? held : 0.0f;

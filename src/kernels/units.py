@@ -86,15 +86,15 @@ def parts(kernels=KERNELS, compiler=COMPILER, families=None):
         for entry in entries(family, kernels, compiler):
             unit, _, number = entry.part.rpartition("_")
             if unit not in sources:
-                sys.exit(f"{entry.table}: {entry.symbol} is of the part {entry.part}, and there is no {unit}.cu below {folder}")
+                sys.exit(f"{entry.table}: kernel entry {entry.symbol} names the part {entry.part}, but there is no {unit}.cu below {folder}")
             own = sources[unit].with_suffix(".inc")
             table = own if own.exists() else folder / "kernels.inc"
             if entry.table != table:
-                sys.exit(f"{entry.table}: {entry.symbol} is of the part {entry.part}, whose entries belong in {table}")
+                sys.exit(f"{entry.table}: kernel entry {entry.symbol} names the part {entry.part}, so it belongs in {table}")
             numbered = found.setdefault(unit, {})
             numbered.setdefault(int(number), Part(entry.part, family, sources[unit], table)).entries.append(entry)
         for unit in sorted(set(sources) - set(found)):
-            sys.exit(f"{sources[unit]}: {folder / 'kernels.inc'} has no kernel entry of this unit, nor has what it includes")
+            sys.exit(f"{sources[unit]}: neither {folder / 'kernels.inc'} nor a table that it includes has a kernel entry of this unit")
         all_parts += [part for numbered in found.values() for _, part in sorted(numbered.items())]
     return all_parts
 

@@ -13,7 +13,8 @@ namespace {
 
 Status no_cuda_handle(const char* argument, const char* what) {
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
-              "%s is of the host device, which has no CUDA %s: use a CUDA device", argument, what);
+              "%s belongs to the host device, which has no CUDA %s: use a CUDA device", argument,
+              what);
 }
 
 }  // namespace

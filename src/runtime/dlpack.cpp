@@ -75,8 +75,8 @@ Status read_type(const DlDataType& type, DType* out) {
       return Code::OK;
     }
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = type.code},
-              "the tensor dlpack has elements of code %u, %u bits and %u lanes, which no TW_DTYPE_ "
-              "is: view it as another type first",
+              "the tensor dlpack has elements of code %u with %u bits and %u lanes, for which "
+              "there is no TW_DTYPE_: view it as another type first",
               type.code, type.bits, type.lanes);
 }
 
@@ -188,7 +188,7 @@ Status from_dlpack(const void* dlpack, DlpackForm form, Tensor* out) {
     if (versioned.major != kMajor)
       return fail(Code::ERROR_UNSUPPORTED,
                   {.argument = "dlpack", .got = versioned.major, .limit = kMajor},
-                  "the tensor dlpack is of version %u.%u, and this library reads %u.x",
+                  "the tensor dlpack has version %u.%u, but this library reads %u.x",
                   versioned.major, versioned.minor, kMajor);
     std::memcpy(&versioned, dlpack, sizeof versioned);
     out->read_only = (versioned.flags & kReadOnly) != 0;

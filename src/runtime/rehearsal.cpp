@@ -5,7 +5,8 @@ namespace tw {
 namespace {
 
 Status not_in_dry_run() {
-  return fail(Code::ERROR_INTERNAL, {}, "planning asks the device for more than kernels and maps");
+  return fail(Code::ERROR_INTERNAL, {},
+              "planning called a device function that the dry-run device does not support");
 }
 
 class DryRunKernel final : public Kernel {

@@ -159,15 +159,14 @@ void decode_box(const uint64_t* words, TensorMapDesc* desc) {
 }
 
 Status unknown_bits(int32_t word, uint64_t bits) {
-  return fail(
-      Code::ERROR_UNSUPPORTED,
-      {.argument = "bytes",
-       .index = word,
-       .rule = "descriptor_bits",
-       .got = static_cast<int64_t>(bits)},
-      "word %d (bytes %d to %d) of the descriptor has bits 0x%llx other than its fields make "
-      "them: it is of a newer chip or driver, was patched in part, or is no descriptor",
-      word, word * 8, word * 8 + 7, static_cast<unsigned long long>(bits));
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "bytes",
+               .index = word,
+               .rule = "descriptor_bits",
+               .got = static_cast<int64_t>(bits)},
+              "word %d (bytes %d to %d) of the descriptor has unexpected bits 0x%llx: it was made "
+              "for a newer chip or driver, was patched in part, or is not a descriptor",
+              word, word * 8, word * 8 + 7, static_cast<unsigned long long>(bits));
 }
 
 }  // namespace

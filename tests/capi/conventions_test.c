@@ -130,7 +130,7 @@ static void types_that_are_not_set(void) {
     for (int which = 0; which < MOVES; ++which) {
       FAILS(TW_ERROR_INVALID_ARGUMENT, "dtype", plan_move(which, &d));
       says("set desc.dtype");
-      CHECK((strstr(tw_last_error(), "until it is set") != NULL) == (dtype == 0));
+      CHECK((strstr(tw_last_error(), "an unset field") != NULL) == (dtype == 0));
     }
     FAILS(TW_ERROR_INVALID_ARGUMENT, "a_dtype", plan_elementwise(&d));
     says("set desc.a_dtype");
@@ -144,7 +144,7 @@ static void types_that_are_not_set(void) {
             plan_move(which, &d));
       says(which == 5 ? "set desc.offset_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)"
                       : "set desc.index_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)");
-      says(dtype == TW_DTYPE_F32 ? "_dtype 22 is f32: " : "names no element type");
+      says(dtype == TW_DTYPE_F32 ? "_dtype is 22 (f32): " : "not an element type");
     }
   }
 }
@@ -219,7 +219,7 @@ static void struct_sizes(void) {
   says("tw_plan_info_init(info, ");
   OK(tw_copy_desc_init(&longer.desc, sizeof longer.desc));
   FAILS(TW_ERROR_STRUCT, "info", tw_plan_get_info(plan, &longer.info));
-  says("initialised as a tw_copy_desc");
+  says("initialized as a tw_copy_desc");
   tw_plan_destroy(plan);
 }
 

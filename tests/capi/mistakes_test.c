@@ -202,34 +202,37 @@ static void structs(void) {
           (memset(&m.device_info, 0, sizeof m.device_info),
            tw_device_get_info(m.s.device, &m.device_info)));
   MISTAKE("arguments are passed as another operation's", TW_ERROR_STRUCT,
-          "initialised as a tw_copy_args",
+          "initialized as a tw_copy_args",
           tw_gemm_run(m.gemm_plan, m.s.stream, (const tw_gemm_args *)(const void *)&m.copy_args));
   MISTAKE("the size of a pointer is given instead of the struct's", TW_ERROR_STRUCT, "size is 8",
           tw_gemm_desc_init(&m.gemm, sizeof(tw_gemm_desc *)));
 }
 
 static void forgotten_sizes(void) {
-  MISTAKE("gemm without m", WRONG, "m is not set", (m.gemm.m = TW_UNSET, gemm()));
-  MISTAKE("gemm without n", WRONG, "n is not set", (m.gemm.n = TW_UNSET, gemm()));
-  MISTAKE("gemm without k", WRONG, "k is not set", (m.gemm.k = TW_UNSET, gemm()));
-  MISTAKE("gather without count", WRONG, "count is not set", (m.rows.count = TW_UNSET, gather()));
-  MISTAKE("gather without columns", WRONG, "columns is not set",
+  MISTAKE("gemm without m", WRONG, "m is required but not set", (m.gemm.m = TW_UNSET, gemm()));
+  MISTAKE("gemm without n", WRONG, "n is required but not set", (m.gemm.n = TW_UNSET, gemm()));
+  MISTAKE("gemm without k", WRONG, "k is required but not set", (m.gemm.k = TW_UNSET, gemm()));
+  MISTAKE("gather without count", WRONG, "count is required but not set",
+          (m.rows.count = TW_UNSET, gather()));
+  MISTAKE("gather without columns", WRONG, "columns is required but not set",
           (m.rows.columns = TW_UNSET, gather()));
-  MISTAKE("scatter without table_rows", WRONG, "table_rows is not set",
+  MISTAKE("scatter without table_rows", WRONG, "table_rows is required but not set",
           (m.rows.table_rows = TW_UNSET, scatter()));
   MISTAKE("gather without dtype", WRONG, "dtype", (m.rows.dtype = 0, gather()));
-  MISTAKE("copy without shape", WRONG, "shape[0] is not set", (m.copy.shape[0] = TW_UNSET, copy()));
+  MISTAKE("copy without shape", WRONG, "shape[0] is required but not set",
+          (m.copy.shape[0] = TW_UNSET, copy()));
   MISTAKE("copy without rank", WRONG, "rank", (m.copy.rank = 0, copy()));
-  MISTAKE("copy with half a source stride", WRONG, "src_stride[1] is not set",
+  MISTAKE("copy with half a source stride", WRONG, "src_stride[1] is required but not set",
           (m.copy.src_stride[1] = TW_UNSET, copy()));
-  MISTAKE("copies without count", WRONG, "count is not set", (m.copies.count = TW_UNSET, copies()));
-  MISTAKE("prefetch without rows", WRONG, "rows is not set",
+  MISTAKE("copies without count", WRONG, "count is required but not set",
+          (m.copies.count = TW_UNSET, copies()));
+  MISTAKE("prefetch without rows", WRONG, "rows is required but not set",
           (m.prefetch.rows = TW_UNSET, prefetch()));
-  MISTAKE("ragged copy without batch", WRONG, "batch is not set",
+  MISTAKE("ragged copy without batch", WRONG, "batch is required but not set",
           (m.ragged.batch = TW_UNSET, ragged()));
-  MISTAKE("ragged copy without tokens", WRONG, "tokens is not set",
+  MISTAKE("ragged copy without tokens", WRONG, "tokens is required but not set",
           (m.ragged.tokens = TW_UNSET, ragged()));
-  MISTAKE("routing without experts", WRONG, "experts is not set",
+  MISTAKE("routing without experts", WRONG, "experts is required but not set",
           (m.route.experts = TW_UNSET, route()));
   MISTAKE("routing without dtype", WRONG, "dtype", (m.route.dtype = 0, route()));
   MISTAKE("quantisation without a kind of scale", WRONG, "scale is 0: give TW_SCALE_TENSOR",
@@ -238,13 +241,14 @@ static void forgotten_sizes(void) {
           (m.quantize.dst_dtype = TW_DTYPE_F16, quantize()));
   MISTAKE("scales of another order", WRONG, "column-major, it must be at least the rows",
           (m.quantize.scale_order = TW_COLUMN_MAJOR, m.quantize.scale_ld = 2, quantize()));
-  MISTAKE("grouped product without groups", WRONG, "groups is not set",
+  MISTAKE("grouped product without groups", WRONG, "groups is required but not set",
           (m.grouped.groups = TW_UNSET, grouped()));
   MISTAKE("grouped product that gathers from nowhere", WRONG, "TW_GROUPED_GATHER takes rows",
           (m.grouped.flags = TW_GROUPED_GATHER, grouped()));
-  MISTAKE("elementwise without a destination stride", WRONG, "dst_stride[0] is not set",
+  MISTAKE("elementwise without a destination stride", WRONG,
+          "dst_stride[0] is required but not set",
           (m.elementwise.dst_stride[0] = TW_UNSET, elementwise()));
-  MISTAKE("a tile without its extents", WRONG, "tile[0] is not set",
+  MISTAKE("a tile without its extents", WRONG, "tile[0] is required but not set",
           (m.tile.tile[0] = TW_UNSET, tile()));
   MISTAKE("a tensor map without a box", TW_ERROR_RULE, "box_dim",
           (m.tensor_map.box_dim[0] = 0, map()));
@@ -254,7 +258,7 @@ static void wrong_sizes(void) {
   MISTAKE("a size is negative", WRONG, "m is -16", (m.gemm.m = -16, gemm()));
   MISTAKE("the rank is one too small for the shape", WRONG, "shape[1] is 16, but rank is 1",
           (m.copy.rank = 1, copy()));
-  MISTAKE("the rank is one too large for the shape", WRONG, "shape[2] is not set",
+  MISTAKE("the rank is one too large for the shape", WRONG, "shape[2] is required but not set",
           (m.copy.rank = 3, copy()));
   MISTAKE("the rank is beyond what there is", WRONG, "rank", (m.copy.rank = 9, copy()));
   MISTAKE("rows and columns of the pitch are confused", WRONG, "lda is 8",

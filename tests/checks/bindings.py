@@ -30,10 +30,10 @@ def unread(bindings, header):
     text = common.headers.text(bindings.HEADER)
     declared = text.count("\nTW_API ")
     if declared != len(header.functions):
-        yield f"{declared} functions are declared, {len(header.functions)} were understood"
+        yield f"{declared} functions are declared, but {len(header.functions)} were parsed"
     structs = {row[0] for row in common.rows(common.ROOT / "capi" / "common" / "structs.inc", "TW_STRUCT")}
     for name in sorted(structs ^ {name for name, _ in header.structs}):
-        yield f"{name} is in one of structs.inc and what was understood of the header"
+        yield f"{name} is in only one of structs.inc and the parsed header"
 
 
 def by_value(header):

@@ -139,15 +139,15 @@ def cases(folder):
         (old, [f"-Dprebuilt_kernels={whole}"], ["taken", f"prebuilt, from {whole}\n", "as prebuilt\n"]),
         (old, [f"-Dprebuilt_kernels={from_root}"], ["taken", f"prebuilt, from {common.ROOT}"]),
         (old, [f"-Dprebuilt_kernels={part}"], ["refused", names[0], "12.9 at least"]),
-        (new, [f"-Dprebuilt_kernels={part}"], ["taken", f"what it lacks ({names[0]}): nvcc 12.9"]),
-        (new, [f"-Dprebuilt_kernels={empty}"], ["refused", "prebuilt_kernels", f"{empty} holds no kernels"]),
+        (new, [f"-Dprebuilt_kernels={part}"], ["taken", f"the missing parts ({names[0]}) by nvcc 12.9"]),
+        (new, [f"-Dprebuilt_kernels={empty}"], ["refused", "prebuilt_kernels", f"{empty} has no kernels"]),
         (new, [f"-Dprebuilt_kernels={folder}/none"], ["refused", "prebuilt_kernels", f"no folder {folder}/none"]),
         (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "of a build with -Dkernels"]),
         (new, ["-Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*"],
-         ["taken", "nvcc 12.9; 3 of ", " chosen by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
+         ["taken", "nvcc 12.9; only 3 of ", " selected by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
           "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_basic_0.compute_90 gemm_basic_0.sm_90a;"]),
         (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", '"no_such_*" matches no kernel', "choose.py lists"]),
-        (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels exclude"]),
+        (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels cannot be combined"]),
         (new, ["-Dkernels=gather_*", "-Dcuda=disabled"], ["refused", "kernels=gather_* needs nvcc"]),
     ]
 
@@ -156,10 +156,10 @@ def cases(folder):
 CHOICES = [
     ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 gather/gather.cu sm_90a sm_100f compute_90\n", "\ngemm_batch_0 gemm/wgmma/gemm_batch.cu sm_90a compute_90\n"]),
     ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 gather/gather.cu sm_100f compute_90\n"]),
-    ("gather_four*", "sm_90a,compute_90", ['"gather_four*" matches needs gather4, which no architecture in gpu_archs']),
+    ("gather_four*", "sm_90a,compute_90", ['"gather_four*" need gather4, but no architecture in gpu_archs']),
     ("gather_f* , gather_few_tma", "sm_90a,compute_90", ["2 of", "\ngather_0 gather/gather.cu sm_90a compute_90\n"]),
-    ("gather_*_host", "sm_90a", ['"gather_*_host" matches no kernel']),
-    ("gather_few_tma,", "sm_90a", ['"" matches no kernel']),
+    ("gather_*_host", "sm_90a", ['no kernel matches the pattern "gather_*_host"']),
+    ("gather_few_tma,", "sm_90a", ['no kernel matches the pattern ""']),
 ]
 
 

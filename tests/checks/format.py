@@ -34,7 +34,7 @@ def faults_of(tool, files, *options):
     if done.returncode and not told:
         yield f"{tool}: {done.stderr.strip()[-300:]}"
     for file, line in told.items():
-        yield f"{file}:{line}: not as clang-format {VERSION} has it"
+        yield f"{file}:{line}: not formatted as by clang-format {VERSION} (run format.py --fix)"
 
 
 def c_style():

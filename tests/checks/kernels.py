@@ -104,9 +104,9 @@ def contents(folder, parts, archs):
         has = functions(image)
         for kernel in sorted(set(has)):
             if has.count(kernel) > 1:
-                yield f"{image.name}: {kernel} is there {has.count(kernel)} times"
+                yield f"{image.name}: {kernel} is defined {has.count(kernel)} times"
         if name not in parts:
-            yield f"{image.name}: no kernel entry is of this part"
+            yield f"{image.name}: no kernel entry belongs to this part"
             continue
         needs = wanted(parts[name], archs[arch])
         for kernel in sorted(set(needs) - set(has)):
@@ -127,13 +127,13 @@ def waits_on_constants(folder):
         for entry in re.split(r"^\s*(?:\.visible\s+)?\.entry\s+", text.decode("utf-8", "replace"), flags=re.MULTILINE)[1:]:
             if "griddepcontrol.wait" in entry and re.search(r"\bld\.global[.\w:]*\.nc\b", entry):
                 name = re.match(r"\w+", entry)[0]
-                yield f"{image.name}: {name} waits for a grid and has ld.global.nc"
+                yield f"{image.name}: {name} waits for a predecessor grid and uses ld.global.nc"
 
 
 def unbuilt(folder, parts):
     """Parts with kernel entries but without an image."""
     for name in sorted(set(parts) - {name for name, _, _ in images(folder)}):
-        yield f"{name}: not built, and there are kernel entries of it"
+        yield f"{name}: has kernel entries but was not built"
 
 
 def dependencies(build, image):
@@ -164,9 +164,9 @@ def embedded(fatbins, assembler, archive):
     for fatbin in fatbins:
         data = fatbin.read_bytes()
         if hashlib.sha256(data).hexdigest() not in text:
-            yield f"{assembler.name}: has not the hash of {fatbin.name}"
+            yield f"{assembler.name}: lacks the hash of {fatbin.name}"
         if data not in held:
-            yield f"{archive.name}: has not the bytes of {fatbin.name}"
+            yield f"{archive.name}: lacks the bytes of {fatbin.name}"
 
 
 def chosen_of(parts, folder):
@@ -201,7 +201,7 @@ def check(options):
 def planted_units(kernels, texts):
     """Tables and units that do not match are refused."""
     for name, text, word in (
-            ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "is of the part f_1, whose entries belong in"),
+            ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "names the part f_1, so it belongs in"),
             ("f/x/f_more.inc", "", "f_more.cu: "),
             ("f/kernels.inc", texts["f/kernels.inc"] + "TW_F(tma, f_less_0, r)\n", "there is no f_less.cu"),
             ("f/x/f.cu", "", "has the same name")):
@@ -235,7 +235,7 @@ def planted(folder):
     (folder / "f_0.compute_90.bin").write_text(".visible .entry a(\n.visible .entry b(\n")
     archs = {"compute_90": {"tma"}, "sm_90a": {"tma", "wgmma"}}
     common.expect(contents(folder, parts, archs), "d has an entry", "b has no entry")
-    common.expect(unbuilt(folder, parts), "f_1: not built", "f_more_0: not built", "g_0: not built")
+    common.expect(unbuilt(folder, parts), "f_1: has kernel entries", "f_more_0: has kernel entries", "g_0: has kernel entries")
     (folder / "w_0.compute_90.bin").write_text(
         ".visible .entry reads(\nld.global.nc.u32 %r1, [%rd1];\n.visible .entry waits(\ngriddepcontrol.wait;\n"
         "ld.global.u32 %r1, [%rd1];\n.visible .entry both(\ngriddepcontrol.wait;\nld.global.L1::no_allocate.nc.u8 %r, [%rd];\n")

@@ -78,7 +78,7 @@ def faults_of(root, files):
                         mine in KERNEL_LAYERS and KERNEL_HEADER.match(name)):
                     yield f"{where}: {mine} may not see this public header"
                 elif KERNEL_HEADER.match(path.removeprefix("include/")) and not KERNEL_HEADER.match(name):
-                    yield f"{where}: the header for kernel authors stands alone"
+                    yield f"{where}: the header for kernel authors must not include other project headers"
                 continue
             if mine is None:
                 # When installed, it lies next to the C header.
@@ -106,7 +106,7 @@ def nameless(root, files):
         own = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
         first = next((name for kind, name in INCLUDE.findall(source.read_text()) if kind == '"'), None)
         if not (root / "src" / own).is_file():
-            yield f"{path}: there is no {own} for it to implement"
+            yield f"{path}: no header {own} next to it (see NAMELESS)"
         elif first != own:
             yield f"{path}: includes {first} before {own}, the header that it implements"
 
@@ -141,8 +141,8 @@ def planted_names(folder):
     }
     written(folder, texts)
     common.expect(nameless(folder, [folder / name for name in texts]), "src/ops/a/late.cpp: includes base/z.hpp",
-                  "src/ops/a/more.cpp: there is no ops/a/more.hpp", "src/base/none.cpp: includes None",
-                  "src/kernels/a/b_host.cpp: there is no")
+                  "src/ops/a/more.cpp: no header ops/a/more.hpp", "src/base/none.cpp: includes None",
+                  "src/kernels/a/b_host.cpp: no header")
 
 
 def written(folder, texts):

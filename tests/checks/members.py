@@ -75,7 +75,7 @@ def faults_of(tool, folder):
     time.sleep(1.1)  # a timestamp in an archive would change
     archived(tool, folder, "again.a")
     if (folder / "one.a").read_bytes() != (folder / "again.a").read_bytes():
-        yield "the archive made twice is not the same"
+        yield "making the archive twice gives different bytes"
 
 
 def check(_):
@@ -87,7 +87,7 @@ def planted(folder):
     for before, after, word in (("count > 1}", "count > 2}", "state is there twice"),
                                 ("defined & needed |", "", "undefined reference to `low(int)'"),
                                 ("options.prefix + INTERNAL", "INTERNAL", "multiple definition"),
-                                ('"crsD"', '"crsU"', "made twice"),
+                                ('"crsD"', '"crsU"', "making the archive twice"),
                                 ('f"--keep-global-symbols={keep}"', '"-p"', "a template of the program's")):
         text = TOOL.read_text()
         assert text.count(before) == 1, f"archive.py has no {before}"

@@ -62,7 +62,7 @@ def differences(old, new):
         if now[:len(fields)] != words(fields):
             changed = next((a[0] for a, b in zip(words(fields), now + [None] * len(fields)) if a != b),
                            "a field")
-            yield f"{name}: {changed} is not where and what it was"
+            yield f"{name}: offset or type of {changed} changed"
 
 
 # --- abidiff --------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def init_program(old):
                   f"    if ({name}_init(&s.value, sizeof s.value) != TW_OK) wrong = 1;",
                   "    for (size_t i = 0; i < sizeof s.behind; ++i)",
                   "      if (s.behind[i] != 0xa5) {",
-                  f'        printf("{name}_init writes behind the struct of then\\n");',
+                  f'        printf("{name}_init writes past the end of the old struct\\n");',
                   "        wrong = 1;", "        break;", "      }", "  }"]
     return "\n".join(lines + ["  return wrong;", "}", ""])
 
@@ -141,9 +141,9 @@ def old_programs(header, old, archive, folder):
             continue
         ran = subprocess.run([folder / name], capture_output=True, text=True)
         for line in ran.stdout.splitlines() if ran.returncode else []:
-            yield f"a program of then: {line}"
+            yield f"old program: {line}"
         if ran.returncode and not ran.stdout:
-            yield f"{name} of then ends with {ran.returncode}"
+            yield f"old program {name} exits with {ran.returncode}"
 
 
 # --- The check ------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def planted(folder):
                    ("  uint64_t src;         /**< required: device address */\n  uint64_t dst;",
                     "  uint64_t dst;         /**< required: device address */\n  uint64_t src;"))
     common.expect(differences(bindings.Header(then), bindings.Header(HEADER)), "TW_ERROR_RULE was 106",
-                  "tw_stream_query took", "tw_copy_args: dst is not where")
+                  "tw_stream_query took", "tw_copy_args: offset or type of dst changed")
     older = altered("older", ("TW_API tw_status tw_stream_query(tw_stream *stream);", ""))
     common.expect(differences(bindings.Header(older), bindings.Header(HEADER)))
     if shutil.which("abidiff"):
@@ -229,7 +229,7 @@ def planted(folder):
         small.write_text(text)
         (folder / "run").mkdir()
         common.expect(old_programs(small, bindings.Header(small), archive, folder / "run"),
-                      "init of then ends with 1", "a program of then")
+                      "old program init exits with 1", "old program: ")
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def one_row_a_line(files):
         for number, line in enumerate(file.read_text().splitlines(), 1):
             code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
             if line.startswith("TW_") and depth == 0 and code.count("(") != code.count(")"):
-                yield f"{file.name}:{number}: the row goes on in the next line"
+                yield f"{file.name}:{number}: the entry continues in the next line"
             depth += code.count("(") - code.count(")")
 
 

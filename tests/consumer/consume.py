@@ -153,7 +153,7 @@ def golang(prefix, folder):
     environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GOCACHE=str(cache))
     where = {"cwd": EXAMPLES / "go", "env": environment}
     if shutil.which("gofmt") and run("gofmt", "-l", ".", **where).strip():
-        sys.exit("not as gofmt has it")
+        sys.exit("not formatted by gofmt")
     run("go", "vet", "./...", **where)
     run("go", "test", "-count=1", "-timeout=120s", "-failfast", "./...", **where)
     run("go", "build", "-o", folder / "program", "./copythengemm", **where)
@@ -212,7 +212,7 @@ def two_objects(prefix, folder):
             folder / f"lib{name}.so")
         exported = run("nm", "-D", "--defined-only", folder / f"lib{name}.so")
         if "tw_" in exported:
-            sys.exit("the shared object shows the library's symbols")
+            sys.exit("the shared object exports the library's symbols")
     run("cc", HERE / "twice_main.c", f"-L{folder}", "-lfirst", "-lsecond",
         f"-Wl,-rpath,{folder}", "-o", folder / "main")
     run(folder / "main")
@@ -292,7 +292,7 @@ def dumped(info, folder):
             not any(file.read_bytes()[:4] == b"\x7fELF" for file in folder.glob(f"{name}.*.cubin")):
         sys.exit(f"--dump {name} writes {sorted(file.name for file in folder.iterdir())}")
     if subprocess.run([info, "--dump", "no_such"], cwd=folder, capture_output=True).returncode == 0:
-        sys.exit("--dump takes a kernel that there is not")
+        sys.exit("--dump accepts an unknown kernel")
 
 
 def installed(prefix, folder):

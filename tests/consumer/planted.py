@@ -145,7 +145,7 @@ def swapped_numbers(_, sources):
 FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit status 1", wrong_rows)],
           "pkgconfig_shared": [("other names than symbols.txt", foreign_export)],
           "pkgconfig_cpp": [("exit status -", foreign_template)],
-          "two_objects": [("shows the library's symbols", no_archive)],
+          "two_objects": [("exports the library's symbols", no_archive)],
           "two_copies": [("a function has no prefix", without_prefix),
                          ("an error of another copy", one_namespace)],
           "small": [("the program layouts holds tw_tensor_map_check", one_object),

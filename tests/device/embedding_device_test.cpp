@@ -276,7 +276,7 @@ bool replay_is_right(const Capture& cu, PlanSet& set, void* exec, const CallersS
 }
 
 TEST_CASE("a captured graph of twenty plans, replayed a thousand times") {
-  if (!on_cuda()) return skip("graphs are captured on a GPU alone");
+  if (!on_cuda()) return skip("graph capture needs a GPU");
   const DeviceHandle device = open_any_device();
   if (!device) return;
   const Capture cu;
@@ -297,7 +297,7 @@ TEST_CASE("a captured graph of twenty plans, replayed a thousand times") {
 }
 
 TEST_CASE("captures in global mode while another thread calls everything") {
-  if (!on_cuda()) return skip("graphs are captured on a GPU alone");
+  if (!on_cuda()) return skip("graph capture needs a GPU");
   const DeviceHandle device = open_any_device();
   if (!device) return;
   const Capture cu;
@@ -333,7 +333,7 @@ TEST_CASE("captures in global mode while another thread calls everything") {
 // --- Contexts ---
 
 TEST_CASE("whichever context is current, or none, stays current") {
-  if (!on_cuda()) return skip("contexts are a GPU's");
+  if (!on_cuda()) return skip("contexts need a GPU");
   const DeviceHandle device = open_any_device();
   if (!device) return;
   const Capture cu;

@@ -342,7 +342,7 @@ def run(options):
             text = mutant["text"][:60] or " ".join(mutant["rows"])[:60]
             print(f"{mutant['number']:3} {mutant['subject']:13} {mutant['kind']:6} {result:7} {where:30} "
                   f"{text:60} {detail}", flush=True)
-    print(f"{len(listed)} images; {unnoticed} are not as they must be, {unmissed} of the others are not missed")
+    print(f"{len(listed)} images; {unnoticed} have the wrong result, {unmissed} optional mutants were not noticed")
     sys.exit(1 if unnoticed else 0)
 
 

@@ -41,7 +41,7 @@ check() {
   local status=$?
   if [ "$tool" = racecheck ] && [ "$status" -eq 99 ] && grep -q 'SUCCESS!' "$log" &&
     [ "$(unknown "$log")" -eq 0 ]; then
-    status=0 note=', known ones alone'
+    status=0 note=', only known hazards'
   fi
   printf '%-10s %-16s %-4s exit %3d %4d s  %s%s\n' "$tool" "$name" "${TW_SHARE-}" "$status" \
     $((SECONDS - began)) "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)" "$note"

@@ -147,16 +147,16 @@ def pack(gpu_folders, machine_folders, to):
             why[kernel]["the GPU's outcome varies"] += 1
         elif not there:
             block = by_outcome.find(launches[0])
-            why[kernel]["no such launch on the GPU" if block is None else "equal, and what was there before is not"] += 1
+            why[kernel]["no such launch on the GPU" if block is None else "equal outcome, different memory before"] += 1
             if block is not None and fixed:
                 text = launches[0].outcome[:8] if block == "" else f"{partial_outcome(launches[0].without(block))}:{block}"
                 keys[kernel][key] = (text, {launch.test for launch in launches})
         elif there[0].outcome != launches[0].outcome:
-            why[kernel]["the order of events counts" if not fixed else excuse or "another outcome"] += 1
+            why[kernel]["depends on the order of events" if not fixed else excuse or "another outcome"] += 1
             if not excuse and fixed:
                 differ[kernel].append((launches[0], there[0]))
         elif not fixed:
-            why[kernel]["equal, and the order of events counts"] += 1
+            why[kernel]["equal, but depends on the order of events"] += 1
         else:
             why[kernel]["equal"] += 1
             keys[kernel][key] = (there[0].outcome[:8], {launch.test for launch in launches})

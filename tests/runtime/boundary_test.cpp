@@ -79,7 +79,7 @@ TEST_CASE("a struct without its own mark is refused, and the missing call is nam
   }
   in.struct_mark = kStructType<tw_gemm_args>.mark;
   CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
-  CHECK(std::string(last_error().message).find("initialised as a tw_gemm_args") !=
+  CHECK(std::string(last_error().message).find("initialized as a tw_gemm_args") !=
         std::string::npos);
 }
 

@@ -387,8 +387,8 @@ TEST_CASE("a kernel that the build leaves out says which target would bring it, 
     INFO(text);
     return text.find(part) != std::string::npos;
   };
-  CHECK(has(refused(kWithout100, 10, 0, "gather_four_gather4"), "-Dgpu_archs that has sm_100f"));
-  CHECK(has(refused(kWithout90, 9, 0, "gemm"), "-Dgpu_archs that has sm_90a"));
+  CHECK(has(refused(kWithout100, 10, 0, "gather_four_gather4"), "add sm_100f to -Dgpu_archs"));
+  CHECK(has(refused(kWithout90, 9, 0, "gemm"), "add sm_90a to -Dgpu_archs"));
   for (const char* symbol : {"gather_four_gather4", "gemm"}) {
     const std::string text = refused(kFull, 12, 0, symbol);
     CHECK(has(text, "compute capability 12.0"));

@@ -93,7 +93,7 @@ TEST_CASE("an allocation that the machine would have room for is refused in othe
   CHECK(status.code() == Code::ERROR_OUT_OF_MEMORY);
   CHECK(address == 0);
   CHECK(message_has("1048576 bytes"));
-  CHECK(message_has("the process gets no more"));
+  CHECK(message_has("the process has reached its limit"));
   CHECK_FALSE(message_has("the machine has"));
   CHECK(last_error().fault.limit == 0);
 }

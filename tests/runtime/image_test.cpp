@@ -91,7 +91,7 @@ TEST_CASE("damage is named") {
 
   image = make_fatbin();
   put<uint64_t>(&image, 8, ~uint64_t{0});
-  check_refused(image, "the fatbin says");
+  check_refused(image, "the fatbin's header declares");
   image = make_fatbin();
   put<uint64_t>(&image, 8, 0);
   check_refused(image, "empty");
@@ -103,7 +103,7 @@ TEST_CASE("damage is named") {
   check_refused(image, "entry at byte 16");
   image = make_fatbin();
   put<uint32_t>(&image, 16 + 16, 1u << 30);
-  check_refused(image, "packs");
+  check_refused(image, "compressed bytes");
   image = make_fatbin();
   image[16 + 64] = 0;  // magic of the embedded cubin
   check_refused(image, "does not begin as an ELF file");

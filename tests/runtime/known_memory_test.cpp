@@ -30,14 +30,13 @@ TEST_CASE("an operand lies inside one block, to its last byte") {
   CHECK(holds(memory, 4096, 64));
   CHECK(holds(memory, 4159, 1));
   CHECK(!holds(memory, 4096, 65));
-  CHECK(
-      message_has("d needs 65 bytes from 0x1000, and 64 bytes are there, to the end of the block "
-                  "of tw_malloc"));
+  CHECK(message_has(
+      "d needs 65 bytes from 0x1000, but the block from tw_malloc ends after 64 bytes"));
   CHECK(last_error().fault.got == 64);
   CHECK(!holds(memory, 4095, 1));
-  CHECK(message_has("1 bytes further up, a block of 64 bytes from 0x1000"));
+  CHECK(message_has("the nearest is a block of 64 bytes from 0x1000, 1 bytes above"));
   CHECK(!holds(memory, 4224, 1));
-  CHECK(message_has("0 bytes further down, a block of 64 bytes from 0x1040"));
+  CHECK(message_has("the nearest is a block of 64 bytes from 0x1040, 0 bytes below"));
   CHECK(!holds(memory, 4096, ~uint64_t{0}));
   CHECK(!holds(memory, ~uint64_t{0}, ~uint64_t{0}));
 }
@@ -47,11 +46,11 @@ TEST_CASE("a block is ended by the call that goes with its allocator") {
   memory.add_block(4096, 64, KnownMemory::Origin::host_block);
   CHECK(holds(memory, 4096, 64));
   CHECK(!holds(memory, 4096, 65));
-  CHECK(message_has("to the end of the block of tw_malloc_host"));
+  CHECK(message_has("but the block from tw_malloc_host ends after"));
   CHECK(!memory.remove_block(4096));
   CHECK(memory.remove_block(4096, KnownMemory::Origin::host_block));
   CHECK(!holds(memory, 4096, 64));
-  CHECK(message_has("tw_free_host ended a block of 64 bytes there"));
+  CHECK(message_has("was there until tw_free_host removed it"));
 }
 
 TEST_CASE("a block of no bytes holds nothing") {
@@ -60,7 +59,7 @@ TEST_CASE("a block of no bytes holds nothing") {
   CHECK(!holds(memory, 4096, 1));
   CHECK(memory.remove_range(4096));
   CHECK(!holds(memory, 4096, 1));
-  CHECK(message_has("the device knows no memory at all"));
+  CHECK(message_has("the device has no memory allocated or registered"));
 }
 
 TEST_CASE("what was freed or unregistered is told") {
@@ -72,21 +71,22 @@ TEST_CASE("what was freed or unregistered is told") {
   CHECK(memory.remove_block(4096));
   CHECK(!memory.remove_block(4096));
   CHECK(!holds(memory, 4128, 8));
-  CHECK(message_has("tw_free ended a block of 64 bytes there, from 0x1000"));
+  CHECK(message_has("a block of 64 bytes from 0x1000 was there until tw_free removed it"));
   CHECK(memory.remove_range(8192));
   CHECK(!memory.remove_range(8192));
   CHECK(!holds(memory, 8192, 8));
-  CHECK(message_has("tw_memory_unregister ended a range of 32 bytes there, from 0x2000"));
+  CHECK(message_has(
+      "a range of 32 bytes from 0x2000 was there until tw_memory_unregister removed it"));
   memory.add_block(4096, 16);  // other memory at the same address
   CHECK(holds(memory, 4096, 16));
   CHECK(!holds(memory, 4128, 8));
-  CHECK(message_has("tw_free ended"));
+  CHECK(message_has("until tw_free removed it"));
   for (uint64_t i = 0; i < 300; ++i) {  // enough removals to make it forget the first
     memory.add_range(1 << 20, 8);
     CHECK(memory.remove_range(1 << 20));
   }
   CHECK(!holds(memory, 4128, 8));
-  CHECK(message_has("16 bytes further down, a block of 16 bytes from 0x1000"));
+  CHECK(message_has("the nearest is a block of 16 bytes from 0x1000, 16 bytes below"));
 }
 
 TEST_CASE("a range counts how often it was registered, and has the most bytes of it") {

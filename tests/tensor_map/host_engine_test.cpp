@@ -74,18 +74,18 @@ TEST_CASE("shared memory has an end, and 128 bytes may be no map") {
   s.engine->load(s.map(64), coord, HostEngine::kSharedBytes - 1024);
   CHECK(s.engine->fault()[0] == '\0');
   s.engine->load(s.map(64), coord, HostEngine::kSharedBytes - 896);
-  CHECK(std::string(s.engine->fault()).find("out of range shared address") == 0);
+  CHECK(std::string(s.engine->fault()).find("shared address out of range") == 0);
   s.engine->reset();
   s.engine->load_bulk(s.base(), HostEngine::kSharedBytes, 16);
-  CHECK(std::string(s.engine->fault()).find("out of range") == 0);
+  CHECK(std::string(s.engine->fault()).find("shared address out of range") == 0);
   s.engine->reset();
   s.engine->load_bulk(s.base(), 0xfffffff0u, 32);
-  CHECK(std::string(s.engine->fault()).find("out of range") == 0);
+  CHECK(std::string(s.engine->fault()).find("shared address out of range") == 0);
   s.engine->reset();
   TensorMapBytes junk = s.map(64);
   junk.words[12] = 1;
   s.engine->load(junk, coord, 0);
-  CHECK(std::string(s.engine->fault()).find("no tensor map") != std::string::npos);
+  CHECK(std::string(s.engine->fault()).find("invalid tensor map") != std::string::npos);
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
     products = 1;
     for (int i = 0; i < 3; i++) sizes[0][i] = atoll(argv[argc - 3 + i]);
     if (sizes[0][0] < 1 || sizes[0][1] < 1 || sizes[0][2] < 1) {
-      fprintf(stderr, "M, N and K are 1 or more\n");
+      fprintf(stderr, "M, N and K must be at least 1\n");
       return 2;
     }
   }

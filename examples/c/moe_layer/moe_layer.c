@@ -363,7 +363,8 @@ int main(int argc, char** argv) {
   if (argc >= 3) {
     n.first = atoll(argv[argc - 2]), n.local = atoll(argv[argc - 1]);
     if (n.first < 0 || n.local < 1 || n.first > n.experts - n.local) {
-      fprintf(stderr, "COUNT experts from FIRST on are not among the %lld\n", (long long)n.experts);
+      fprintf(stderr, "experts FIRST to FIRST + COUNT - 1 must be among the %lld experts\n",
+              (long long)n.experts);
       tw_device_destroy(device);
       return 2;
     }

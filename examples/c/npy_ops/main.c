@@ -12,15 +12,14 @@
 #include "job.h"
 
 static const char kUsage[] =
-    "usage: npy_ops gemm A.npy B.npy -o C.npy            C = A B, of <f2 or <u2 (as bf16)\n"
-    "       npy_ops gather T.npy idx.npy -o R.npy        R[i] = T[idx[i]]\n"
-    "       npy_ops scatter T.npy idx.npy S.npy -o R.npy R = T, then R[idx[i]] = S[i]\n"
-    "       npy_ops copy A.npy --box r0:r1,c0:c1 -o B.npy B = A[r0:r1, c0:c1]\n"
-    "options: -o, --output FILE   where the result goes; nothing is left there on failure\n"
-    "         -d, --device NAME   host, cuda or auto (default: the GPU where there is one)\n"
-    "         -r, --repeat N      run N times and print the best time (default 1)\n"
-    "Matrices are <f4, <f2 or <u2, in C or Fortran order; indices are <i4 or <i8.\n"
-    "Exit code: 0, 2 for input that cannot work, 1 where the machine or the library failed.\n";
+    "usage: npy_ops gemm A.npy B.npy -o C.npy            C = A B, of <f2 or <u2 (as bf16)\n       "
+    "npy_ops gather T.npy idx.npy -o R.npy        R[i] = T[idx[i]]\n       npy_ops scatter T.npy "
+    "idx.npy S.npy -o R.npy R = T, then R[idx[i]] = S[i]\n       npy_ops copy A.npy --box "
+    "r0:r1,c0:c1 -o B.npy B = A[r0:r1, c0:c1]\noptions: -o, --output FILE   output file; not "
+    "created on failure\n         -d, --device NAME   host, cuda or auto (default: a GPU if there "
+    "is one)\n         -r, --repeat N      run N times and print the best time (default "
+    "1)\nMatrices are <f4, <f2 or <u2, in C or Fortran order; indices are <i4 or <i8.\nExit code: "
+    "0 success, 1 failure of the machine or the library, 2 invalid input.\n";
 
 static const struct {
   const char* name;
@@ -49,7 +48,7 @@ static int parse_box(const char* text, int64_t* box) {
   const char* rest = parse_range(text, box);
   if (rest != NULL && *rest == ',') rest = parse_range(rest + 1, box + 2);
   if (rest != NULL && *rest == '\0') return 0;
-  return bad_input("--box %s: r0:r1,c0:c1 is needed, each range from 0 up and not empty", text);
+  return bad_input("--box %s: expected r0:r1,c0:c1 with 0 <= r0 < r1 and 0 <= c0 < c1", text);
 }
 
 static int parse_device(const char* text, enum device_choice* device) {
@@ -60,14 +59,14 @@ static int parse_device(const char* text, enum device_choice* device) {
       return 0;
     }
   }
-  return bad_input("--device %s: host, cuda or auto is needed", text);
+  return bad_input("--device %s: expected host, cuda or auto", text);
 }
 
 static int parse_repeat(const char* text, int* repeat) {
   char* end;
   const long value = strtol(text, &end, 10);
   if (end == text || *end != '\0' || value < 1 || value > 1000000) {
-    return bad_input("--repeat %s: 1 to 1000000 is needed", text);
+    return bad_input("--repeat %s: expected a number from 1 to 1000000", text);
   }
   *repeat = (int)value;
   return 0;
@@ -76,9 +75,10 @@ static int parse_repeat(const char* text, int* repeat) {
 /* The operation and its files: the arguments that getopt left. */
 static int parse_operands(int count, char** operand, int has_box, struct options* options) {
   size_t i = 0;
-  if (count < 1) return bad_input("what to do? gemm, gather, scatter or copy (--help says more)");
+  if (count < 1) return bad_input("no operation given: gemm, gather, scatter or copy (see --help)");
   while (i < 4 && strcmp(kOps[i].name, operand[0]) != 0) i++;
-  if (i == 4) return bad_input("%s: gemm, gather, scatter or copy is needed", operand[0]);
+  if (i == 4)
+    return bad_input("unknown operation %s: expected gemm, gather, scatter or copy", operand[0]);
   options->op = kOps[i].op;
   options->inputs = kOps[i].inputs;
   if (count - 1 != options->inputs) {

@@ -83,11 +83,11 @@ int npy_create(const char* path, enum npy_kind kind, int rank, const int64_t* sh
 static int accept_header(const struct npy_header* header, uint64_t data_bytes, struct npy* array) {
   array->type = find_type(header->descr);
   if (array->type == NULL) {
-    return bad_input("%s: dtype '%s' is none of <f2, <f4, <u2 (as bf16), <i4, <i8", array->path,
-                     header->descr[0] != '\0' ? header->descr : "(record)");
+    return bad_input("%s: unsupported dtype '%s'; supported are <f2, <f4, <u2 (as bf16), <i4, <i8",
+                     array->path, header->descr[0] != '\0' ? header->descr : "(record)");
   }
   if (header->rank < 1 || header->rank > 2) {
-    return bad_input("%s: has %d dimensions; 1 or 2 work", array->path, header->rank);
+    return bad_input("%s: has %d dimensions; 1 or 2 are supported", array->path, header->rank);
   }
   array->rank = header->rank;
   array->fortran = header->rank == 2 && header->fortran;
@@ -111,19 +111,20 @@ static int accept_header(const struct npy_header* header, uint64_t data_bytes, s
 static int read_header(FILE* file, struct npy* array, struct npy_header* header) {
   unsigned char start[12];
   if (fread(start, 1, 10, file) != 10 || memcmp(start, kMagic, sizeof(kMagic)) != 0) {
-    return bad_input("%s: is no .npy file", array->path);
+    return bad_input("%s: not an .npy file", array->path);
   }
   const int version = start[6];
   size_t length = start[8] | (size_t)start[9] << 8;
   if (version < 1 || version > 3) {
-    return bad_input("%s: .npy format version %d; 1, 2 and 3 work", array->path, version);
+    return bad_input("%s: unsupported .npy format version %d; supported are 1, 2 and 3",
+                     array->path, version);
   }
   if (version > 1) {
     if (fread(start + 10, 1, 2, file) != 2) return bad_input("%s: truncated header", array->path);
     length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
   }
   if (length > kMaxHeader) {
-    return bad_input("%s: a header of %zu bytes; %d at most work", array->path, length,
+    return bad_input("%s: header of %zu bytes; at most %d are supported", array->path, length,
                      (int)kMaxHeader);
   }
   char* text = malloc(length + 1);
@@ -150,7 +151,8 @@ static int read_open(FILE* file, struct npy* array) {
   if (code != 0) return code;
   const off_t data = ftello(file);
   if (data < 0 || fseeko(file, 0, SEEK_END) != 0) {
-    return bad_input("%s: must be a file that has a size: %s", array->path, strerror(errno));
+    return bad_input("%s: cannot determine the size (not a regular file?): %s", array->path,
+                     strerror(errno));
   }
   const off_t end = ftello(file);
   if (end < data || fseeko(file, data, SEEK_SET) != 0) {

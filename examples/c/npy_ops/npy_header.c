@@ -77,7 +77,7 @@ const char* npy_header_parse(const char* text, size_t length, struct npy_header*
   int order = 0;
   int shape = 0;
   memset(header, 0, sizeof(*header));
-  if (!take(&c, '{')) return "its header is no Python dictionary";
+  if (!take(&c, '{')) return "its header is not a Python dictionary";
   while (!take(&c, '}')) {
     char key[16];
     if (!take_string(&c, key, sizeof(key)) || !take(&c, ':')) return "its header is damaged";

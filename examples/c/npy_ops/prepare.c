@@ -38,20 +38,20 @@ static tw_order order_of(const struct npy* array) {
 static int want_rank(const struct npy* array, int rank) {
   char text[64];
   if (array->rank == rank) return 0;
-  return bad_input("%s: shape %s; %s is needed here", array->path, npy_shape_text(array, text),
+  return bad_input("%s: shape %s; expected %s", array->path, npy_shape_text(array, text),
                    rank == 1 ? "a vector" : "a matrix");
 }
 
 static int want_data(const struct npy* array) {
   const enum npy_kind kind = array->type->kind;
   if (kind == NPY_F16 || kind == NPY_F32 || kind == NPY_U16) return want_rank(array, 2);
-  return bad_input("%s: dtype %s; <f4, <f2 or <u2 (as bf16) is needed here", array->path,
+  return bad_input("%s: dtype %s; expected <f4, <f2 or <u2 (as bf16)", array->path,
                    array->type->descr);
 }
 
 static int want_same_type(const struct npy* a, const struct npy* b) {
   if (a->type == b->type) return 0;
-  return bad_input("%s is %s and %s is %s; they must have one dtype", a->path, a->type->descr,
+  return bad_input("%s is %s and %s is %s; they must have the same dtype", a->path, a->type->descr,
                    b->path, b->type->descr);
 }
 
@@ -136,7 +136,7 @@ static int want_no_repeats(const struct npy* index, int64_t rows) {
     memcpy(&row, index->data + i * 4, 4);
     if (seen[row]++ != 0) {
       code = bad_input("%s: index %" PRId32 " at position %" PRId64
-                       " comes a second time; scatter writes each row once",
+                       " is repeated; scatter requires unique indices",
                        index->path, row, i);
     }
   }

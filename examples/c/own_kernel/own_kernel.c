@@ -113,7 +113,7 @@ static int run_case(tw_device* device, tw_stream* stream, tw_kernel* kernel, int
   }
   const int wrong = compare(index, box);
   if (wrong != 0) {
-    fprintf(stderr, "own_kernel: swizzle %s: %d of %d elements are elsewhere\n", kCases[index].name,
+    fprintf(stderr, "own_kernel: swizzle %s: %d of %d elements are misplaced\n", kCases[index].name,
             wrong, (int)bytes / 2);
     return 1;
   }

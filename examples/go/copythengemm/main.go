@@ -126,7 +126,7 @@ func openWanted(wanted string) (*tilewright.Device, error) {
 		switch failure.Status {
 		case tilewright.ErrNoDriver, tilewright.ErrDriverTooOld, tilewright.ErrNoDevice,
 			tilewright.ErrUnsupportedDevice, tilewright.ErrNotBuilt:
-			fmt.Println("no GPU, so the host device:", failure.Message)
+			fmt.Println("no GPU, using the host device:", failure.Message)
 			return tilewright.OpenHost()
 		}
 	}
@@ -165,7 +165,7 @@ func main() {
 		wanted = os.Args[1]
 	}
 	if wanted != "host" && wanted != "cuda" && wanted != "auto" {
-		fmt.Fprintf(os.Stderr, "%s: host, cuda or auto is needed\n", wanted)
+		fmt.Fprintf(os.Stderr, "%s: expected host, cuda or auto\n", wanted)
 		os.Exit(2)
 	}
 	fmt.Println("tilewright", tilewright.Version())

@@ -124,7 +124,7 @@ func (t Tensor) c() (C.tw_tensor, error) {
 	out := initialised[C.tw_tensor]()
 	if len(t.Shape) > len(out.shape) || t.Stride != nil && len(t.Stride) != len(t.Shape) {
 		return out, refused("shape", len(t.Shape), len(out.shape),
-			"a tensor has at most %d extents, and as many strides or none", len(out.shape))
+			"a tensor has at most %d extents, and either one stride per extent or none", len(out.shape))
 	}
 	if int(int32(t.Ordinal)) != t.Ordinal {
 		return out, refused("ordinal", t.Ordinal, math.MaxInt32, "%d is no GPU's number", t.Ordinal)

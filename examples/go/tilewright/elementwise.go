@@ -25,7 +25,7 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	if rank > C.TW_MAX_RANK || len(from.AStride) != rank || len(from.DstStride) != rank ||
 		from.BDType != 0 && len(from.BStride) != rank {
 		return nil, refused("shape", rank, C.TW_MAX_RANK,
-			"an operation has one to %d extents and as many strides of each operand", C.TW_MAX_RANK)
+			"an operation has 1 to %d extents, and each operand one stride per extent", C.TW_MAX_RANK)
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
 		desc := initialised[C.tw_elementwise_desc]()

@@ -81,7 +81,7 @@ func (d *Device) PlanCopy(from CopyDesc) (*Plan, error) {
 	rank := len(from.Shape)
 	if rank > C.TW_MAX_RANK || len(from.SrcStride) != rank || len(from.DstStride) != rank {
 		return nil, refused("shape", rank, C.TW_MAX_RANK,
-			"a copy has one to %d extents and as many strides of each side", C.TW_MAX_RANK)
+			"a copy has 1 to %d extents, and source and destination have one stride per extent", C.TW_MAX_RANK)
 	}
 	if err := alignments(from.SrcAlignment, from.DstAlignment, "SrcAlignment", "DstAlignment"); err != nil {
 		return nil, err

@@ -257,10 +257,10 @@ func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) 
 	fetch func(unsafe.Pointer)) error {
 	if memory.device != s.device {
 		return &Error{Status: ErrWrongDevice, Argument: "memory", Index: -1,
-			Message: "the memory was allocated on another Device than the stream is of"}
+			Message: "the memory was allocated on another Device than the stream's"}
 	}
 	if bytes > memory.Bytes {
-		return refused("memory", bytes, memory.Bytes, "%d bytes for a memory of %d", bytes, memory.Bytes)
+		return refused("memory", bytes, memory.Bytes, "%d bytes do not fit memory of %d bytes", bytes, memory.Bytes)
 	}
 	// C.malloc of cgo aborts the process if there is no memory; C.calloc returns nil.
 	buffer := C.calloc(C.size_t(bytes)+1, 1)

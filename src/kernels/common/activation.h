@@ -10,7 +10,7 @@
 // that compilers cannot contract differently. Range ends select between computed values instead of
 // branching, so that elements are computed in parallel.
 
-#include "kernels/arguments.h"
+#include "kernels/narrow.h"
 
 namespace tw {
 
@@ -46,9 +46,6 @@ TW_KERNEL_HD inline float from_bits(u32 value) {
   return out;
 #endif
 }
-
-// Adding this to a number below 2^22 rounds it to an integer in the lowest bits of the sum.
-inline constexpr float kRounder = 0x1.8p23f;
 
 /// 2^(part + n) for part in [-0.5, 0.5], where n is the integer in the lowest bits of `rounded`.
 /// Relative error below 2^-22.

@@ -30,7 +30,7 @@ const TensorMapDesc* HostEngine::decoded(const TensorMapBytes& map) {
   Decoded& entry = cache_[next_];
   entry.used = false;
   if (!decode(map, &entry.desc).ok()) {
-    std::snprintf(fault_, sizeof fault_, "illegal instruction: no tensor map: %.200s",
+    std::snprintf(fault_, sizeof fault_, "illegal instruction: invalid tensor map: %.200s",
                   last_error().message);
     return nullptr;
   }
@@ -42,10 +42,11 @@ const TensorMapDesc* HostEngine::decoded(const TensorMapBytes& map) {
 
 bool HostEngine::room(uint64_t shared_offset, uint64_t bytes) {
   if (shared_offset + bytes <= kSharedBytes) return true;
-  std::snprintf(fault_, sizeof fault_,
-                "out of range shared address: %llu bytes at %llu, of %u bytes of shared memory",
-                static_cast<unsigned long long>(bytes),
-                static_cast<unsigned long long>(shared_offset), kSharedBytes);
+  std::snprintf(
+      fault_, sizeof fault_,
+      "shared address out of range: %llu bytes at offset %llu exceed the %u bytes of shared memory",
+      static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(shared_offset),
+      kSharedBytes);
   return false;
 }
 

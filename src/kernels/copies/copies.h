@@ -45,7 +45,7 @@ struct CopiesArgs {
   u32 block_items;  // consecutive tiles per block; 0: blocks take tiles in turn
   u32 reserved;
 };
-static_assert(sizeof(CopiesArgs) == 368, "the device sees the layout the host writes");
+static_assert(sizeof(CopiesArgs) == 368, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopiesArgs, cut) == 264, "as above");
 static_assert(__builtin_offsetof(CopiesArgs, src_mask) == 340, "as above");
 

@@ -60,7 +60,7 @@ struct CopyBoxArgs {
   u32 rank;        // read by the host body only; a kernel is compiled for one rank
 };
 static_assert(sizeof(CopyBoxArgs) == 512 && alignof(CopyBoxArgs) == 128,
-              "the device sees the layout the host writes");
+              "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyBoxArgs, src) == 256, "as above");
 static_assert(__builtin_offsetof(CopyBoxArgs, tile_count) == 344, "as above");
 static_assert(__builtin_offsetof(CopyBoxArgs, element_bytes) == 404, "as above");
@@ -89,7 +89,7 @@ struct CopyRowArgs {
   u32 stage_bytes;
   u32 stages;
 };
-static_assert(sizeof(CopyRowArgs) == 280, "the device sees the layout the host writes");
+static_assert(sizeof(CopyRowArgs) == 280, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyRowArgs, extent) == 160, "as above");
 static_assert(__builtin_offsetof(CopyRowArgs, rank) == 244, "as above");
 
@@ -109,7 +109,7 @@ struct CopyStridedArgs {
   u32 rank;                    // 1 to kCopyRank
   u32 unit_bytes;              // 1, 2, 4, 8 or 16
 };
-static_assert(sizeof(CopyStridedArgs) == 336, "the device sees the layout the host writes");
+static_assert(sizeof(CopyStridedArgs) == 336, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyStridedArgs, divider) == 232, "as above");
 static_assert(__builtin_offsetof(CopyStridedArgs, rank) == 328, "as above");
 
@@ -119,7 +119,7 @@ struct CopyFillArgs {
   CopyStridedArgs place;  // src, src_policy and src_stride are not read
   u64 pattern;            // its first 8 bytes; the second 8 are the same
 };
-static_assert(sizeof(CopyFillArgs) == 344, "the device sees the layout the host writes");
+static_assert(sizeof(CopyFillArgs) == 344, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyFillArgs, pattern) == 336, "as above");
 
 }  // namespace tw

@@ -38,7 +38,7 @@ struct CopyInterleaveArgs {
   u32 element_bytes;
   u32 reserved;
 };
-static_assert(sizeof(CopyInterleaveArgs) == 248, "the device sees the layout the host writes");
+static_assert(sizeof(CopyInterleaveArgs) == 248, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyInterleaveArgs, extent) == 144, "as above");
 static_assert(__builtin_offsetof(CopyInterleaveArgs, row_groups) == 228, "as above");
 

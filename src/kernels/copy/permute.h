@@ -80,7 +80,7 @@ struct CopyPermuteArgs {
 };
 static_assert(sizeof(PermuteGridDim) == 40 && sizeof(PermuteDims) == 152 &&
                   sizeof(CopyPermuteArgs) == 936,
-              "the device sees the layout the host writes");
+              "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyPermuteArgs, grid) == 120, "as above");
 
 /// Place and global byte offset of index `index`, whose first dimension varies fastest.

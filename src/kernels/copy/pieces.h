@@ -41,7 +41,7 @@ struct CopyPieceArgs {
   u32 touch;          // kTouchNothing, kTouchLines, or a multiple of 16 bytes
   u32 ends_by_bytes;  // 1: partial pieces are stored byte by byte
 };
-static_assert(sizeof(CopyPieceArgs) == 288, "the device sees the layout the host writes");
+static_assert(sizeof(CopyPieceArgs) == 288, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyPieceArgs, extent) == 176, "as above");
 static_assert(__builtin_offsetof(CopyPieceArgs, slots) == 260, "as above");
 

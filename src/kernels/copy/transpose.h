@@ -48,7 +48,7 @@ struct CopyTransposeArgs {
   u32 planes;  // read by the plan only
   u32 reserved;
 };
-static_assert(sizeof(CopyTransposeArgs) == 288, "the device sees the layout the host writes");
+static_assert(sizeof(CopyTransposeArgs) == 288, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(CopyTransposeArgs, extent) == 152, "as above");
 static_assert(__builtin_offsetof(CopyTransposeArgs, rank) == 248, "as above");
 

@@ -85,7 +85,7 @@ struct ElementwiseArgs {
   u32 combine;        // kSourcesMultiply only with two sources
   u32 activation;     // kActIdentity and so on; floating formats only
 };
-static_assert(sizeof(ElementwiseArgs) == 504, "the device sees the layout the host writes");
+static_assert(sizeof(ElementwiseArgs) == 504, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(ElementwiseArgs, device_alpha) == 72, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 88, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 344, "as above");

@@ -175,7 +175,7 @@ struct GroupedArgs {
   u64 found;    // of kGroupedFind: i32 [group_count, 2], the `groups` of later kernels
 };
 static_assert(__builtin_offsetof(GroupedArgs, a) == 768,
-              "the device sees the layout the host writes");
+              "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GroupedArgs, inverse) == 1040, "as above");
 
 TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {

@@ -84,17 +84,18 @@ Status find_precompiled(const char* name, const char* target, Precompiled* out) 
   if (found) return Code::OK;
   if (others.empty())
     return fail(Code::ERROR_NOT_FOUND, {.argument = "name"},
-                "no precompiled kernel has the name \"%s\": tw_kernels_list() lists them", name);
+                "there is no precompiled kernel \"%s\": tw_kernels_list() lists the names", name);
   return fail(Code::ERROR_NOT_FOUND, {.argument = "target"},
-              "%s is not embedded for the target \"%s\": it is for %s", name, target,
+              "kernel %s is not embedded for target \"%s\", only for %s", name, target,
               others.c_str());
 }
 
 Status precompiled_image(const Precompiled& kernel, FatbinEntry* out) {
   const KernelImage image = kernel_image(kernel.row->image);
   if (find_entry(image.data, image.size, *kernel.target, out)) return Code::OK;
-  return fail(Code::ERROR_INTERNAL, {}, "the image of %s for %s is gone", kernel.row->symbol,
-              kernel.target->name);
+  return fail(Code::ERROR_INTERNAL, {},
+              "the image of kernel %s for target %s was listed but is not found",
+              kernel.row->symbol, kernel.target->name);
 }
 
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out) {
@@ -148,7 +149,7 @@ Status unpack(const FatbinEntry& entry, void* out) {
   }
   if (good) return Code::OK;
   return fail(Code::ERROR_UNSUPPORTED, {.got = static_cast<int64_t>(entry.packed_size)},
-              "the embedded image of %zu bytes is packed in a way that this library cannot unpack",
+              "cannot unpack the embedded image of %zu bytes: unsupported compression or damaged",
               entry.packed_size);
 }
 

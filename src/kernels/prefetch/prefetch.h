@@ -26,7 +26,7 @@ struct PrefetchBoxArgs {
   u32 reserved2[24];
 };
 static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
-              "the device sees the layout the host writes");
+              "host and device must agree on the layout");
 static_assert(__builtin_offsetof(PrefetchBoxArgs, tiles) == 128, "as above");
 static_assert(__builtin_offsetof(PrefetchBoxArgs, box) == 140, "as above");
 
@@ -45,7 +45,7 @@ struct PrefetchRowArgs {
   u64 extent[kPrefetchRank];
   i64 stride[kPrefetchRank];  // bytes
 };
-static_assert(sizeof(PrefetchRowArgs) == 176, "the device sees the layout the host writes");
+static_assert(sizeof(PrefetchRowArgs) == 176, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(PrefetchRowArgs, extent) == 48, "as above");
 
 /// Returns the address of row number `row`.

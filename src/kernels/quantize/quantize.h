@@ -9,6 +9,7 @@
 
 #include "kernels/common/convert.h"
 #include "kernels/common/divide.h"
+#include "kernels/narrow.h"
 
 namespace tw {
 
@@ -86,7 +87,7 @@ struct QuantizeArgs {
   float limit;  // the largest number of the narrow type
   u32 reserved;
 };
-static_assert(sizeof(QuantizeArgs) == 192, "the device sees the layout the host writes");
+static_assert(sizeof(QuantizeArgs) == 192, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(QuantizeArgs, src_pitch) == 56, "as above");
 static_assert(__builtin_offsetof(QuantizeArgs, rows) == 136, "as above");
 static_assert(__builtin_offsetof(QuantizeArgs, limit) == 184, "as above");
@@ -155,8 +156,6 @@ TW_KERNEL_HD inline float quantize_scale(float amax, float max, bool powers_of_t
 
 /// Rounds to nearest even and saturates to [-128, 127]. NaN becomes 0.
 TW_KERNEL_HD inline u32 quantize_to_i8(float value) {
-  // Adding 1.5 * 2^23 rounds a number below 2^22 to an integer in the lowest bits.
-  constexpr float kRounder = 0x1.8p23f;
   float held = value > 127.0f ? 127.0f : value;
   held = held < -128.0f ? -128.0f : held;
   held = value == value ? held : 0.0f;

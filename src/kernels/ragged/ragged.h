@@ -40,7 +40,7 @@ struct RaggedArgs {
   u32 stage_bytes;
   u32 block_items;  // consecutive tiles per block; 0: blocks take tiles in turn
 };
-static_assert(sizeof(RaggedArgs) == 184, "the device sees the layout the host writes");
+static_assert(sizeof(RaggedArgs) == 184, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(RaggedArgs, cut) == 96, "as above");
 static_assert(__builtin_offsetof(RaggedArgs, offset_bytes) == 160, "as above");
 

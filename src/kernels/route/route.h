@@ -84,7 +84,7 @@ struct RouteArgs {
   float scale;  // of weights
   u32 reserved;
 };
-static_assert(sizeof(RouteArgs) == 200, "the device sees the layout the host writes");
+static_assert(sizeof(RouteArgs) == 200, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(RouteArgs, pitch) == 128, "as above");
 static_assert(__builtin_offsetof(RouteArgs, scale) == 192, "as above");
 

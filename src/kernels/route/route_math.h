@@ -4,6 +4,7 @@
 // both give the same bits. route_tree() defines the order of sums.
 
 #include "kernels/common/activation.h"
+#include "kernels/narrow.h"
 #include "kernels/route/route.h"
 
 namespace tw {
@@ -69,8 +70,8 @@ inline constexpr float kRouteExpHigh = 88.0f;
 TW_KERNEL_HD inline float route_exp(float x) {
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < kRouteExpLow ? kRouteExpLow : x > kRouteExpHigh ? kRouteExpHigh : x;
-  const float rounded = act::fused(held, kLog2E, act::kRounder);
-  const float whole = route_add(rounded, -act::kRounder);
+  const float rounded = act::fused(held, kLog2E, kRounder);
+  const float whole = route_add(rounded, -kRounder);
   const float part = act::fused(held, kLog2ERest, act::fused(held, kLog2E, -whole));
   const float inside = act::exp2_scaled(part, rounded);
   if (x < kRouteExpLow) return 0.0f;

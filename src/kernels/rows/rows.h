@@ -115,7 +115,7 @@ struct RowsArgs {
   u32 block_items;  // consecutive stages per block; 0: blocks take stages in turn
   u32 reserved;
 };
-static_assert(sizeof(RowsArgs) == 240, "the device sees the layout the host writes");
+static_assert(sizeof(RowsArgs) == 240, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(RowsArgs, part_divider) == 96, "as above");
 static_assert(__builtin_offsetof(RowsArgs, weights) == 112, "as above");
 static_assert(__builtin_offsetof(RowsArgs, read_low) == 160, "as above");

@@ -189,8 +189,8 @@ Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int
                        LayoutBuilder* builder) {
   if (!stays_inside(channels, b, in_b) && !counts_on(channels, b, in_b))
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "b"},
-                "b steps in several modes of a at once, or its modes carry into each other, and it "
-                "reaches beyond a's end, where a is not defined for that");
+                "b reaches beyond a's end, which is not defined if b steps in several modes of a "
+                "at once or if its modes carry into each other");
   Candidate candidate;
   const int shift = level - in_b.level;
   for (int i = in_b.begin; i < in_b.end; ++i) {

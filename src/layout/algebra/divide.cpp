@@ -34,7 +34,8 @@ Status check_single(const Layout& layout, Node node, const Layout& tile, Node at
         return fail(
             Code::ERROR_NOT_A_LAYOUT,
             {.argument = "tiler", .index = i, .got = tile.stride[i], .limit = radix.extent[k]},
-            "the tile's mode 1:%lld steps to no place where a mode of the layout begins",
+            "the stride of the tile's mode 1:%lld does not lead to the beginning of a mode of the "
+            "layout",
             static_cast<long long>(tile.stride[i]));
       rest /= radix.extent[k];
     }

@@ -114,7 +114,8 @@ Status check_quasi_inverse(const Layout& layout, const Layout& inverse) {
         !linear_value(inverse, inverse.root(), index, &back) ||
         !linear_value(layout, layout.root(), back, &again) || again != index)
       return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "layout", .got = index},
-                  "the layout's modes overlap, and no layout reads a coordinate of index %lld back",
+                  "the layout's modes overlap, and no layout maps index %lld back to one of its "
+                  "coordinates",
                   static_cast<long long>(index));
   }
   return Code::OK;

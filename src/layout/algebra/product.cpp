@@ -26,8 +26,8 @@ Status check_copies(const Layout& gaps, const Layout& b, Node at) {
   for (int i = at.begin; i < at.end; ++i)
     if (!radix.admits(b.shape.value[i], b.stride[i]))
       return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
-                  "mode %lld:%lld of the tiler steps to no copy at which a mode of what the layout "
-                  "leaves out begins",
+                  "mode %lld:%lld of the tiler does not step to the beginning of a mode of the "
+                  "layout's complement",
                   static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
   return Code::OK;
 }

@@ -43,9 +43,10 @@ Status linear_inverse(const LinearLayout& layout, LinearLayout* out) {
     while (rest != 0) {
       const int top = 63 - std::countl_zero(rest);
       if (reduced[top] == 0)
-        return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "layout", .index = bit},
-                    "no register holds element %lld of the layout's shape, so there is no way back",
-                    1LL << bit);
+        return fail(
+            Code::ERROR_NOT_A_LAYOUT, {.argument = "layout", .index = bit},
+            "no register holds element %lld of the layout's shape, so the layout has no inverse",
+            1LL << bit);
       rest ^= reduced[top];
       input ^= source[top];
     }
@@ -154,7 +155,7 @@ Status linear_to_layout(const LinearLayout& layout, Layout* out) {
   BitSwizzle swizzle;
   if (!find_swizzle(layout, &swizzle))
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "layout"},
-                "bases share bits in a way that no swizzle of the form Sw<B,M,S> accounts for");
+                "bases share bits, and no swizzle Sw<B,M,S> separates them");
   if (layout.total_in() + LinearLayout::kInDims > kMaxLeaves)
     return fail(Code::ERROR_CAPACITY,
                 {.argument = "layout", .got = layout.total_in(), .limit = kMaxLeaves},

@@ -70,7 +70,7 @@ Status access_byte(const Layout& layout, int element_bits, const Layout& tv, int
     if (i == 0) first = index;
     if (index != first + i)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "access_bytes", .got = access_bytes},
-                  "thread %lld: values %lld and %lld are not one behind the other in memory, so "
+                  "thread %lld: values %lld and %lld are not consecutive in memory, so "
                   "access_bytes %d is too wide",
                   static_cast<long long>(thread), static_cast<long long>(value),
                   static_cast<long long>(value + i), access_bytes);

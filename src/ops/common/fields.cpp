@@ -9,8 +9,9 @@ Status check_dtype(const char* argument, const char* rule, DType dtype) {
   const auto number = static_cast<int32_t>(dtype);
   if (is_dtype(number)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = number},
-              "%s %d names no element type%s: set desc.%s to a TW_DTYPE_ number, %d for f32",
-              argument, number, number == 0 ? ", and is what it has until it is set" : "", argument,
+              "%s is %d, which is not an element type%s: set desc.%s to a TW_DTYPE_ value, for "
+              "example %d for f32",
+              argument, number, number == 0 ? " but the value of an unset field" : "", argument,
               static_cast<int>(DType::F32));
 }
 
@@ -20,13 +21,12 @@ Status check_index_dtype(const char* argument, const char* rule, const char* wha
   const bool named = is_dtype(number);
   // Other integer types are plausible index types, so they are unsupported rather than invalid.
   const bool integer = dtype >= DType::U8 && dtype <= DType::I64;
-  return fail(integer ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
-              {.argument = argument, .rule = rule, .got = number},
-              "%s %d %s%s: %s are i32 or i64; set desc.%s to TW_DTYPE_I32 (%d) or TW_DTYPE_I64 "
-              "(%d)",
-              argument, number, named ? "is " : "names no element type",
-              named ? dtype_name(dtype) : "", what, argument, static_cast<int>(DType::I32),
-              static_cast<int>(DType::I64));
+  return fail(
+      integer ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
+      {.argument = argument, .rule = rule, .got = number},
+      "%s is %d (%s): %s must be i32 or i64; set desc.%s to TW_DTYPE_I32 (%d) or TW_DTYPE_I64 (%d)",
+      argument, number, named ? dtype_name(dtype) : "not an element type", what, argument,
+      static_cast<int>(DType::I32), static_cast<int>(DType::I64));
 }
 
 Status check_cache(const char* argument, CachePriority priority) {
@@ -36,7 +36,7 @@ Status check_cache(const char* argument, CachePriority priority) {
                .rule = "cache_priority",
                .got = static_cast<int64_t>(priority),
                .limit = static_cast<int64_t>(CachePriority::evict_last)},
-              "%s is %d: 0 (normal), 1 (evict first) or 2 (evict last)", argument,
+              "%s is %d: it must be 0 (normal), 1 (evict first) or 2 (evict last)", argument,
               static_cast<int>(priority));
 }
 

@@ -39,7 +39,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
                  .got = dim.stride,
                  .limit = dim.stride < 0 ? -most : most},
                 "%s is %" PRId64 " elements of %" PRId64
-                " bytes, which exceeds 2^60 bytes: %" PRId64 " elements at most",
+                " bytes, which exceeds 2^60 bytes; it must be at most %" PRId64 " elements",
                 stride().text, dim.stride, dim.element_bytes, most);
   *stride_bytes = dim.stride * dim.element_bytes;
   const int64_t step = std::abs(*stride_bytes);
@@ -58,20 +58,23 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
          .rule = dim.rule,
          .got = dim.stride,
          .limit = dim.stride < 0 ? -limit : limit},
-        "%s is %" PRId64 ": %s %" PRId64 " elements of %" PRId64 " bytes so far apart, and %" PRId64
-        " bytes that other dimensions span, exceed 2^60 bytes: %" PRId64 " elements apart at most",
+        "%s is %" PRId64 ": with %s %" PRId64 " elements of %" PRId64
+        " bytes, this dimension and the %" PRId64
+        " bytes of the other dimensions exceed 2^60 bytes; the stride must be at most %" PRId64
+        " elements",
         stride().text, dim.stride, extent().text, dim.extent, dim.element_bytes, spanned, limit);
   }
   const int64_t limit = room / step + 1;
-  return fail(Code::ERROR_OVERFLOW,
-              {.argument = dim.extent_name,
-               .index = dim.index,
-               .rule = dim.rule,
-               .got = dim.extent,
-               .limit = limit},
-              "%s is %" PRId64 ": so many, %" PRId64 " bytes apart, and %" PRId64
-              " bytes that other dimensions span, exceed 2^60 bytes: %" PRId64 " at most",
-              extent().text, dim.extent, step, spanned, limit);
+  return fail(
+      Code::ERROR_OVERFLOW,
+      {.argument = dim.extent_name,
+       .index = dim.index,
+       .rule = dim.rule,
+       .got = dim.extent,
+       .limit = limit},
+      "%s is %" PRId64 ": at %" PRId64 " bytes apart, together with %" PRId64
+      " bytes of the other dimensions, this exceeds 2^60 bytes; it must be at most %" PRId64,
+      extent().text, dim.extent, step, spanned, limit);
 }
 
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,
@@ -95,7 +98,7 @@ Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rul
                  .got = shape[largest],
                  .limit = INT64_MAX / others},
                 "shape[%" PRId32 "] is %" PRId64 ": the product of shape[0] to shape[%" PRId32
-                "] exceeds 2^63 - 1, %" PRId64 " at most",
+                "] exceeds 2^63 - 1; it must be at most %" PRId64,
                 largest, shape[largest], i, INT64_MAX / others);
   }
   return {};
@@ -141,17 +144,19 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
                     .got = strides[index],
                     .limit = limit};
   if (meets == Intersection::yes)
-    return fail(Code::ERROR_OVERLAP, fault,
-                "dst_stride[%" PRId32 "] is %" PRId64 ", less than the %" PRId64
-                " elements that dimensions of smaller strides reach, and two coordinates of the "
-                "shape lie on one element: no element may be written twice",
-                index, strides[index], limit);
-  return fail(Code::ERROR_OVERLAP, fault,
-              "dst_stride[%" PRId32 "] is %" PRId64 ", less than the %" PRId64
-              " elements that dimensions of smaller strides reach, and %" PRId64
-              " steps of search could not prove the shape free of elements written twice: use "
-              "parts whose strides nest",
-              index, strides[index], limit, kSearchBudget);
+    return fail(
+        Code::ERROR_OVERLAP, fault,
+        "dst_stride[%" PRId32 "] is %" PRId64
+        ", but the dimensions with smaller strides reach %" PRId64
+        " elements, and two coordinates share an element; every element may be written only once",
+        index, strides[index], limit);
+  return fail(
+      Code::ERROR_OVERLAP, fault,
+      "dst_stride[%" PRId32 "] is %" PRId64
+      ", but the dimensions with smaller strides reach %" PRId64
+      " elements, and a search of %" PRId64
+      " steps could not prove that no element is written twice; use parts whose strides nest",
+      index, strides[index], limit, kSearchBudget);
 }
 
 }  // namespace tw

@@ -40,7 +40,8 @@ Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t 
   if (parts > UINT32_MAX || !checked_mul(signed_of(groups), signed_of(parts), &each) ||
       !checked_mul(signed_of(operands), each, &items) || items > kMostTiles)
     return fail(Code::ERROR_OVERFLOW, {.rule = "tile_count"},
-                "%" PRIu64 " times %" PRIu64 " rows of %" PRIu64 " bytes have more than 2^62 tiles",
+                "%" PRIu64 " operands of %" PRIu64 " rows of %" PRIu64
+                " bytes need more than 2^62 tiles",
                 operands, rows, row_bytes);
   cut.parts = static_cast<u32>(parts);
   cut.part_bytes = static_cast<u32>(part);

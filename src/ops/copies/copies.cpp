@@ -23,20 +23,19 @@ uint32_t mask_of(uint32_t alignment, int32_t element_bytes) {
 Status wrong_pair(const char* argument, u64 pair, u64 address, uint32_t mask) {
   const auto index = static_cast<int32_t>(std::min<u64>(pair, INT32_MAX));
   if (address == 0)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = argument, .index = index, .rule = "copies_address_not_null"},
-        "%s: address %llu of the list is 0 (with invalid_count given such pairs are counted and "
-        "left out)",
-        argument, pair);
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = argument, .index = index, .rule = "copies_address_not_null"},
+                "%s: address %llu of the list is 0 (if invalid_count is given, such pairs are "
+                "counted and skipped)",
+                argument, pair);
   return fail(Code::ERROR_MISALIGNED,
               {.argument = argument,
                .index = index,
                .rule = "promised_alignment",
                .got = static_cast<int64_t>(address & mask),
                .limit = int64_t{mask} + 1},
-              "%s: address %llu of the list is 0x%llx, no multiple of the %lld bytes that the plan "
-              "was promised (with invalid_count given such pairs are counted and left out)",
+              "%s: address %llu of the list is 0x%llx, not a multiple of the %lld bytes that the "
+              "plan was promised (if invalid_count is given, such pairs are counted and skipped)",
               argument, pair, address, static_cast<long long>(mask) + 1);
 }
 
@@ -59,7 +58,7 @@ Status read_desc(const CopiesDesc& desc, CopyShape* shape) {
     return fail(
         Code::ERROR_OVERFLOW,
         {.argument = "count", .rule = "copies_count", .got = desc.count, .limit = kMaxPairs},
-        "count is %" PRId64 ": no list holds as many addresses", desc.count);
+        "count is %" PRId64 ": it must be at most 2^57", desc.count);
   return {};
 }
 
@@ -107,19 +106,19 @@ Status CopiesPlan::prepare() {
   if (bulk_) return prepare_variant(kCopiesBulk, ring_.dynamic_smem_bytes());
   if ((desc_.methods & 1u << kCopiesPlain) != 0) return prepare_variant(kCopiesPlain, 0);
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-              "none of the methods 0x%x serves these copies", desc_.methods);
+              "none of the allowed methods 0x%x supports these copies", desc_.methods);
 }
 
 const char* CopiesPlan::bulk_refusal() const {
-  if ((desc_.methods & 1u << kCopiesBulk) == 0) return "they are not among the methods allowed";
-  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
+  if ((desc_.methods & 1u << kCopiesBulk) == 0) return "they are not among the allowed methods";
+  if (ring_.stages == 0) return "the device has too little shared memory for the pipeline";
   if (shape_.row_bytes > ring_.stage_bytes) return nullptr;  // one row per tile, in parts
-  if (shape_.row_bytes % 16 != 0) return "the rows' bytes are no multiple of 16";
+  if (shape_.row_bytes % 16 != 0) return "the row size is not a multiple of 16 bytes";
   if (shape_.rank == 0) return nullptr;
   if (shape_.row_bytes < kTileMinBulk)
-    return "rows shorter than 64 bytes that do not touch are too many for a bulk copy each";
+    return "rows shorter than 64 bytes with gaps between them would need too many bulk copies";
   if (shape_.src_stride[0] % 16 != 0 || shape_.dst_stride[0] % 16 != 0)
-    return "the strides between rows are no multiples of 16 bytes";
+    return "the strides between rows are not multiples of 16 bytes";
   return nullptr;
 }
 
@@ -269,10 +268,10 @@ std::string CopiesPlan::explain() const {
   if (reason)
     out += line("not bulk copies: %s", reason);
   else
-    out += "pairs whose addresses are no multiples of 16 go by plain loads and stores\n";
+    out += "pairs with addresses that are not multiples of 16 use ordinary loads and stores\n";
   return out + line(
-                   "a pair with an address that is 0 or no multiple of %u (source) and %u "
-                   "(destination) bytes is left out\n",
+                   "a pair is skipped if an address is 0 or not a multiple of %u (source) or %u "
+                   "(destination) bytes\n",
                    mask_of(desc_.src_alignment, shape_.element_bytes) + 1,
                    mask_of(desc_.dst_alignment, shape_.element_bytes) + 1);
 }

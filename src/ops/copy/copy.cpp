@@ -71,7 +71,7 @@ Status CopyPlan::prepare() {
   const uint32_t reachable = choice_.reachable_methods(desc_, shape_);
   if (!shape_.empty && reachable == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-                "none of the methods 0x%x serves this copy", desc_.methods);
+                "none of the allowed methods 0x%x supports this copy", desc_.methods);
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
   if (outside_.empty()) return {};
@@ -290,7 +290,7 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
     }
     default:
       return fail(Code::ERROR_MISALIGNED, {.argument = "src", .rule = "copy_methods"},
-                  "the only methods allowed need addresses that are multiples of %u bytes",
+                  "the only allowed methods need addresses that are multiples of %u bytes",
                   static_cast<unsigned>(kAligned));
   }
 }
@@ -401,15 +401,15 @@ std::string CopyPlan::reason(uint32_t method) const {
     case kCopyDriver:
       return "one contiguous row: the driver's own copy, which a capture takes as a copy node\n";
     case kCopyBoxes:
-      if (choice_.boxes.tail_bytes == 0) return "rows move as boxes of tensor maps\n";
+      if (choice_.boxes.tail_bytes == 0) return "rows move as TMA boxes\n";
       std::snprintf(text, sizeof text,
-                    "rows move as boxes of tensor maps; the last %u bytes of each are stored by "
-                    "plain stores: the copy engine clips stores at 16 bytes\n",
+                    "rows move as TMA boxes; ordinary stores write the last %u bytes of each, "
+                    "because TMA clips stores at 16 bytes\n",
                     choice_.boxes.tail_bytes);
       return text;
     case kCopyRows:
-      return "rows move as bulk copies: no tensor map for a single row, for strides that are "
-             "negative, or for more than five dimensions\n";
+      return "rows move as bulk copies: a tensor map needs several rows, addresses that are "
+             "multiples of 16, strides that are not negative and at most five dimensions\n";
     case kCopyPermute:
       std::snprintf(
           text, sizeof text,
@@ -421,27 +421,27 @@ std::string CopyPlan::reason(uint32_t method) const {
       return text;
     case kCopyTranspose:
       std::snprintf(text, sizeof text,
-                    "a transpose: squares of 16 bytes are turned round in registers, tiles of %u "
-                    "source by %u destination bytes\n",
+                    "a transpose in registers, in squares of 16-byte vectors, tiles of %u source "
+                    "by %u destination bytes\n",
                     choice_.transpose.tile_a * 16, choice_.transpose.tile_b * 16);
       return text;
     case kCopyTransposePlain:
-      return "a transpose of which something is no multiple of 16 bytes: element by element "
-             "through "
-             "shared memory\n";
+      return "a transpose with an address, pitch or extent that is not a multiple of 16 bytes: "
+             "element by element through shared memory\n";
     case kCopyInterleave:
-      std::snprintf(text, sizeof text, "%u planes are %s in registers, 16 bytes of each a thread\n",
+      std::snprintf(text, sizeof text,
+                    "%u planes are %s in registers, 16 bytes of each per thread\n",
                     choice_.interleave.planes, choice_.to_planes ? "taken apart" : "interleaved");
       return text;
     case kCopyPieces:
-      return "rows move as 16-byte pieces by plain loads and stores: they are too short or too "
-             "oddly placed for the copy engine\n";
+      return "rows move as 16-byte pieces by ordinary loads and stores, which are faster than TMA "
+             "here\n";
     case kCopyShift:
-      return "source and destination are misaligned against each other: pieces of 16 bytes are "
-             "put together in registers from aligned loads\n";
+      return "source and destination are misaligned relative to each other: 16-byte pieces are "
+             "assembled in registers from aligned loads\n";
     default:
-      return "no run of 32 bytes that both sides share, and no tile of two orders: element by "
-             "element\n";
+      return "no contiguous run of 32 bytes on both sides, and no tile that suits both orders: "
+             "element by element\n";
   }
 }
 
@@ -484,8 +484,9 @@ std::string CopyPlan::explain() const {
   if (!outside_.empty()) out += window_note();
   for (uint32_t other = 1; other < kCopyMethods; ++other)
     if (other != method && kernels_[other])
-      out += "other addresses modulo 16 may take " + std::string(kernels_[other].row->symbol) +
-             ": promise src_alignment and dst_alignment to leave it out\n";
+      out += "runs with other addresses modulo 16 may use " +
+             std::string(kernels_[other].row->symbol) +
+             ": promise src_alignment and dst_alignment to avoid it\n";
   return out;
 }
 

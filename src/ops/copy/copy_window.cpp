@@ -49,8 +49,8 @@ Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) 
                .rule = "copy_window_span",
                .got = start,
                .limit = start < 0 ? -limit : limit},
-              "src_start[%d] is %" PRId64 ": at a stride of %" PRId64
-              " the window begins more than %s from the tensor",
+              "src_start[%d] is %" PRId64 ": with a stride of %" PRId64
+              " the window begins more than %s away from the tensor",
               d, start, stride, text);
 }
 
@@ -114,7 +114,7 @@ Status check_window(const CopyDesc& desc) {
                    "the source tensor has 1 to 2^60 elements along a dimension, or 0 for no bound");
     if (desc.src_shape[d] == 0 && desc.src_start[d] != 0)
       return wrong("src_start", desc.src_start[d], 0,
-                   "a window begins somewhere in a tensor, whose src_shape is 0 here");
+                   "src_shape is 0 along this dimension, so src_start must be 0");
     if (desc.src_start[d] > kMostElements || desc.src_start[d] < -kMostElements)
       return wrong("src_start", desc.src_start[d],
                    desc.src_start[d] < 0 ? -kMostElements : kMostElements,
@@ -127,7 +127,7 @@ Status check_window(const CopyDesc& desc) {
                  .rule = "copy_fill",
                  .got = static_cast<int64_t>(desc.fill),
                  .limit = static_cast<int64_t>(OobFill::nan)},
-                "fill is %d: 0 (zeros) or 1 (NaN)", static_cast<int>(desc.fill));
+                "fill is %d: it must be 0 (zeros) or 1 (NaN)", static_cast<int>(desc.fill));
   switch (desc.dtype) {
     case DType::F16:
     case DType::BF16:
@@ -138,15 +138,14 @@ Status check_window(const CopyDesc& desc) {
     case DType::F64:
       return {};
     default:
-      return fail(
-          Code::ERROR_UNSUPPORTED,
-          {.argument = "fill",
-           .rule = "copy_fill_type",
-           .got = static_cast<int64_t>(desc.fill),
-           .limit = static_cast<int64_t>(OobFill::zero)},
-          "fill is NaN, 0x7ff7 in every 16 bits, which %s has not: f16, bf16, f32, tf32 and "
-          "f64 have",
-          dtype_name(desc.dtype));
+      return fail(Code::ERROR_UNSUPPORTED,
+                  {.argument = "fill",
+                   .rule = "copy_fill_type",
+                   .got = static_cast<int64_t>(desc.fill),
+                   .limit = static_cast<int64_t>(OobFill::zero)},
+                  "fill is NaN (0x7ff7 in every 16 bits), which %s cannot represent: use f16, "
+                  "bf16, f32, tf32 or f64, or fill with zeros",
+                  dtype_name(desc.dtype));
   }
 }
 
@@ -200,8 +199,8 @@ Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64
               src_low, src_bytes, dst_low, dst_bytes,
               meets == Intersection::yes
                   ? "share elements"
-                  : "interleave in a way that a bounded search could not prove "
-                    "free of shared elements: copy in parts");
+                  : "interleave, and a bounded search could not prove that they "
+                    "share no elements: copy in parts");
 }
 
 CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst) {

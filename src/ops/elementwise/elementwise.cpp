@@ -61,7 +61,7 @@ Status ElementwisePlan::prepare() {
   if (desc_.methods & 1u << kElementwiseStrided) return prepare_method(kElementwiseStrided);
   if (vectors_) return {};
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-              "none of the methods 0x%x serves this description", desc_.methods);
+              "none of the allowed methods 0x%x supports this description", desc_.methods);
 }
 
 // Returns the kind of elements (kElementwiseConvert and so on) that the kernel entry must serve.
@@ -215,7 +215,7 @@ Status ElementwisePlan::factor(const char* argument, float value, u64* bits) con
   if (value != std::trunc(value) || !(std::fabs(value) < 0x1p63f))
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = argument, .rule = "elementwise_whole_factor"},
-                "%s is %s: integers are multiplied by whole numbers below 2^63", argument,
+                "%s is %s: factors of integers must be whole numbers below 2^63", argument,
                 Decimal::shortest(static_cast<double>(value), 9).text());
   *bits = static_cast<u64>(static_cast<int64_t>(value));
   return {};
@@ -288,9 +288,10 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   const Placed at = first(run.address);
   const uint32_t method = choose(at);
   if (method == 0)
-    return fail(Code::ERROR_MISALIGNED, {.argument = "a", .rule = "elementwise_methods"},
-                "the only method allowed needs operands that lie alike modulo %u elements",
-                vector_);
+    return fail(
+        Code::ERROR_MISALIGNED, {.argument = "a", .rule = "elementwise_methods"},
+        "the only allowed method needs operands that all have the same address modulo %u elements",
+        vector_);
   ElementwiseArgs args = arguments(method, at);
   args.alpha = alpha;
   args.beta = beta;
@@ -404,14 +405,15 @@ std::string ElementwisePlan::explain() const {
                   vector_, vector_ * std::ranges::max(shape_.bytes));
     out += text;
     if (kernels_[kElementwiseStrided])
-      out += "addresses that do not lie alike modulo a vector take " +
-             std::string(kernels_[kElementwiseStrided].row->symbol) + ": promise alignments\n";
+      out += "runs whose operands differ in address modulo a vector use " +
+             std::string(kernels_[kElementwiseStrided].row->symbol) +
+             ": promise alignments to avoid it\n";
   } else if (vectors_) {
-    out += "element by element: the promised addresses do not lie alike modulo a vector\n";
+    out += "element by element: the promised addresses differ modulo a vector\n";
   } else {
     out +=
-        "element by element: no dimension of two vectors and more is contiguous in every operand "
-        "with rows that lie alike\n";
+        "element by element: vectors need rows of at least two vectors that are contiguous and "
+        "equally misaligned in every operand\n";
   }
   if (shape_.kind[kOperandDst] < kWordUnsigned)
     out +=

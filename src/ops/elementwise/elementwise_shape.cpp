@@ -116,8 +116,8 @@ Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& 
       "%s [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", read.name,
       read.low, read.bytes, dst_low, dst_bytes,
       yes ? read.fault
-          : "interleave in a way that a bounded search could not prove free of shared "
-            "elements: use parts");
+          : "interleave, and a bounded search could not prove that they share no elements: use "
+            "parts");
 }
 
 }  // namespace
@@ -159,14 +159,14 @@ Status check_elementwise_disjoint(const ElementwiseShape& shape,
                                   const uint64_t (&address)[kElementwiseOperands]) {
   for (uint32_t o = 0; o < shape.sources; ++o) {
     if (address[o] == address[kOperandDst] && same_layout(shape, o)) continue;
-    TW_TRY(check_unwritten(
-        shape, address[kOperandDst],
-        {.name = operand_name(o),
-         .low = address[o] + static_cast<uint64_t>(shape.range[o].low),
-         .bytes = static_cast<uint64_t>(shape.range[o].high - shape.range[o].low),
-         .row = shape.row_elements * int64_t{shape.bytes[o]},
-         .stride = shape.stride[o],
-         .fault = "share elements, and are not the same elements of one type and layout"}));
+    TW_TRY(
+        check_unwritten(shape, address[kOperandDst],
+                        {.name = operand_name(o),
+                         .low = address[o] + static_cast<uint64_t>(shape.range[o].low),
+                         .bytes = static_cast<uint64_t>(shape.range[o].high - shape.range[o].low),
+                         .row = shape.row_elements * int64_t{shape.bytes[o]},
+                         .stride = shape.stride[o],
+                         .fault = "overlap without being identical in address, type and layout"}));
   }
   return {};
 }
@@ -221,11 +221,11 @@ Status check_reduction(const ElementwiseDesc& desc, uint32_t kind, uint32_t byte
     case kCombineOr:
     case kCombineXor:
       if (kind < kWordUnsigned || kind == kWordF64)
-        return unsupported("it is of integers; describe the bits as such");
+        return unsupported("it exists for integers only; describe the operands as integers");
       return {};
     case kCombineInc:
     case kCombineDec:
-      if (desc.dtype[kOperandDst] != DType::U32) return unsupported("it is of u32 alone");
+      if (desc.dtype[kOperandDst] != DType::U32) return unsupported("it exists for u32 only");
       return {};
     default:
       return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -233,7 +233,7 @@ Status check_reduction(const ElementwiseDesc& desc, uint32_t kind, uint32_t byte
                    .rule = "elementwise_reduction",
                    .got = desc.reduction,
                    .limit = kCombineDec},
-                  "reduction %" PRId32 " is none of 0 to %u", desc.reduction, kCombineDec);
+                  "reduction is %" PRId32 ": it must be 0 to %u", desc.reduction, kCombineDec);
   }
 }
 

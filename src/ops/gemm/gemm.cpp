@@ -139,8 +139,8 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   const GemmRanking ranking(*device, served);
   if (desc.has(kGemmInvariant) && !ranking.has(choice))
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "candidate", .rule = "candidate_invariant"},
-                "candidate %s adds in another order than the kernels that TW_GEMM_BATCH_INVARIANT "
-                "has for this n and k: take one of tw_gemm_candidates()",
+                "candidate %s adds in another order than the kernels of TW_GEMM_BATCH_INVARIANT "
+                "for this n and k: use one that tw_gemm_candidates() lists",
                 gemm_choice_text(choice).c_str());
   plan->forced_ = true;
   plan->keep_best(ranking.at(served.rows()));
@@ -218,7 +218,8 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
                .got = static_cast<int64_t>((a ? run.a : run.b) % kMapAlignment),
                .limit = kMapAlignment},
               "%s is 0x%" PRIx64
-              ", no multiple of 16, which the plan's forced candidate %s needs for its tensor maps",
+              ": the plan's forced candidate %s uses tensor maps, which need addresses that are "
+              "multiples of 16",
               a ? "a" : "b", a ? run.a : run.b,
               gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
@@ -237,37 +238,35 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
               {"beta", run.beta != 0.0f}};
   for (const auto& [name, asked] : more)
     if (asked && !(choice.has(kGemmStreamK) && choice.has(kGemmEpilogue)))
-      return fail(
-          Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
-          "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "
-          "an alpha that the host knows: force a full kernel, or let the plan choose",
-          name, who);
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
+                  "%s is not 0: the plan's forced candidate %s only computes alpha * A B with m "
+                  "and alpha from the host: force an epilogue kernel, or let the plan choose",
+                  name, who);
   if (run.workspace == 0 && workspace_bytes() > 0)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "workspace",
-         .rule = "candidate_workspace",
-         .limit = static_cast<int64_t>(workspace_bytes())},
-        "workspace is NULL, and the plan's forced candidate %s adds up parts of k in one of "
-        "%" PRIu64 " bytes: give one, or let the plan choose",
-        who, workspace_bytes());
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "workspace",
+                 .rule = "candidate_workspace",
+                 .limit = static_cast<int64_t>(workspace_bytes())},
+                "workspace is NULL: the plan's forced candidate %s needs one of %" PRIu64
+                " bytes for partial accumulators: pass it, or let the plan choose",
+                who, workspace_bytes());
   if (run.d % kMapAlignment != 0)
-    return fail(
-        Code::ERROR_MISALIGNED,
-        {.argument = "d",
-         .rule = "candidate_alignment",
-         .got = static_cast<int64_t>(run.d % kMapAlignment),
-         .limit = kMapAlignment},
-        "d is 0x%" PRIx64
-        ", no multiple of 16, which the plan's forced candidate %s needs for D's tensor map",
-        run.d, who);
+    return fail(Code::ERROR_MISALIGNED,
+                {.argument = "d",
+                 .rule = "candidate_alignment",
+                 .got = static_cast<int64_t>(run.d % kMapAlignment),
+                 .limit = kMapAlignment},
+                "d is 0x%" PRIx64
+                ": the plan's forced candidate %s writes D through a tensor map, which needs an "
+                "address that is a multiple of 16",
+                run.d, who);
   const int64_t step = kMapAlignment / problem_.out_bytes;
-  return fail(
-      Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
-      "m is %" PRId64
-      ", and the plan's forced candidate %s writes lines of D along m through a tensor map, "
-      "in whole 16 bytes: multiples of %" PRId64 " will do, or a full kernel",
-      m, who, step);
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
+              "m is %" PRId64
+              ": the plan's forced candidate %s writes lines of D along m through a tensor map, so "
+              "m must be a multiple of %" PRId64 ": or force an epilogue kernel",
+              m, who, step);
 }
 
 Status GemmPlan::run(Stream& stream, const GemmRun& run) const {

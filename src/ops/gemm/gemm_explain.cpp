@@ -89,7 +89,7 @@ std::string GemmPlan::explain_choice() const {
   out += terms_text(chosen.terms);
   for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
-    add(&out, "%s %s: %s %s us\n", forced_ ? "unforced it would be" : "runner-up",
+    add(&out, "%s %s: %s %s us\n", forced_ ? "without forcing" : "runner-up",
         gemm_choice_text(other.choice).c_str(), source(other),
         Decimal(other.nanoseconds / 1e3, 2).text());
     out += terms_text(other.terms);
@@ -124,8 +124,8 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
   if (d.has(kGemmPointers))
     add(&out,
         "%" PRId64
-        " products whose addresses the device reads: a kernel in front leaves them%s in "
-        "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
+        " products by arrays of addresses: a preceding kernel writes the addresses%s into a "
+        "workspace of %" PRIu64 " bytes, and leaves out products with an invalid address\n",
         d.batch, table_.kernels.back()->choice().uses_maps() ? " and tensor maps made of them" : "",
         workspace_bytes());
   else if (d.batch != 1)
@@ -134,7 +134,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         " elements between matrices of A, B and D\n",
         d.batch, d.a_batch, d.b_batch, d.d_batch);
   if (d.has(kGemmInvariant))
-    out += "a row's bits do not depend on m: every kernel for this n and k takes the same steps\n";
+    out += "a row's bits do not depend on m: all kernels for this n and k add in the same order\n";
   if (d.has(kGemmDeviceM | kGemmDeviceScalars))
     add(&out, "a run may leave %s%s%s to the device\n", d.has(kGemmDeviceM) ? "m" : "",
         d.has(kGemmDeviceM) && d.has(kGemmDeviceScalars) ? ", " : "",
@@ -144,7 +144,8 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
   const bool early = !realign_ && !d.has(kGemmPointers);
   const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
   add(&out,
-      "launched before the kernel in front has ended, for which it waits before it reads %s\n",
+      "dependent launch: begins before the predecessor grid has ended, and waits for it before it "
+      "reads %s\n",
       a && b ? "C"
       : a    ? "B or C"
       : b    ? "A or C"
@@ -175,7 +176,7 @@ std::string GemmPlan::explain() const {
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   if (table_.kernels.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
-    add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
+    add(&out, "k in %d accumulation chains, joined in %s\n", gemm_chains(d.k),
         table_.kernels.back()->writes_chains(d.m) ? "D" : "registers");
   out += explain_choice();
   out += explain_with_c();
@@ -196,25 +197,24 @@ std::string GemmPlan::explain() const {
   else if (!forced_ && whole_.back() != table_.kernels.back())
     add(&out, "%s take %s\n", others, gemm_choice_text(whole_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
-    add(&out, "parts of k are added up in a workspace of %" PRIu64 " bytes\n", workspace_bytes());
+    add(&out, "partial accumulators are joined in a workspace of %" PRIu64 " bytes\n",
+        workspace_bytes());
   if (!chosen.uses_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
-    out += "plain loads: copies that a tensor map can read would take longer\n";
+    out += "kernel without tensor maps: staging copies would take longer\n";
   else if (!chosen.uses_maps() && !forced_ && d.is_narrow())
     out +=
-        "plain loads: A is not row-major or B not column-major, a pitch is not a multiple of 16 "
-        "bytes "
-        "below 2^40, which a tensor map needs, or the device has no faster kernel for these types "
-        "and "
-        "scales\n";
+        "kernel without tensor maps: A is not row-major or B not column-major, a pitch is not a "
+        "multiple of 16 bytes below 2^40, which a tensor map needs, or the device has no faster "
+        "kernel for these types and scales\n";
   else if (!chosen.uses_maps() && !forced_)
     out +=
-        "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
-        "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "
-        "no faster row\n";
+        "kernel without tensor maps: a pitch of A or B is not a multiple of 16 bytes below 2^40, "
+        "which a tensor map needs, or k is too long for one accumulation chain and max_sms too "
+        "small for split-K, or the device has no faster kernel\n";
   else if (fallback_)
     add(&out,
-        "where A or B turns out not to be 16-byte aligned, runs take %s; promise a_alignment and "
-        "b_alignment 16 to leave it out\n",
+        "runs whose A or B is not 16-byte aligned use %s; promise a_alignment and b_alignment 16 "
+        "to avoid it\n",
         fallback_->choice().row->symbol);
   return out;
 }

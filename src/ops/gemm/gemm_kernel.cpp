@@ -101,7 +101,7 @@ Status GemmKernel::encode_maps(Device& device) {
   const auto share = [&](bool along_k, u32 lines, int cluster, bool gated) {
     const auto sharers = static_cast<u32>(row.cluster[cluster]);
     Share out{gemm_box_extent(along_k, lines, tile_.k, sharers),
-              gemm_boxes_per_cta(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
+              gemm_boxes_per_cta(along_k, lines, sharers), sharers, along_k, gated};
     if (gated && along_k && sharers == 1) {
       out.part = (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : out.part) / 2;
       out.boxes = lines / out.part;

@@ -137,10 +137,9 @@ Status check_operand(const GemmDesc& own, const Operand& from, int32_t bytes) {
     return fail(
         Code::ERROR_UNSUPPORTED,
         {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
-        "flags has TW_GEMM_STAGING_COPY, which copies A whole, for m %" PRId64
-        " alone, and min_m is %" PRId64
-        ": give m as min_m too, or A with a pitch and a promised alignment that are "
-        "multiples of 16 bytes",
+        "flags has TW_GEMM_STAGING_COPY, and A may need a copy, which always has m %" PRId64
+        " rows: set min_m (now %" PRId64
+        ") to m, or give A a pitch and a promised alignment that are multiples of 16 bytes",
         own.m, own.min_m);
   TW_TRY(check_span(from, bytes));
   return check_copied(from, bytes);

@@ -33,18 +33,17 @@ Status check_in_place(const GemmDesc& own, int64_t lines) {
   constexpr const char* kWayOut = "give C memory of its own";
   if (gated)
     return fail(Code::ERROR_OVERLAP, fault,
-                "c and d are one %s, and elements of C lie elsewhere than those of D, for a gate "
-                "halves D: %s",
+                "c and d are the same %s, but a gate makes D smaller than C, so they cannot share "
+                "memory: %s",
                 what, kWayOut);
   if (!pitches)
     return fail(Code::ERROR_OVERLAP, fault,
-                "c and d are one %s, and elements of C lie elsewhere than those of D, for ldc is "
-                "%" PRId64 " and ldd %" PRId64 ": make them equal, or %s",
+                "c and d are the same %s, but ldc is %" PRId64 " and ldd %" PRId64
+                ": make them equal, or %s",
                 what, own.ldc, own.ldd, kWayOut);
   return fail(Code::ERROR_OVERLAP, fault,
-              "c and d are one %s, and elements of C lie elsewhere than those of D, for "
-              "c_batch_stride is %" PRId64 " and d_batch_stride %" PRId64
-              ": make them equal, or %s",
+              "c and d are the same %s, but c_batch_stride is %" PRId64
+              " and d_batch_stride %" PRId64 ": make them equal, or %s",
               what, own.c_batch, own.d_batch, kWayOut);
 }
 
@@ -53,7 +52,7 @@ Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
   if (address == 0) return {};
   if (!desc.has(flag))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "gemm_option"},
-                "%s is 0x%" PRIx64 ", and the description's flags lack %s", argument, address,
+                "%s is 0x%" PRIx64 ", but the description's flags lack %s", argument, address,
                 flag_name);
   return check_address(argument, address, alignment);
 }
@@ -78,12 +77,11 @@ void add_words(const GemmRun& run, GemmSpans* spans) {
 // addresses in them.
 Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t bytes) {
   if (array - d >= bytes && d - array >= bytes) return {};
-  return fail(
-      Code::ERROR_OVERLAP, {.argument = "d", .rule = "operands_disjoint"},
-      "d [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64
-      ") are arrays of addresses that share some: a matrix would be a D and read as another "
-      "operand",
-      d, bytes, name, array, bytes);
+  return fail(Code::ERROR_OVERLAP, {.argument = "d", .rule = "operands_disjoint"},
+              "d [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64
+              ") are overlapping arrays of addresses: a matrix would be written as D and read as "
+              "another operand",
+              d, bytes, name, array, bytes);
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ Status GemmSpans::apart(const Span& a, const Span& b) {
               "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") %s", a.name,
               a.address, a_span, b.name, b.address, b_span,
               yes ? "overlap: what a run writes shares no byte with anything else that it is given"
-                  : "interleave in a way that a short search could not prove free of shared bytes: "
-                    "give them the same pitch and distance of matrices, or places of their own");
+                  : "interleave, and a short search could not prove that they share no byte: give "
+                    "both the same pitches and strides, or separate memory");
 }
 
 }  // namespace tw

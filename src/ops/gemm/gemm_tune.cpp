@@ -88,7 +88,7 @@ Status check_tune(const GemmTuneDesc& how) {
   if ((how.flush == 0) != (how.flush_bytes == 0))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "flush", .rule = "gemm_tune_flush"},
                 "flush is 0x%" PRIx64 " and flush_bytes %" PRIu64
-                ": both say what is read between runs, or both are 0",
+                ": set both to the memory that is read between runs, or both to 0",
                 how.flush, how.flush_bytes);
   if (how.flush_bytes > uint64_t{kMaxSpan})
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -143,10 +143,10 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   GemmRun mine = run;
   mine.m = own.m;
   if (how.scratch_d != 0 && own.has(kGemmPointers))
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT, {.argument = "scratch_d", .rule = "gemm_tune_pointers"},
-        "scratch_d stands in for D, and with TW_GEMM_BATCH_POINTERS the run's d is an array "
-        "of addresses: let d be one of scratch matrices, and scratch_d 0");
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "scratch_d", .rule = "gemm_tune_pointers"},
+                "scratch_d replaces D, but with TW_GEMM_BATCH_POINTERS d is an array of addresses: "
+                "put scratch matrices into that array, and leave scratch_d 0");
   if (how.scratch_d != 0) mine.d = how.scratch_d;
   TW_TRY(device->check_memory("flush", how.flush, how.flush_bytes));
   TW_TRY(stream.synchronize());  // fails on a captured stream before anything is launched
@@ -172,8 +172,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   }
   if (contenders.empty())
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
-                "no gemm kernel of the table runs this description on %s",
-                device->info().name.c_str());
+                "no gemm kernel supports this description on %s", device->info().name.c_str());
 
   Stopwatch watch(stream, mine, how);
   TW_TRY(watch.prepare(device));

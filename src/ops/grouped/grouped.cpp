@@ -313,8 +313,8 @@ std::string GroupedPlan::explain_choice() const {
                 product_.row->tile[1], product_.row->tile[0]);
   if (!fallback_) return out;
   return out + line(
-                   "runs whose addresses are no multiples of %d take %s: promise a_alignment and "
-                   "b_alignment %d to leave it out",
+                   "runs with addresses that are not multiples of %d use %s: promise a_alignment "
+                   "and b_alignment %d to avoid it",
                    static_cast<int>(kMapAlignment), fallback_.row->symbol,
                    static_cast<int>(kMapAlignment));
 }

@@ -111,7 +111,7 @@ Status check_choices(const GroupedDesc& d) {
   if ((d.flags & ~kFlags) == 0) return {};
   return fail(kInvalid,
               {.argument = "flags", .rule = "grouped_flags", .got = d.flags, .limit = kFlags},
-              "flags is 0x%x: it has bits that are no TW_GROUPED_ flag", d.flags);
+              "flags is 0x%x: it has bits that are not TW_GROUPED_ flags", d.flags);
 }
 
 Status check_number(const char* argument, float value) {

@@ -77,14 +77,14 @@ const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& pr
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
   if (d.is_narrow())
     if (const char* const why = narrow_refusal(problem)) return why;
-  if (!suits_maps(d.lda, problem)) return "lda is no multiple of 16 bytes below 2^40";
-  if (!suits_maps(d.ldb, problem)) return "ldb is no multiple of 16 bytes below 2^40";
+  if (!suits_maps(d.lda, problem)) return "lda is not a multiple of 16 bytes below 2^40";
+  if (!suits_maps(d.ldb, problem)) return "ldb is not a multiple of 16 bytes below 2^40";
   if (!problem.ranges() && d.weights > 1 && !suits_maps(d.b_stride, problem))
-    return "b_stride is no multiple of 16 bytes below 2^40";
+    return "b_stride is not a multiple of 16 bytes below 2^40";
   if (d.gate == Gate::halves && d.b_order == Order::row)
     return "the gated columns of a row-major B lie apart";
   if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
-    return "gated columns are no multiple of 16";
+    return "gated columns are not a multiple of 16";
   if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
     return "a block has too little shared memory on this device";
   if (!has_countable_tiles(problem)) return "groups of all rows would have 2^31 tiles or more";

@@ -14,7 +14,7 @@ Status prepare_row(Device& device, Family family, const KernelEntry* row,
   if (!row) {
     const DeviceInfo& info = device.info();
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
-                "no %s kernel of the table runs this description on %s (compute capability %d.%d)",
+                "no %s kernel supports this description on %s (compute capability %d.%d)",
                 family_name(family), info.name.c_str(), info.compute_major, info.compute_minor);
   }
   TW_TRY(device.prepare(*row, dynamic_smem_bytes, &out->kernel));
@@ -53,7 +53,7 @@ Status check_address(const char* argument, uint64_t address, uint32_t alignment,
                      uint32_t promised) {
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
-                "%s is 0, and the operand is not empty", argument);
+                "%s is 0, but the operand is not empty", argument);
   // Both are powers of two, see check_alignment().
   const bool needed = alignment <= 1 || (address & (alignment - 1)) == 0;
   if (needed && (promised <= 1 || (address & (promised - 1)) == 0)) return {};
@@ -63,9 +63,9 @@ Status check_address(const char* argument, uint64_t address, uint32_t alignment,
                .rule = needed ? "promised_alignment" : "address_alignment",
                .got = static_cast<int64_t>(address % wanted),
                .limit = wanted},
-              "%s is 0x%" PRIx64 ", which is %" PRIu64 " bytes past a multiple of %" PRIu32 ": %s",
-              argument, address, address % wanted, wanted,
-              needed ? "the plan was promised that alignment" : "it must be one");
+              "%s is 0x%" PRIx64 ", %" PRIu64 " bytes past a multiple of %" PRIu32 ": %s", argument,
+              address, address % wanted, wanted,
+              needed ? "the plan was promised that alignment" : "it must be a multiple");
 }
 
 Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32_t alignment) {
@@ -73,8 +73,8 @@ Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "workspace", .rule = "address_not_null", .limit = limit},
-                "workspace is 0: the plan needs one of %" PRIu64
-                " bytes (workspace_bytes of tw_plan_get_info)",
+                "workspace is 0, but the plan needs %" PRIu64
+                " bytes (see workspace_bytes of tw_plan_get_info)",
                 needed);
   TW_TRY(check_address("workspace", address, alignment));
   if (bytes >= needed) return {};
@@ -84,7 +84,7 @@ Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32
                .got = static_cast<int64_t>(bytes),
                .limit = limit},
               "workspace_bytes is %" PRIu64 ": the plan needs %" PRIu64
-              " (workspace_bytes of tw_plan_get_info)",
+              " (see workspace_bytes of tw_plan_get_info)",
               bytes, needed);
 }
 
@@ -142,15 +142,13 @@ Status check_rows_apart(const RunOperand& one, const RunOperand& other) {
   const char* const written = one.written ? one.name : other.name;
   if (meets == Intersection::yes)
     return fail(Code::ERROR_OVERLAP, {.argument = one.name, .rule = "operands_disjoint"},
-                "%s (%s) and %s (%s) share bytes: %s is written, and may lie beside the other or "
-                "between its rows",
+                "%s (%s) and %s (%s) share bytes: %s is written, so it must not overlap the other, "
+                "but may lie between its rows",
                 one.name, Rows(one).text, other.name, Rows(other).text, written);
-  return fail(
-      Code::ERROR_OVERLAP, {.argument = one.name, .rule = "operands_undecided"},
-      "%s (%s) and %s (%s) interleave in a way that a bounded search could not prove free "
-      "of shared bytes: %s is written, and may lie between the other's rows where both have "
-      "one pitch",
-      one.name, Rows(one).text, other.name, Rows(other).text, written);
+  return fail(Code::ERROR_OVERLAP, {.argument = one.name, .rule = "operands_undecided"},
+              "%s (%s) and %s (%s) interleave, and a bounded search could not prove that they "
+              "share no bytes: %s is written; give both the same pitch, or separate memory",
+              one.name, Rows(one).text, other.name, Rows(other).text, written);
 }
 
 }  // namespace

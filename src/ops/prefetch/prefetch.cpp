@@ -128,8 +128,8 @@ Status PrefetchPlan::read_dims() {
                    .got = dim.extent,
                    .limit = INT64_MAX / before},
                   "shape[%" PRId32 "] is %" PRId64
-                  ": elements of the dimensions so far exceed "
-                  "2^63 - 1 bytes, %" PRId64 " at most",
+                  ": the elements of the dimensions so far exceed 2^63 - 1 bytes; it must be at "
+                  "most %" PRId64,
                   i, dim.extent, INT64_MAX / before);
     if (dim.stride < 0) {
       offset_ += span;
@@ -174,7 +174,7 @@ Status PrefetchPlan::apply_budget() {
   row_bytes_ = budget / element * element;
   if (row_bytes_ == 0)
     return wrong("budget", "prefetch_budget", desc_.budget, element_bytes_,
-                 "less than one element; 0 is no bound");
+                 "it must be at least one element, or 0 for no limit");
   return {};
 }
 
@@ -347,12 +347,11 @@ std::string PrefetchPlan::explain() const {
     out += text;
   }
   if (!boxes_)
-    out +=
-        "pieces of rows: one plain range, several dimensions outside a row, or a pitch "
-        "that is no multiple of 16 bytes has no use for a tensor map\n";
+    out += "pieces of rows: a tensor map needs a matrix whose pitch is a multiple of 16 bytes\n";
   else if (rows_)
-    out += "where the address is no multiple of 16, runs take " + std::string(rows_.row->symbol) +
-           ", which stays between the 16-byte boundaries inside each row\n";
+    out += "runs with an address that is not a multiple of 16 use " +
+           std::string(rows_.row->symbol) +
+           ", which prefetches between the 16-byte boundaries of each row\n";
   return out;
 }
 

@@ -72,7 +72,8 @@ Status QuantizePlan::prepare() {
       (problem_.desc.methods & kQuantizeByVectors) != 0 && vectors_fit(problem_.desc.rows, 0, 0)};
   if (!may[0] && !may[1])
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-                "none of the methods 0x%x serves this description", problem_.desc.methods);
+                "none of the allowed methods 0x%x supports this description",
+                problem_.desc.methods);
   for (const bool vectors : {false, true}) {
     if (!may[vectors]) continue;
     TW_TRY(prepare_step(main_step(), vectors ? vector : 0, &main_[vectors]));
@@ -102,7 +103,7 @@ uint64_t QuantizePlan::workspace_bytes() const {
 Status QuantizePlan::check_run(const QuantizeRun& run, int64_t rows) const {
   const QuantizeProblem& p = problem_;
   if (p.back)
-    TW_TRY(check_null_address("amax", run.amax, "the plan dequantises"));
+    TW_TRY(check_null_address("amax", run.amax, "the plan dequantizes"));
   else if (!p.tensor())
     TW_TRY(check_null_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
   if (rows == 0 || p.empty()) return {};
@@ -305,11 +306,32 @@ PlanInfo QuantizePlan::info() const {
   return info;
 }
 
+std::string QuantizePlan::method_reason() const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  if (main_[1])
+    return line("by vectors of %" PRId64 " elements; %s", p.vector,
+                main_[0] ? "runs with addresses that are not multiples of a vector go element by "
+                           "element"
+                         : "methods excludes element by element, so runs need addresses that are "
+                           "multiples of a vector");
+  if ((d.methods & kQuantizeByVectors) == 0)
+    return "element by element: methods excludes vectors\n";
+  const auto odd = [&](const char* name, int64_t value) {
+    return line("element by element: %s is %" PRId64 ", not a multiple of %" PRId64 " elements",
+                name, value, p.vector);
+  };
+  if (d.rows > 1 && rows_contiguous(d.rows)) return odd("rows times columns", d.rows * d.columns);
+  if (d.columns % p.vector != 0) return odd("columns", d.columns);
+  if (d.src_pitch % p.vector != 0) return odd("src_pitch", d.src_pitch);
+  return odd("dst_pitch", d.dst_pitch);
+}
+
 std::string QuantizePlan::explain() const {
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
   std::string out = line("%s of %" PRId64 " by %" PRId64 " elements, %s to %s",
-                         p.back ? "dequantisation" : "quantisation", d.rows, d.columns,
+                         p.back ? "dequantization" : "quantization", d.rows, d.columns,
                          dtype_name(d.src_dtype), dtype_name(d.dst_dtype));
   if (p.empty()) return out + "empty, nothing runs\n";
   out += scales();
@@ -322,17 +344,10 @@ std::string QuantizePlan::explain() const {
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads", i.kernel, i.grid[0], i.block[0]);
   if (p.two_steps())
-    out += line("behind %s, whose results take a workspace of %" PRIu64 " bytes",
+    out += line("preceded by %s, whose results need a workspace of %" PRIu64 " bytes",
                 amax_[static_cast<bool>(main_[1])].row->symbol, workspace_bytes());
   out += line("%" PRIu64 " bytes read, %" PRIu64 " written", i.bytes_read, i.bytes_written);
-  if (!main_[1])
-    return out + line("element by element: columns, or a pitch, is no multiple of %" PRId64
-                      " elements",
-                      p.vector);
-  return out + line("by vectors of %" PRId64
-                    " elements; a run whose addresses are no multiples of "
-                    "theirs goes element by element",
-                    p.vector);
+  return out + method_reason();
 }
 
 }  // namespace tw

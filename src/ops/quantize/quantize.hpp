@@ -52,6 +52,7 @@ class QuantizePlan final : public Plan {
   void fill_tiles(QuantizeArgs* args) const;
   LaunchConfig config(const PreparedKernel& kernel, const QuantizeArgs& args, bool amax) const;
   std::string scales() const;
+  std::string method_reason() const;
 
   QuantizeProblem problem_;
   // Index 0: element by element; 1: by vectors.

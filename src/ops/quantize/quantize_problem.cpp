@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "base/excluded.hpp"
 #include "kernels/quantize/quantize.h"
+#include "ops/common/strided_span.hpp"
 
 namespace tw {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 // Limit for the groups of 128 elements in all rows. Keeps the kernels' numbers below kDividerLimit.
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 constexpr int64_t kGroup = kQuantizeGroup;
@@ -49,7 +48,7 @@ Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
         {.argument = "src_dtype",
          .rule = "quantize_dtype",
          .got = static_cast<int64_t>(d.src_dtype)},
-        "src_dtype is %s: give bf16, f16 or f32 to quantise, f8e4m3, f8e5m2 or i8 to dequantise",
+        "src_dtype is %s: give bf16, f16 or f32 to quantize, f8e4m3, f8e5m2 or i8 to dequantize",
         dtype_name(d.src_dtype));
   const bool fits = out->back ? wide_format(d.dst_dtype, &out->dst_format)
                               : narrow_format(d.dst_dtype, &out->dst_format);
@@ -96,10 +95,10 @@ Status check_flags(const QuantizeDesc& d, bool back) {
   if ((d.flags & ~kFlags) != 0)
     return fail(kInvalid,
                 {.argument = "flags", .rule = "quantize_flags", .got = d.flags, .limit = kFlags},
-                "flags is 0x%x: it has bits that are no TW_QUANTIZE_ flag", d.flags);
+                "flags is 0x%x: it has bits that are not TW_QUANTIZE_ flags", d.flags);
   if (back) {
     return check_unset(d.flags == 0, "flags", d.flags,
-                       "src_dtype is narrow, and dequantisation reads its scales as they are");
+                       "src_dtype is narrow, and dequantization reads its scales as they are");
   }
   if ((d.flags & kQuantizeDescGivenScale) == 0) return {};
   TW_TRY(check_unset(d.scale == ScaleKind::tensor, "flags", d.flags,

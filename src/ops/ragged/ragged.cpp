@@ -77,25 +77,25 @@ Status RaggedPlan::prepare() {
   if ((d.methods & 1u << kRaggedPlain) != 0) return prepare_variant(kRaggedPlain, 0);
   if (kernels_[kRaggedBulk]) return {};
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-              "none of the methods 0x%x serves these rows", d.methods);
+              "none of the allowed methods 0x%x supports these rows", d.methods);
 }
 
 const char* RaggedPlan::bulk_refusal(uint64_t packed, uint64_t padded) const {
   const RaggedProblem& p = problem_;
   const RaggedDesc& d = p.desc;
-  if ((d.methods & 1u << kRaggedBulk) == 0) return "they are not among the methods allowed";
-  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
-  if (!is_multiple_of_16(p.row_bytes)) return "the rows' bytes are no multiple of 16";
+  if ((d.methods & 1u << kRaggedBulk) == 0) return "they are not among the allowed methods";
+  if (ring_.stages == 0) return "the device has too little shared memory for the pipeline";
+  if (!is_multiple_of_16(p.row_bytes)) return "the row size is not a multiple of 16 bytes";
   if (d.tokens > 1 && !is_multiple_of_16(p.packed_pitch))
-    return "the packed operand's pitch is no multiple of 16 bytes";
+    return "the packed operand's pitch is not a multiple of 16 bytes";
   if ((d.rows > 1 && !is_multiple_of_16(p.padded_pitch)) ||
       (d.batch > 1 && !is_multiple_of_16(p.batch_pitch)))
-    return "the padded operand's pitches are no multiples of 16 bytes";
+    return "the padded operand's pitches are not multiples of 16 bytes";
   const bool dense = p.packed_pitch == p.row_bytes && p.padded_pitch == p.row_bytes;
   if (!dense && p.row_bytes < kTileMinBulk)
-    return "rows shorter than 64 bytes that do not touch are too many for a bulk copy each";
-  if (packed % kAligned != 0) return "the packed window's address is no multiple of 16";
-  if (padded % kAligned != 0) return "the padded operand's address is no multiple of 16";
+    return "rows shorter than 64 bytes with gaps between them would need too many bulk copies";
+  if (packed % kAligned != 0) return "the packed window's address is not a multiple of 16";
+  if (padded % kAligned != 0) return "the padded operand's address is not a multiple of 16";
   return nullptr;
 }
 
@@ -142,17 +142,16 @@ Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
     const i64 end = ragged_offset_host(args, i + 1);
     if (!checked_sequence(begin, end, args.tokens).fault) continue;
     const bool first = begin < 0 || begin > args.tokens;
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "offsets",
-         .index = static_cast<int32_t>(std::min<u64>(first ? i : i + 1, INT32_MAX)),
-         .rule = "ragged_offsets",
-         .got = first ? begin : end,
-         .limit = args.tokens},
-        "offsets %llu and %llu are %lld and %lld: they do not decrease and lie between 0 "
-        "and the %lld tokens of the run (with invalid_count given such sequences are counted and "
-        "have no rows)",
-        i, i + 1, begin, end, args.tokens);
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "offsets",
+                 .index = static_cast<int32_t>(std::min<u64>(first ? i : i + 1, INT32_MAX)),
+                 .rule = "ragged_offsets",
+                 .got = first ? begin : end,
+                 .limit = args.tokens},
+                "offsets %llu and %llu are %lld and %lld: offsets must not decrease and must lie "
+                "between 0 and the run's %lld tokens (if invalid_count is given, such sequences "
+                "are counted and have no rows)",
+                i, i + 1, begin, end, args.tokens);
   }
   return {};
 }
@@ -216,7 +215,7 @@ Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
   const uint32_t method = choose(tokens == 0 ? 0 : packed, run.padded);
   if (method == 0)
     return fail(Code::ERROR_MISALIGNED, {.argument = "packed", .rule = "ragged_methods"},
-                "the only method allowed needs addresses that are multiples of 16 bytes");
+                "the only allowed method needs addresses that are multiples of 16 bytes");
   RaggedArgs args;
   TW_TRY(fill(method, run, batch, tokens, &args));
   TW_TRY(check_offsets(stream, args));
@@ -279,8 +278,8 @@ std::string RaggedPlan::explain() const {
     out += line("not bulk copies: %s", reason);
   else if (kernels_[kRaggedPlain])
     out += line(
-        "takes bulk copies; runs whose addresses or columns do not suit take %s: promise "
-        "packed_alignment and padded_alignment 16 to leave it out",
+        "uses bulk copies; runs with unsuitable addresses or columns use %s: promise "
+        "packed_alignment and padded_alignment 16 to avoid it",
         kernels_[kRaggedPlain].row->symbol);
   if (p.pads())
     out += line("rows that a sequence does not have become %s",

@@ -6,13 +6,11 @@
 
 #include "base/checked.hpp"
 #include "ops/common/fields.hpp"
+#include "ops/common/strided_span.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
 namespace {
-
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
   return fail(Code::ERROR_INVALID_ARGUMENT,

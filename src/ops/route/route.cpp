@@ -50,7 +50,7 @@ Parts parts_of(const RouteDesc& d) {
 
 Status wrong_source(const char* argument, const char* text) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "route_source"},
-              "%s is not 0, and the plan was made %s TW_ROUTE_GIVEN_IDS", argument, text);
+              "%s is not 0, but the plan was made %s TW_ROUTE_GIVEN_IDS", argument, text);
 }
 
 // Checks an address that may be 0.
@@ -137,7 +137,8 @@ Status RoutePlan::check_inputs(const RouteRun& run, int64_t tokens) const {
                .rule = "route_map",
                .got = p.desc.local_experts,
                .limit = p.desc.experts},
-              "expert_map is 0: it says which %" PRId64 " of %" PRId64 " experts are local",
+              "expert_map is 0, but only %" PRId64 " of %" PRId64
+              " experts are local: give the map that says which",
               p.desc.local_experts, p.desc.experts);
 }
 
@@ -286,11 +287,13 @@ PlanInfo RoutePlan::info() const {
   }
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.workspace_bytes = workspace_bytes();
-  // Assumes that all results are wanted.
+  // Assumes that all optional operands are given and all results wanted.
   const auto pairs = static_cast<uint64_t>(p.pairs(d.tokens));
   const auto local = static_cast<uint64_t>(d.local_experts);
-  info.bytes_read = p.given() ? pairs * static_cast<uint64_t>(p.id_bytes)
-                              : static_cast<uint64_t>(d.tokens * p.row_bytes());
+  const auto each_expert = static_cast<uint64_t>(d.experts) * 4;
+  info.bytes_read = p.given() ? pairs * (static_cast<uint64_t>(p.id_bytes) + 4)
+                              : static_cast<uint64_t>(d.tokens * p.row_bytes()) + each_expert;
+  info.bytes_read += each_expert;  // expert_map
   info.bytes_written =
       pairs * 5 * 4 + local * 4 + (local + 1) * static_cast<uint64_t>(p.offset_bytes);
   return info;
@@ -320,7 +323,7 @@ std::string RoutePlan::explain() const {
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads, %u bytes of shared memory", i.kernel, i.grid[0],
               i.block[0], i.dynamic_smem_bytes);
-  if (small(d.tokens)) return out + "one cluster does all, no workspace is needed\n";
+  if (small(d.tokens)) return out + "one cluster does all steps; no workspace is needed\n";
   return out + line("the order takes two more kernels and a workspace of %" PRIu64
                     " bytes; runs of up to %u tokens take one kernel and none",
                     i.workspace_bytes, kRouteSmallTokens);

@@ -8,12 +8,10 @@
 #include "base/checked.hpp"
 #include "kernels/route/route.h"
 #include "ops/common/fields.hpp"
+#include "ops/common/strided_span.hpp"
 
 namespace tw {
 namespace {
-
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 
 Status wrong(Code code, const char* argument, const char* rule, int64_t got, int64_t limit,
              const char* text) {
@@ -37,7 +35,7 @@ Status check_words(const RouteDesc& d) {
   if ((d.flags & ~kFlags) != 0)
     return fail(kInvalid,
                 {.argument = "flags", .rule = "route_flags", .got = d.flags, .limit = kFlags},
-                "flags is 0x%x: it has bits that are no TW_ROUTE_ flag", d.flags);
+                "flags is 0x%x: it has bits that are not TW_ROUTE_ flags", d.flags);
   if ((d.flags & kRouteDescGivenIds) == 0) TW_TRY(check_logits(d));
   TW_TRY(check_index_dtype("id_dtype", "route_id_dtype", "ids", d.id_dtype));
   TW_TRY(check_index_dtype("offset_dtype", "route_offset_dtype", "offsets", d.offset_dtype));

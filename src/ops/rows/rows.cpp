@@ -60,7 +60,7 @@ Status RowsPlan::prepare() {
     TW_TRY(setup_.prepare_variant(kRowsPlain, 0));  // for runs whose count the device reads
   if (number == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-                "none of the methods 0x%x serves these rows", d.methods);
+                "none of the allowed methods 0x%x supports these rows", d.methods);
   return {};
 }
 
@@ -93,7 +93,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
     TW_TRY(check_address("weights", run.weights, 4));
   else if (run.weights != 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "weights", .rule = "rows_weights"},
-                "weights is not 0, and the plan was made without TW_ROWS_WEIGHTS");
+                "weights is not 0, but the plan was made without TW_ROWS_WEIGHTS");
   if (run.device_count != 0) TW_TRY(check_address("device_count", run.device_count, index_width));
   if (run.outside != 0) TW_TRY(check_address("invalid_count", run.outside, 8));
   if (workspace_.bytes != 0)
@@ -159,7 +159,7 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;
   if (method == 0 && !problem().ordered())
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},
-                "the only method allowed needs rows whose ends are multiples of 16 bytes");
+                "the only allowed method needs rows whose ends are multiples of 16 bytes");
   const RowsArgs args = run_args(run, count);
   if (run.outside != 0) TW_TRY(rows::count_outside(setup_, stream, run, args));
   // gather4 itself loads zeros for columns outside the table.
@@ -188,7 +188,7 @@ constexpr uint64_t kPromise = 16;  // alignment in bytes that allows the best me
 const char* method_name(uint32_t method) {
   switch (method) {
     case kRowsFour:
-      return "four rows an instruction";
+      return "four rows per instruction";
     case kRowsBulk:
     case kRowsSum:
       return "bulk copies through shared memory";
@@ -197,15 +197,15 @@ const char* method_name(uint32_t method) {
     case kRowsStaged:
       return "threads on the table's side and bulk copies on the other";
     case kRowsFew:
-      return "few long rows, two units of 16 bytes a thread, launched ahead";
+      return "few long rows, two units of 16 bytes per thread, launched ahead";
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:
       return "sums of equal rows of a tile, a reduction each";
     case kRowsReduce:
-      return "a reduction an element";
+      return "one reduction per element";
     default:
-      return "plain loads and stores";
+      return "ordinary loads and stores";
   }
 }
 
@@ -321,7 +321,7 @@ std::string RowsPlan::explain_methods() const {
   for (const uint32_t method : wanted) {
     if (method == 0) continue;
     if (method == chosen) {
-      out += line("takes %s", method_name(method));
+      out += line("uses %s", method_name(method));
       break;
     }
     out += line("not %s: %s", method_name(method), rows::refusal(setup_, method, table, packed));
@@ -334,9 +334,8 @@ std::string RowsPlan::explain_methods() const {
     others += std::string(" or ") + setup_.kernels[methods_[i]].row->symbol;
   // A promise does not help if the window starts off a 16-byte boundary in aligned operands.
   const bool promise = choose(kPromise, kPromise) == chosen;
-  return out +
-         line("runs whose addresses do not suit take %s%s", others.c_str(),
-              promise ? "; promise table_alignment and packed_alignment 16 to leave it out" : "");
+  return out + line("runs with unsuitable addresses use %s%s", others.c_str(),
+                    promise ? "; promise table_alignment and packed_alignment 16 to avoid it" : "");
 }
 
 // On devices without gather4 and scatter4, reports whether these would serve the rows.

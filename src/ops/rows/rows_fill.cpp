@@ -32,7 +32,8 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
   // Cuts a row into equal parts such that a stage holds a group of them. Smaller parts if there
   // would be fewer than warps.
   int64_t part = std::min<int64_t>(row, setup.ring.stage_bytes / group / 16 * 16);
-  while (method != kRowsStaged && part >= 1024 && count < ceil_div(warps, ceil_div(row, part)))
+  while (method != kRowsStaged && part >= 2 * kMinPart &&
+         count < ceil_div(warps, ceil_div(row, part)))
     part /= 2;
   const int64_t parts = ceil_div(row, round_up(part, 16));
   args->part_bytes = static_cast<u32>(round_up(ceil_div(row, parts), 16));

@@ -2,6 +2,7 @@
 #include "ops/rows/rows_four.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/checked.hpp"
 #include "kernels/rows/row_schedule.h"
@@ -61,25 +62,25 @@ const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed
   if (!row)
     return gather ? "the device has no gather4 (compute capability 10.0 has)"
                   : "the device has no scatter4 (compute capability 10.0 has)";
-  if (setup.ring.stages == 0) return "the device has too little shared memory for a ring";
+  if (setup.ring.stages == 0) return "the device has too little shared memory for the pipeline";
   if (d.count < kFourMinRows) return "there are fewer than 8 rows";
   const int64_t row_bytes = gather ? p.row_bytes : p.inner_bytes;
   if (row_bytes < kFourMinBytes) return "rows are shorter than 32 bytes";
   const int64_t column = d.column * p.element_bytes;
   if (!is_multiple(column, 16)) return "the first column does not lie at a multiple of 16 bytes";
-  if (!is_multiple(row_bytes, 16)) return "the rows' bytes are no multiple of 16";
+  if (!is_multiple(row_bytes, 16)) return "the row size is not a multiple of 16 bytes";
   if (!gather && !is_multiple(p.column_bytes + p.inner_bytes, 16))
     return "stores are clipped at 16 bytes, and the window ends in between";
   if (d.table_rows < 1 || d.table_rows > kMaxCoordinate)
     return "row numbers of the table do not fit 31 bits";
   if (!is_multiple(p.table_pitch, 16) || p.table_pitch >= kMaxPitch)
-    return "the table's pitch is no multiple of 16 bytes below 2^40";
+    return "the table's pitch is not a multiple of 16 bytes below 2^40";
   if (d.count > 1 && !is_multiple(p.packed_pitch, 16))
-    return "the packed operand's pitch is no multiple of 16 bytes";
-  if (table % 16 != 0) return "the table's address is no multiple of 16";
-  if (packed % 16 != 0) return "the packed operand's address is no multiple of 16";
+    return "the packed operand's pitch is not a multiple of 16 bytes";
+  if (table % 16 != 0) return "the table's address is not a multiple of 16";
+  if (packed % 16 != 0) return "the packed operand's address is not a multiple of 16";
   const FourShape s = four_shape(setup);
-  if (s.part_bytes == 0) return "a stage of the ring does not hold four rows";
+  if (s.part_bytes == 0) return "a stage of the pipeline does not hold four rows";
   if (s.end_bytes / s.unit > kMaxCoordinate || std::abs(column) / s.unit > kMaxCoordinate)
     return "columns of the table do not fit 31 bits";
   if (ceil_div(row_bytes, s.part_bytes) > 1 &&

@@ -15,7 +15,6 @@ constexpr int64_t kMinShiftRow = 32;
 constexpr int64_t kMaxStagedRow = 512;
 constexpr int64_t kMinFewRow = 2048;
 constexpr int64_t kMaxFewRow = 64 << 20;  // limits the grid to 2^14 blocks per row
-constexpr int64_t kMinPart = 512;         // smallest part of a row, bytes
 constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo this
 
 // Smallest row in bytes for which realigning in registers is faster than ordinary loads of
@@ -39,19 +38,19 @@ bool is_multiple_of_16(int64_t value) {
 const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed) {
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
-  if (setup.ring.stages == 0) return "the device has too little shared memory for a ring";
+  if (setup.ring.stages == 0) return "the device has too little shared memory for the pipeline";
   if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
-    return "the rows' bytes are no multiple of 16";
+    return "the row size is not a multiple of 16 bytes";
   if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
-    return "the table's pitch is no multiple of 16 bytes";
+    return "the table's pitch is not a multiple of 16 bytes";
   if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
-    return "the packed operand's pitch is no multiple of 16 bytes";
+    return "the packed operand's pitch is not a multiple of 16 bytes";
   if (setup.inner_table(table) % 16 != 0)
-    return "the window's address in the table is no multiple of 16";
+    return "the window's address in the table is not a multiple of 16";
   if (setup.inner_packed(packed) % 16 != 0)
-    return "the packed operand's address is no multiple of 16";
+    return "the packed operand's address is not a multiple of 16";
   if (d.group > setup.ring_pieces || d.group * 16 > setup.ring.stage_bytes)
-    return "a stage of the ring does not hold a group";
+    return "a stage of the pipeline does not hold a group";
   // Pieces must stay below kDividerLimit if a row has several. fill_bulk() makes parts at least
   // this small, such that a stage holds a group.
   const int64_t least = std::min(kMinPart, setup.ring.stage_bytes / d.group / 16 * 16);
@@ -106,7 +105,7 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
 
 const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed) {
   const RowsProblem& p = setup.problem;
-  if ((p.desc.methods & 1u << method) == 0) return "it is not among the methods allowed";
+  if ((p.desc.methods & 1u << method) == 0) return "it is not among the allowed methods";
   switch (method) {
     case kRowsFour:
       return four_refusal(setup, table, packed);
@@ -115,8 +114,8 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
         if (!setup.is_small()) return "there are many bytes";
         if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
       }
-      if (p.flag(kRowsLastWins)) return "it does not look at winners";
-      if (p.desc.max_sms != 0) return "its grid has no bound";
+      if (p.flag(kRowsLastWins)) return "it does not support TW_SCATTER_LAST_WINS";
+      if (p.desc.max_sms != 0) return "its grid cannot be limited by max_sms";
       if (setup.plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
       if (p.inner_bytes > kMaxFewRow) return "rows are longer than 64 MB";
       return nullptr;
@@ -124,7 +123,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsStaged:
       if (setup.is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 &&
           setup.plain_unit(table, packed) == 16)
-        return "so few bytes are sooner moved by plain loads and stores";
+        return "ordinary loads and stores are faster for so few bytes";
       return bulk_refusal(setup, method, table, packed);
     case kRowsSum:
     case kRowsBulkReduce:
@@ -133,7 +132,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
           !shift_is_faster(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
-        return "plain loads and stores of what these rows are aligned to are sooner done";
+        return "ordinary loads and stores at the rows' alignment are faster";
       return nullptr;
     default:
       return nullptr;

@@ -7,12 +7,11 @@
 
 #include "base/checked.hpp"
 #include "ops/common/fields.hpp"
+#include "ops/common/strided_span.hpp"
 
 namespace tw {
 namespace {
 
-// Limit of a span in bytes, so that sums of a few spans cannot overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 // Keeps the pieces of one row below kDividerLimit.
 constexpr int64_t kMaxRow = int64_t{1} << 30;
 constexpr int64_t kMaxGroup = 1 << 20;
@@ -44,8 +43,8 @@ Status span(const char* argument, int64_t rows, int64_t pitch, int64_t width, in
   const int64_t most = width > kMaxSpan ? 0 : pitch == 0 ? 1 : (kMaxSpan - width) / pitch + 1;
   return fail(Code::ERROR_OVERFLOW,
               {.argument = argument, .rule = "rows_span", .got = rows, .limit = most},
-              "%s is %" PRId64 ": so many rows, %" PRId64
-              " bytes apart, exceed 2^60 bytes: %" PRId64 " at most",
+              "%s is %" PRId64 ": rows %" PRId64
+              " bytes apart would exceed 2^60 bytes; it must be at most %" PRId64,
               argument, rows, pitch, most);
 }
 
@@ -54,8 +53,8 @@ Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, i
   const int64_t most = kMaxSpan / element_bytes;
   return fail(Code::ERROR_OVERFLOW,
               {.argument = argument, .rule = "rows_span", .got = elements, .limit = most},
-              "%s is %" PRId64 " elements, more than 2^60 bytes: %" PRId64 " at most", argument,
-              elements, most);
+              "%s is %" PRId64 " elements, more than 2^60 bytes; it must be at most %" PRId64,
+              argument, elements, most);
 }
 
 // Returns the element type for arithmetic; kElementBits if there is none.
@@ -107,7 +106,7 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
     return refuse("reduction", "rows_reduction", d.reduction, kReduceMax,
                   "it is 0, add, min or max");
   if ((d.flags & ~uint32_t{kRowsFlags}) != 0)
-    return refuse("flags", "rows_flags", d.flags, kRowsFlags, "it has bits that name nothing");
+    return refuse("flags", "rows_flags", d.flags, kRowsFlags, "it has unknown bits");
   if (d.group < 1) return refuse("group", "rows_group", d.group, 1, "it is 1 or more");
   if (d.group > kMaxGroup)
     return refuse("group", "rows_group", d.group, kMaxGroup, "it is 2^20 at most",
@@ -160,8 +159,8 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
               {.argument = "packed_dtype",
                .rule = "rows_packed_dtype",
                .got = static_cast<int64_t>(d.packed_dtype)},
-              "packed_dtype is %s and dtype %s: they are the same, but f16 or bf16 may be added to "
-              "f32",
+              "packed_dtype is %s and dtype %s: they must be equal, except that f16 or bf16 may be "
+              "added to f32",
               dtype_name(d.packed_dtype), dtype_name(d.dtype));
 }
 
@@ -190,9 +189,10 @@ Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
   if (d->column < 0 && (op == Op::scatter || !bounded))
     return fail(bounded ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "column", .rule = "rows_column", .got = d->column},
-                op == Op::scatter ? "column is %" PRId64 ": a scatter's is 0 or more"
-                                  : "column is %" PRId64
-                                    ": windows may hang over a table whose table_columns are given",
+                op == Op::scatter
+                    ? "column is %" PRId64 ": a scatter's is 0 or more"
+                    : "column is %" PRId64
+                      ": a window may extend beyond the table only if table_columns is given",
                 d->column);
   const int64_t width = bounded ? d->table_columns : reach;
   if (d->table_pitch == 0) d->table_pitch = width;

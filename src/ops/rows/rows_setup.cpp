@@ -9,7 +9,6 @@ namespace tw {
 namespace {
 
 constexpr int64_t kSmallBytes = 8 << 20;
-constexpr int64_t kMinPart = 512;  // smallest part of a row, bytes
 
 }  // namespace
 
@@ -54,7 +53,7 @@ bool RowsSetup::is_small() const {
 }
 
 uint32_t RowsSetup::max_stage_pieces() const {
-  const int64_t part = std::clamp<int64_t>(problem.inner_bytes, 16, kMinPart);
+  const int64_t part = std::clamp<int64_t>(problem.inner_bytes, 16, rows::kMinPart);
   const int64_t pieces =
       std::max({tuning.stage_bytes / part, problem.desc.group, int64_t{kFourRows}});
   return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));

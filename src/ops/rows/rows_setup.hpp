@@ -14,6 +14,11 @@
 
 namespace tw {
 
+namespace rows {
+/// Smallest part, in bytes, into which a longer row is cut so that every warp gets some.
+inline constexpr int64_t kMinPart = 512;
+}  // namespace rows
+
 /// Sizes of the pipelines, and the lifetime of blocks.
 struct RowsTuning {
   uint32_t warps = 2;

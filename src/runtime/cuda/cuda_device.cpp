@@ -91,7 +91,7 @@ Status CudaDevice::open(CUcontext context) {
     context_ = nullptr;
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "context", .driver_result = static_cast<int32_t>(pushed)},
-                "context is no live CUDA context: cuCtxPushCurrent says %s",
+                "context is not a live CUDA context: cuCtxPushCurrent returned %s",
                 result_name(cu_, pushed));
   }
   const CUresult got = cu_.CtxGetDevice(&number_);
@@ -212,7 +212,8 @@ Status CudaDevice::release(uint64_t address) {
     const std::lock_guard lock(mutex_);
     if (allocations_.erase(address) == 0)
       return fail(Code::ERROR_NOT_FOUND, {.argument = "address"},
-                  "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
+                  "address 0x%llx was not returned by tw_malloc() on this device, or has been "
+                  "freed already",
                   static_cast<unsigned long long>(address));
   }
   return check(cu_.MemFree(address), "cuMemFree");
@@ -247,8 +248,8 @@ Status CudaDevice::release_host(void* memory) {
     const std::lock_guard lock(mutex_);
     if (host_allocations_.erase(memory) == 0)
       return fail(Code::ERROR_NOT_FOUND, {.argument = "memory"},
-                  "memory %p is no address that tw_malloc_host() gave on this device, or it was "
-                  "freed",
+                  "memory %p was not returned by tw_malloc_host() on this device, or has been "
+                  "freed already",
                   memory);
   }
   return check(cu_.MemFreeHost(memory), "cuMemFreeHost");
@@ -282,8 +283,8 @@ Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>
     same = ids[0] == ids[1];
   if (!same)
     return fail(Code::ERROR_WRONG_DEVICE, {.argument = "cuda_stream"},
-                "cuda_stream is of context %p and the device works in context %p: open the device "
-                "on the stream's context with tw_device_create_from_context()",
+                "cuda_stream belongs to context %p, but the device uses context %p: open the "
+                "device on the stream's context with tw_device_create_from_context()",
                 static_cast<void*>(owner), static_cast<void*>(context_));
   *out = std::make_unique<CudaStream>(shared_from_this(), cuda_stream, /*own=*/false);
   return Code::OK;

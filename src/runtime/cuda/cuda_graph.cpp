@@ -25,7 +25,7 @@ const char* reason_of(CUgraphExecUpdateResult result) {
       return "an operation is of another kind";
     case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
     case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
-      return "a launch is of a kernel that cannot take the place of the other one";
+      return "a launch uses a kernel that cannot replace the other one";
     case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
       return "an operation's parameters differ in a way that cannot be updated";
     case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
@@ -72,7 +72,7 @@ Status CudaGraph::launch(Stream& stream) {
   TW_TRY(scope.status());
   const CUstream on = static_cast<CudaStream&>(stream).handle();
   TW_TRY(device.check(device.cu().GraphLaunch(exec_, on), "cuGraphLaunch"));
-  device.launched("one of a graph");
+  device.launched("part of a graph");
   return Code::OK;
 }
 

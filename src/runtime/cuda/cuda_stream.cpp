@@ -40,10 +40,9 @@ Status CudaEvent::cuda_handle(CUevent_st** out) {
 
 Status CudaEvent::check_not_captured() const {
   if (!captured_.load(std::memory_order_relaxed)) return Code::OK;
-  return fail(
-      Code::ERROR_CAPTURE, {.argument = "event"},
-      "the event was last recorded while its stream was being captured, and is reached only "
-      "inside the graph: record it again outside of a capture");
+  return fail(Code::ERROR_CAPTURE, {.argument = "event"},
+              "the event was last recorded during a capture, so it only orders work inside the "
+              "graph: record it again outside a capture");
 }
 
 Status CudaEvent::synchronize() {
@@ -64,7 +63,7 @@ Status CudaEvent::query() {
   const CUresult result = device.cu().EventQuery(event_);
   if (result == CUDA_ERROR_NOT_READY)
     return fail(Code::ERROR_NOT_READY, {.driver_result = static_cast<int32_t>(result)},
-                "the event's last record is not reached yet");
+                "the event's last record has not completed yet");
   return device.check(result, "cuEventQuery");
 }
 
@@ -84,12 +83,11 @@ Status CudaEvent::elapsed_since(Event& start, float* milliseconds) {
   const CUresult result = device.cu().EventElapsedTime(&value, first.event_, event_);
   if (result == CUDA_ERROR_INVALID_HANDLE && !(first.own_ && own_)) {
     const char* which = first.own_ ? "end" : "start";
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = which, .driver_result = static_cast<int32_t>(result)},
-        "%s is an event of the caller's that cannot be timed: it was never recorded, or was "
-        "created with CU_EVENT_DISABLE_TIMING",
-        which);
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = which, .driver_result = static_cast<int32_t>(result)},
+                "%s is a wrapped CUDA event that cannot be timed: it was never recorded, or was "
+                "created with CU_EVENT_DISABLE_TIMING",
+                which);
   }
   TW_TRY(device.check(result, "cuEventElapsedTime"));
   *milliseconds = value;
@@ -117,8 +115,9 @@ Status CudaStream::check_not_captured() {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TW_TRY(capture_status(&status));
   if (status == CU_STREAM_CAPTURE_STATUS_NONE) return Code::OK;
-  return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
-              "the stream is being captured: end the capture before asking for its work");
+  return fail(
+      Code::ERROR_CAPTURE, {.argument = "stream"},
+      "the stream is being captured: end the capture before you query or synchronize the stream");
 }
 
 Status CudaStream::synchronize() {

@@ -54,7 +54,7 @@ Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* m
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "kind"},
                   "im2col-wide maps need a driver for CUDA 12.8 at least (driver 570)");
   }
-  return fail(Code::ERROR_INTERNAL, {.argument = "kind"}, "no kind %d of tensor maps",
+  return fail(Code::ERROR_INTERNAL, {.argument = "kind"}, "kind %d is not a kind of tensor map",
               static_cast<int>(desc.kind));
 }
 
@@ -87,7 +87,7 @@ Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* byt
   }
   std::memcpy(bytes->words, &map, sizeof map);
   if (const char* fault = correct_driver_faults(desc, arch, info.driver_version, bytes))
-    device.log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)",
+    device.log().write(LogLevel::info, "tensor map: corrected a known fault of this driver (%s)",
                        fault);
   if (!can_encode(desc)) return Code::OK;
   TensorMapBytes ours;

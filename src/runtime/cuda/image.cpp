@@ -132,12 +132,12 @@ Status check_elf(const Bytes& elf, uint64_t base, ImageSummary* summary) {
   if (std::memcmp(elf.data(), "\177ELF", 4) != 0)
     return damaged(base, "the cubin at byte %llu does not begin as an ELF file", llu(base));
   if (elf.at<uint8_t>(4) != 2 || elf.at<uint8_t>(5) != 1)
-    return damaged(base + 4, "the cubin at byte %llu is no 64-bit little-endian ELF file",
+    return damaged(base + 4, "the cubin at byte %llu is not a 64-bit little-endian ELF file",
                    llu(base));
   if (elf.at<uint16_t>(18) != kMachineCuda)
     return damaged(base + 18,
-                   "the ELF file is for machine %u and GPU code has %u: was a host object or a "
-                   "program passed?",
+                   "the ELF file is for machine %u, but GPU code has machine %u: was a host object "
+                   "or a program passed?",
                    elf.at<uint16_t>(18), kMachineCuda);
   TW_TRY(check_sections(elf, base));
   TW_TRY(check_segments(elf, base));
@@ -160,8 +160,10 @@ Status check_entry(const Bytes& entry, uint64_t offset, uint64_t header_bytes,
   const uint32_t compressed_bytes = entry.at<uint32_t>(16);
   const uint32_t sm = entry.at<uint32_t>(28);
   if (compressed_bytes > payload_bytes)
-    return damaged(offset + 16, "the fatbin entry at byte %llu packs %u bytes into %llu",
-                   llu(offset), compressed_bytes, llu(payload_bytes));
+    return damaged(
+        offset + 16,
+        "the fatbin entry at byte %llu claims %u compressed bytes, but its payload has only %llu",
+        llu(offset), compressed_bytes, llu(payload_bytes));
   if (kind == kEntryPtx) {
     summary->has_ptx = true;
     add_contents(summary, "compute_%u PTX", sm);
@@ -185,7 +187,7 @@ Status check_fatbin(const Bytes& image, ImageSummary* summary) {
   const uint64_t body_bytes = image.at<uint64_t>(8);
   if (header_bytes < kFatbinHeaderBytes || !image.holds(header_bytes, body_bytes))
     return damaged(8,
-                   "the fatbin says that it has %llu + %llu bytes and the image has %zu: it is "
+                   "the fatbin's header declares %llu + %llu bytes, but the image has %zu: it is "
                    "truncated or damaged",
                    llu(header_bytes), llu(body_bytes), image.size());
   uint64_t offset = header_bytes;
@@ -193,15 +195,16 @@ Status check_fatbin(const Bytes& image, ImageSummary* summary) {
   if (offset == end) return damaged(offset, "the fatbin is empty");
   while (offset < end) {
     if (end - offset < kEntryHeaderBytes)
-      return damaged(offset, "the fatbin entry at byte %llu has room for %llu bytes of its header",
+      return damaged(offset,
+                     "the header of the fatbin entry at byte %llu is cut off after %llu bytes",
                      llu(offset), llu(end - offset));
     const uint64_t entry_header = image.at<uint32_t>(offset + 4);
     const uint64_t payload = image.at<uint64_t>(offset + 8);
     const uint64_t room = end - offset;
     if (entry_header < kEntryHeaderBytes || entry_header > room || payload > room - entry_header)
       return damaged(offset,
-                     "the fatbin entry at byte %llu has %llu + %llu bytes and %llu are left: the "
-                     "image is truncated or damaged",
+                     "the fatbin entry at byte %llu declares %llu + %llu bytes, but only %llu are "
+                     "left: the image is truncated or damaged",
                      llu(offset), llu(entry_header), llu(payload), llu(room));
     TW_TRY(check_entry(image.part(offset, entry_header + payload), offset, entry_header, payload,
                        summary));
@@ -224,7 +227,7 @@ Status check_ptx(const Bytes& image, ImageSummary* summary) {
       return damaged(i, "the PTX text has the byte 0x%02x at %zu", c, i);
   }
   if (text.find(".version") == std::string_view::npos)
-    return damaged(0, "the text has no .version directive: it is no PTX");
+    return damaged(0, "the text has no .version directive, so it is not PTX");
   const size_t target = text.find(".target");
   if (target == std::string_view::npos)
     return damaged(0, "the PTX text has no .target directive: it is truncated");
@@ -250,7 +253,9 @@ Status check_image(const void* data, size_t size, ImageSummary* summary) {
   *summary = ImageSummary{};
   const Bytes image(data, size);
   if (size < 8)
-    return damaged(0, "an image of %zu bytes is no fatbin, cubin or PTX: at least 8", size);
+    return damaged(
+        0, "an image of %zu bytes is too short to be a fatbin, cubin or PTX: at least 8 bytes",
+        size);
   const uint32_t magic = image.at<uint32_t>(0);
   if (magic == kFatbinMagic) return check_fatbin(image, summary);
   if (std::memcmp(data, "\177ELF", 4) == 0) {
@@ -264,8 +269,8 @@ Status check_image(const void* data, size_t size, ImageSummary* summary) {
   if (looks_like_text(image)) return check_ptx(image, summary);
   const unsigned char* b = image.data();
   return damaged(0,
-                 "the image begins with %02x %02x %02x %02x, and no fatbin (50 ed 55 ba), cubin "
-                 "(7f 45 4c 46) or PTX text does",
+                 "the image begins with %02x %02x %02x %02x: it is neither a fatbin (50 ed 55 ba) "
+                 "nor a cubin (7f 45 4c 46) nor PTX text",
                  b[0], b[1], b[2], b[3]);
 }
 

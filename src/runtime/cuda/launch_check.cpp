@@ -14,7 +14,7 @@ Status check_dims(const char* name, const uint32_t (&dims)[3], const uint32_t (&
     if (dims[i] >= 1 && dims[i] <= limits[i]) continue;
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = name, .index = i, .got = dims[i], .limit = limits[i]},
-                "%s[%d] is %u: 1 to %u", name, i, dims[i], limits[i]);
+                "%s[%d] is %u: it must be 1 to %u", name, i, dims[i], limits[i]);
   }
   return Code::OK;
 }
@@ -38,7 +38,7 @@ Status check_cluster(const LaunchConfig& config, const LaunchLimits& limits) {
       return fail(
           Code::ERROR_INVALID_ARGUMENT,
           {.argument = "cluster", .index = i, .got = config.grid[i], .limit = config.cluster[i]},
-          "grid[%d] is %u and cluster[%d] is %u: a grid holds whole clusters", i, config.grid[i], i,
+          "grid[%d] is %u, which is not a multiple of cluster[%d], %u", i, config.grid[i], i,
           config.cluster[i]);
   return Code::OK;
 }
@@ -63,8 +63,8 @@ Status check_launch(const LaunchConfig& config, const LaunchLimits& limits) {
                 {.argument = "dynamic_smem_bytes",
                  .got = config.dynamic_smem_bytes,
                  .limit = limits.max_dynamic_smem},
-                "dynamic_smem_bytes is %u: %u at most beside the kernel's %u static bytes",
-                config.dynamic_smem_bytes, limits.max_dynamic_smem, limits.static_smem);
+                "dynamic_smem_bytes is %u: the kernel has %u static bytes, which leaves at most %u",
+                config.dynamic_smem_bytes, limits.static_smem, limits.max_dynamic_smem);
   return Code::OK;
 }
 

@@ -86,8 +86,8 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
 Status Libraries::no_image(const KernelEntry& row, const KernelImage& image) {
   if (kernel_left_out(row))
     return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
-                "kernel %s was left out of this build: configure it with -Dkernels that matches "
-                "the name, or without that option to have every kernel",
+                "kernel %s was left out of this build: configure it with a -Dkernels pattern that "
+                "matches the name, or without that option to get every kernel",
                 row.symbol);
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
@@ -98,10 +98,10 @@ Status Libraries::no_image(const KernelEntry& row, const KernelImage& image) {
   const DeviceInfo& info = device_.info();
   if (absent && find_entry(image.data, image.size, *absent, &entry)) absent = nullptr;
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
-              "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s%s%s",
+              "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s%s%s%s",
               row.symbol, info.name.c_str(), info.compute_major, info.compute_minor,
-              summary.contents, absent ? "; configure it with -Dgpu_archs that has " : "",
-              absent ? absent->name : "");
+              summary.contents, absent ? "; add " : "", absent ? absent->name : "",
+              absent ? " to -Dgpu_archs" : "");
 }
 
 /// Fails if the driver is too old for the image. Checked before loading, because drivers differ in
@@ -164,7 +164,7 @@ Status Libraries::find_library(const KernelEntry& row, CUlibrary* out) {
 Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
                           std::unique_ptr<Kernel>* out) {
   if (!row.image)
-    return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
+    return fail(Code::ERROR_INTERNAL, {}, "%s is a kernel of the host device", row.symbol);
   LaunchTarget target;
   {
     const Scope scope(device_, Scope::relaxed);
@@ -185,7 +185,7 @@ Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
-                "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
+                "kernel %s needs %u bytes of shared memory, but %s has %u", row.symbol,
                 dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
   if (row.prefers_shared_carveout) {
     const Scope scope(device_, Scope::relaxed);

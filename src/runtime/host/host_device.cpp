@@ -102,8 +102,8 @@ Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* ad
   if (!memory)
     return fail(Code::ERROR_OUT_OF_MEMORY,
                 {.argument = "bytes", .got = static_cast<int64_t>(bytes)},
-                "%llu bytes cannot be allocated: the process gets no more; free some, or raise "
-                "what limits it (ulimit -v, a control group)",
+                "%llu bytes cannot be allocated: the process has reached its limit; free some "
+                "memory, or raise the limit (ulimit -v, a control group)",
                 static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
@@ -130,7 +130,7 @@ Status HostDevice::give_back(uint64_t address, KnownMemory::Origin origin, const
     const std::lock_guard lock(mutex_);
     if (!memory_.remove_block(address, origin))
       return fail(Code::ERROR_NOT_FOUND, {.argument = argument},
-                  "%s 0x%llx is no address that %s() gave on this device, or it was freed",
+                  "%s 0x%llx was not returned by %s() on this device, or has been freed already",
                   argument, static_cast<unsigned long long>(address), giver);
     working = workers_;
   }
@@ -148,8 +148,8 @@ Status HostDevice::register_memory(uint64_t address, uint64_t bytes) {
 Status HostDevice::unregister_memory(uint64_t address) {
   if (memory_.remove_range(address)) return Code::OK;
   return fail(Code::ERROR_NOT_FOUND, {.argument = "address"},
-              "0x%llx is no address that was given to tw_memory_register() on this device, or it "
-              "was unregistered as many times as it was registered",
+              "address 0x%llx was not passed to tw_memory_register() on this device, or has been "
+              "unregistered as often as it was registered",
               static_cast<unsigned long long>(address));
 }
 
@@ -195,7 +195,7 @@ Status HostDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
   if (dynamic_smem_bytes > HostEngine::kSharedBytes)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = HostEngine::kSharedBytes},
-                "kernel %s wants %u bytes of shared memory and the host device has %u", row.symbol,
+                "kernel %s needs %u bytes of shared memory, but the host device has %u", row.symbol,
                 dynamic_smem_bytes, HostEngine::kSharedBytes);
   *out = std::make_unique<HostKernel>(shared_from_this(), row);
   return Code::OK;

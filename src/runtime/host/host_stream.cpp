@@ -20,7 +20,7 @@ void* pointer_to(uint64_t address) {
 
 Status no_module_kernel() {
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = "kernel"},
-              "the host device has no kernels of the caller's own");
+              "the host device cannot launch the caller's own kernels");
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Status HostEvent::query() {
   uint64_t position = 0;
   last_record(&worker, &position);
   if (worker && worker->done() < position)
-    return fail(Code::ERROR_NOT_READY, {}, "the event's last record is not reached yet");
+    return fail(Code::ERROR_NOT_READY, {}, "the event's last record has not completed yet");
   return device()->alive();
 }
 
@@ -117,8 +117,9 @@ Status HostStream::check_not_captured() {
   bool yes = false;
   TW_TRY(captured(&yes));
   if (!yes) return Code::OK;
-  return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
-              "the stream is being captured: end the capture before asking for its work");
+  return fail(
+      Code::ERROR_CAPTURE, {.argument = "stream"},
+      "the stream is being captured: end the capture before you query or synchronize the stream");
 }
 
 Status HostStream::enqueue(Operation operation, const void* arguments, size_t bytes) {
@@ -250,8 +251,8 @@ bool all_joined(const std::vector<Node>& nodes, const std::vector<size_t>& last)
 
 Status broken_capture() {
   return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
-              "the capture of the stream was broken by an earlier call, which said why: end it, "
-              "which records nothing, and begin again");
+              "an earlier call invalidated the stream's capture and reported why: end the capture, "
+              "which gives no graph, and begin again");
 }
 
 }  // namespace
@@ -336,7 +337,7 @@ Status HostStream::wait_in_capture(HostEvent& event) {
                             : Status(Code::OK);
   if (from.capture->ended)
     return refuse(
-        "event was last recorded in a capture that has ended, and is never reached: record it "
+        "event was last recorded in a capture that has ended, so it will never complete: record it "
         "again");
   if (!point_.capture) {  // the stream joins the capture
     point_ = from;
@@ -359,8 +360,8 @@ Status HostEvent::check_not_captured() const {
   const std::lock_guard lock(static_cast<HostDevice&>(*device()).captures());
   if (!point_.capture) return Code::OK;
   return fail(Code::ERROR_CAPTURE, {.argument = "event"},
-              "the event was last recorded in a capture, in which it orders the work and is never "
-              "reached: record it outside of one");
+              "the event was last recorded during a capture, so it only orders work inside the "
+              "graph: record it again outside a capture");
 }
 
 }  // namespace tw::host

@@ -117,10 +117,10 @@ Status KnownMemory::past_memory_end(const char* operand, uint64_t address, uint6
                .rule = "memory_end",
                .got = static_cast<int64_t>(there),
                .limit = static_cast<int64_t>(bytes)},
-              "%s needs %" PRIu64 " bytes from 0x%" PRIx64 ", and %" PRIu64
-              " bytes are there, to the end of the %s of %s: give %s as many bytes as the "
-              "description spans, or describe fewer",
-              operand, bytes, address, there, words.kind, words.giver, words.giver);
+              "%s needs %" PRIu64 " bytes from 0x%" PRIx64
+              ", but the %s from %s ends after %" PRIu64
+              " bytes: pass %s as many bytes as the description spans, or describe fewer",
+              operand, bytes, address, words.kind, words.giver, there, words.giver);
 }
 
 // The block or range containing the address that was removed last, or nullptr.
@@ -148,19 +148,20 @@ bool KnownMemory::nearest_to(uint64_t address, Piece* out) const {
 }
 
 Status KnownMemory::unknown_memory(const char* operand, uint64_t address, uint64_t bytes) const {
-  char hint[192] = "the device knows no memory at all";
+  char hint[192] = "the device has no memory allocated or registered";
   Piece near;
   if (const Piece* gone = removed_at(address)) {
     const Words words = words_of(gone->origin);
-    std::snprintf(hint, sizeof hint, "%s ended a %s of %" PRIu64 " bytes there, from 0x%" PRIx64,
-                  words.taker, words.kind, gone->end - gone->begin, gone->begin);
+    std::snprintf(hint, sizeof hint,
+                  "a %s of %" PRIu64 " bytes from 0x%" PRIx64 " was there until %s removed it",
+                  words.kind, gone->end - gone->begin, gone->begin, words.taker);
   } else if (nearest_to(address, &near)) {
     const bool above = near.begin > address;
     std::snprintf(hint, sizeof hint,
-                  "the nearest is %" PRIu64 " bytes further %s, a %s of %" PRIu64
-                  " bytes from 0x%" PRIx64,
-                  above ? near.begin - address : address - near.end, above ? "up" : "down",
-                  words_of(near.origin).kind, near.end - near.begin, near.begin);
+                  "the nearest is a %s of %" PRIu64 " bytes from 0x%" PRIx64 ", %" PRIu64
+                  " bytes %s",
+                  words_of(near.origin).kind, near.end - near.begin, near.begin,
+                  above ? near.begin - address : address - near.end, above ? "above" : "below");
   }
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = operand,
@@ -169,7 +170,7 @@ Status KnownMemory::unknown_memory(const char* operand, uint64_t address, uint64
                .limit = static_cast<int64_t>(bytes)},
               "%s needs %" PRIu64 " bytes from 0x%" PRIx64
               ", which lies in no block of tw_malloc or tw_malloc_host and in no range of "
-              "tw_memory_register: %s; the host device takes operands in such memory alone",
+              "tw_memory_register: %s; the host device only accepts operands in such memory",
               operand, bytes, address, hint);
 }
 

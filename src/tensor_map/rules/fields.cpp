@@ -104,7 +104,7 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
                      size_t capacity) {
   Writer text(buffer, capacity);
   if (proposed == nullptr) {
-    text.put("No other value of what the broken rules name makes it accepted");
+    text.put("No other values of the fields named by the broken rules would be accepted");
     return;
   }
   static constexpr char kEnd[] = " it would be accepted";
@@ -143,7 +143,7 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
 #undef TW_SCALAR
 #undef TW_ARRAY
   if (cut && whole == 0)
-    text.put("Other values of what the broken rules name would be accepted");
+    text.put("Other values of the fields named by the broken rules would be accepted");
   else
     text.put("%s", cut ? kCutEnd : kEnd);
 }

@@ -113,8 +113,8 @@ void stores(const TensorMapDesc& desc, std::string* text) {
   }
   const uint64_t extent = row_extent(desc);
   line(text,
-       "  stores: write %u bytes past the tensor's end of each row (%llu bytes are no multiple of "
-       "16), which %s",
+       "  stores: write %u bytes past the tensor's end of each row (%llu bytes are not a multiple "
+       "of 16), which %s",
        overhang, static_cast<ull>(extent),
        desc.rank > 1 && desc.global_stride_bytes[0] < extent
            ? "other rows own"

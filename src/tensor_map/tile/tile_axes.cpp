@@ -140,7 +140,7 @@ Swizzle swizzle_of(const BitSwizzle& swizzle, int64_t bytes) {
 Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
   const Layout& layout = *request.shared;
   const int64_t bytes = dtype_bytes(request.dtype);
-  if (layout.coordinates) return refuse("gives coordinates, no offsets", layout.rank());
+  if (layout.coordinates) return refuse("has basis strides; it must return offsets", layout.rank());
   if (layout.offset != 0) return refuse("does not begin at 0", layout.offset);
   if (layout.rank() != request.rank)
     return refuse("has another rank than the tensor", layout.rank());
@@ -160,7 +160,7 @@ Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
   int64_t next = 1;
   for (int32_t i = 0; i < shape->leaves; ++i) {
     if (strides[i] != next)
-      return refuse("has gaps or overlaps: a box fills its memory without; stride", strides[i]);
+      return refuse("has gaps or overlaps, which a box cannot have; stride", strides[i]);
     next *= shape->leaf[i].extent;
     // Rows narrower than the swizzle are one swizzle width apart.
     if (i == 0) next = std::max<int64_t>(next, swizzle_span(request.swizzle) / bytes);

@@ -76,8 +76,7 @@ Status check_request(const TileRequest& request) {
     return fail(is_dtype(static_cast<int32_t>(request.dtype)) ? Code::ERROR_UNSUPPORTED
                                                               : Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "dtype", .got = static_cast<int64_t>(request.dtype)},
-                "dtype %d has no tensor-map type of whole elements",
-                static_cast<int>(request.dtype));
+                "tile maps do not support dtype %d", static_cast<int>(request.dtype));
   if (request.multicast < 1 || request.multicast > 16)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "multicast", .got = request.multicast, .limit = 16},
@@ -93,7 +92,7 @@ Status check_request(const TileRequest& request) {
   const auto swizzle = static_cast<int32_t>(request.swizzle);
   if (swizzle < 0 || swizzle > 6)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "swizzle", .got = swizzle, .limit = 6},
-                "swizzle %d is no swizzle", swizzle);
+                "swizzle is %d: it must be 0 to 6", swizzle);
   int64_t elements = 1;
   int64_t tile_bytes = dtype_bytes(request.dtype);
   for (int32_t mode = 0; mode < request.rank; ++mode) {
@@ -223,9 +222,8 @@ Status check_start(const TileMap& map, int32_t mode, int64_t start) {
   if (start % map.aligned[mode] != 0)
     return fail(Code::ERROR_MISALIGNED,
                 {.argument = "start", .index = mode, .got = start, .limit = map.aligned[mode]},
-                "start[%d] is %lld: tiles of this map begin at multiples of %lld there (ask for a "
-                "free start "
-                "to have any)",
+                "start[%d] is %lld: it must be a multiple of %lld with this map (request a free "
+                "start to allow any)",
                 mode, static_cast<long long>(start), static_cast<long long>(map.aligned[mode]));
   if (map.inside[mode] != 0 && (start < 0 || start >= map.inside[mode]))
     return fail(
@@ -259,8 +257,8 @@ Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
   }
   if (!is_packed(desc.dtype) && coord[0] % elements != 0)
     return fail(Code::ERROR_MISALIGNED, {.argument = "start", .got = coord[0], .limit = elements},
-                "start gives the box %d for its coordinate 0, which counts elements of %d bytes: "
-                "the copy engine wants a multiple of 16 bytes there, %d elements",
+                "with this start, coordinate 0 of the box is %d elements of %d bytes: the TMA "
+                "needs a multiple of 16 bytes, which is %d elements",
                 coord[0], dtype_bytes(desc.dtype), elements);
   return {};
 }

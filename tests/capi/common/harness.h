@@ -75,7 +75,7 @@ static inline void poison_(void) {
 /* Whether that failure is still the last one. Compares words, because an address in a message may
  * contain the same digits. */
 static inline int poisoned_(void) {
-  return strstr(tw_last_error(), "level 4711 is no log level") != NULL;
+  return strstr(tw_last_error(), "level 4711 is not a log level") != NULL;
 }
 
 static inline int fails_(tw_status expected, const char *argument, tw_status status,

@@ -81,7 +81,8 @@ static void each_operand(const setup *s, tw_plan *plan, runner run, const void *
     register_all(s, operands, count, i, 1);
     if (FAILS(TW_ERROR_INVALID_ARGUMENT, operands[i].name, run(plan, s->stream, args)) &&
         bytes > 1) {
-      says_numbers("%s needs %" PRIu64 " bytes from 0x%" PRIx64 ", and %" PRIu64 " bytes are there",
+      says_numbers("%s needs %" PRIu64 " bytes from 0x%" PRIx64
+                   ", but the range from tw_memory_register ends after %" PRIu64 " bytes",
                    operands[i].name, bytes, low, bytes - 1);
       OK(tw_last_error_info(&info));
       EQUAL(info.got, bytes - 1);
@@ -489,11 +490,12 @@ static void described_as_another_type(void) {
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "d", tw_gemm_run(plan, s.stream, &args));
   says("d needs 8192 bytes from 0x");
-  says("and 4096 bytes are there, to the end of the block of tw_malloc");
+  says("but the block from tw_malloc ends after 4096 bytes");
   OK(tw_free(s.device, args.b));
   args.d = allocated(&s, 64 * 32 * 4);
   FAILS(TW_ERROR_INVALID_ARGUMENT, "b", tw_gemm_run(plan, s.stream, &args));
-  says("tw_free ended a block of 1024 bytes there");
+  says("a block of 1024 bytes from 0x");
+  says("was there until tw_free removed it");
   tw_plan_destroy(plan);
   close_setup(&s);
 }

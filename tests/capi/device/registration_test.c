@@ -37,7 +37,7 @@ static void copies_and_fills(void) {
   OK(tw_memcpy_between_devices(s.stream, other.device, theirs, s.device, block, 32));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "dst",
         tw_memcpy_between_devices(s.stream, other.device, theirs, s.device, block, 33));
-  says("to the end of the block of tw_malloc_host");
+  says("but the block from tw_malloc_host ends after");
   FAILS(TW_ERROR_INVALID_ARGUMENT, "src",
         tw_memcpy_between_devices(s.stream, other.device, theirs, s.device, block + 40, 32));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "src",
@@ -78,7 +78,7 @@ static void registration(void) {
     OK(tw_memset(s.stream, at, 1, 16));
     OK(tw_memory_unregister(s.device, at));
     FAILS(TW_ERROR_INVALID_ARGUMENT, "dst", tw_memset(s.stream, at, 1, 1));
-    says("tw_memory_unregister ended a range of 16 bytes there");
+    says("was there until tw_memory_unregister removed it");
     FAILS(TW_ERROR_NOT_FOUND, "address", tw_memory_unregister(s.device, at));
     OK(tw_memset(s.stream, at + 8, 1, 16));
     OK(tw_memory_unregister(s.device, at + 8));

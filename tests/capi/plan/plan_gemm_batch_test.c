@@ -173,8 +173,8 @@ static void by_addresses(void) {
   OK(tw_plan_get_info(plan, &info));
   CHECK(info.workspace_bytes >= 3 * 32);
   OK(tw_plan_explain(plan, text, sizeof text, NULL));
-  CHECK(strstr(text, "3 products whose addresses the device reads") != NULL);
-  CHECK(strstr(text, "before the kernel in front has ended") != NULL);
+  CHECK(strstr(text, "3 products by arrays of addresses") != NULL);
+  CHECK(strstr(text, "before the predecessor grid has ended") != NULL);
   give_addresses(&s, &p);
   p.args.workspace = allocated(&s, info.workspace_bytes);
   p.args.workspace_bytes = info.workspace_bytes;

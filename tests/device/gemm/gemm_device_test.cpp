@@ -387,7 +387,7 @@ TEST_CASE("gemm: equal runs give equal bits") {
 TEST_CASE("gemm: the host device moves the boxes that the plan explains") {
   const auto device = open_test_device();
   if (!device) return;
-  if (device->info().kind != DeviceKind::host) return skip("counters are the host device's");
+  if (device->info().kind != DeviceKind::host) return skip("only the host device has counters");
   const auto stream = new_stream(device);
   std::mt19937_64 random(7);
   for (int orders = 0; orders < 4; ++orders) {

@@ -136,7 +136,7 @@ std::vector<GemmChoice> small_kinds(const Device& device) {
 std::shared_ptr<Device> open_gpu() {
   std::shared_ptr<Device> device = open_test_device();
   if (device && device->info().kind == DeviceKind::host) {
-    skip("the host device has other kernels");
+    skip("needs the GPU kernels");
     return nullptr;
   }
   return device;

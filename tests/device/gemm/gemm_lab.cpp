@@ -74,7 +74,7 @@ GemmRun GemmOperands::run(const GemmCase& of) const {
 
 std::unique_ptr<GemmLab> GemmLab::open() {
   if (std::string(test_device()) != "cuda") {
-    skip("compares on the GPU");
+    skip("needs a GPU, which compares the results");
     return nullptr;
   }
   std::unique_ptr<GemmLab> lab(new GemmLab);

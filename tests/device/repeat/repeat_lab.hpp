@@ -32,7 +32,7 @@ class RepeatLab {
   /// Returns false, and skips the test case, without a GPU.
   bool open() {
     if (std::string(test_device()) != "cuda") {
-      skip("compares on the GPU");
+      skip("needs a GPU, which compares the results");
       return false;
     }
     device = open_test_device();

@@ -176,7 +176,7 @@ std::vector<uint32_t> differing_tiles(const std::string& got, const std::string&
 }  // namespace
 
 TEST_CASE("tensor cores: dot products, as recorded") {
-  if (std::string(test_device()) == "host") return skip("of tensor cores alone");
+  if (std::string(test_device()) == "host") return skip("needs tensor cores");
   const char* folder = std::getenv("TW_RECORD_TENSOR_CORES");
   const char* raw_path = std::getenv("TW_TENSOR_CORES_RAW");
   const auto recorded = recorded_lines();

@@ -85,7 +85,7 @@ TEST_CASE("a batch row that is forced on what it cannot do is refused, with the 
       other.epilogue.amax = true;
     CHECK(GemmPlan::create_forced(device, other, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
     CHECK(std::string(last_error().fault.rule) == "candidate_epilogue");
-    CHECK(std::string(last_error().message).find("take a full kernel") != std::string::npos);
+    CHECK(std::string(last_error().message).find("need an epilogue kernel") != std::string::npos);
   }
 }
 

@@ -395,8 +395,8 @@ TEST_CASE("where the copy engine cannot write all of D, chains are added up in i
   const auto whole = plan(132), ragged = plan(134);  // 134 floats end within 16 bytes
   REQUIRE(whole);
   REQUIRE(ragged);
-  CHECK(whole->explain().find("added up in registers") != std::string::npos);
-  CHECK(ragged->explain().find("added up in D") != std::string::npos);
+  CHECK(whole->explain().find("joined in registers") != std::string::npos);
+  CHECK(ragged->explain().find("joined in D") != std::string::npos);
   CHECK(ragged->info().boxes_stored == 2 * whole->info().boxes_stored);
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
                             &choice)
               .ok());
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::halves)), choice).ok());
-  CHECK(std::string(last_error().message).find("/1 will do") != std::string::npos);
+  CHECK(std::string(last_error().message).find("so it must be /1") != std::string::npos);
   CHECK(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none)), choice).ok());
 }
 

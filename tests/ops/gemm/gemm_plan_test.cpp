@@ -257,7 +257,7 @@ TEST_CASE("what cannot be forced, and why") {
   desc.max_sms = 1;
   refused(desc, pair, "1 SMs");
   desc = gemm_desc(256, 256, 448);
-  refused(desc, split, "7 pieces");
+  refused(desc, split, "7 blocks");
   desc = gemm_desc(256, 256, 1024);
   desc.max_sms = 31;  // four tiles of eight blocks
   refused(desc, split, "32 blocks");

@@ -44,7 +44,7 @@ TEST_CASE("plan: an address is aligned to its elements, and as the plan was prom
   for (const uint32_t promised : {0u, 1u, 64u}) {
     CHECK(check_address("index", 0x1012, 8, promised).code() == Code::ERROR_MISALIGNED);
     numbers("index", "address_alignment", 2, 8);
-    says("index is 0x1012, which is 2 bytes past a multiple of 8: it must be one");
+    says("index is 0x1012, 2 bytes past a multiple of 8: it must be a multiple");
   }
 }
 
@@ -53,10 +53,10 @@ TEST_CASE("plan: a workspace that is missing or too small is told how large it m
   CHECK(check_workspace(0x1000, UINT64_MAX, 4096, 256).ok());
   CHECK(check_workspace(0, 4096, 4096, 256).code() == Code::ERROR_INVALID_ARGUMENT);
   numbers("workspace", "address_not_null", 0, 4096);
-  says("workspace is 0: the plan needs one of 4096 bytes");
+  says("workspace is 0, but the plan needs 4096 bytes");
   CHECK(check_workspace(0x1080, 4096, 4096, 256).code() == Code::ERROR_MISALIGNED);
   numbers("workspace", "address_alignment", 128, 256);
-  says("it must be one");
+  says("it must be a multiple");
   CHECK(check_workspace(0x1000, 4095, 4096, 256).code() == Code::ERROR_BUFFER_TOO_SMALL);
   numbers("workspace_bytes", "workspace_size", 4095, 4096);
   says("the plan needs 4096");
@@ -139,5 +139,5 @@ TEST_CASE("plan: halves of one matrix are apart, however many rows there are") {
   CHECK(pitches(10000, 9968, 7) == Code::ERROR_OVERLAP);
   CHECK(pitches(1000000007, 1000000009, 500000000) == Code::ERROR_OVERLAP);
   CHECK(std::string(last_error().fault.rule) == "operands_undecided");
-  says("where both have one pitch");
+  says("give both the same pitch");
 }

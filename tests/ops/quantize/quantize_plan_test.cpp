@@ -144,7 +144,7 @@ TEST_CASE("quantize: the scale of the whole matrix takes two kernels") {
   CHECK(few[0].config.grid[0] == 1);
   const auto plan = plan_of(desc_of(ScaleKind::tensor));
   CHECK(plan->info().workspace_bytes == 4096);
-  says(*plan, "behind quantize_amax_x8_tma, whose results take a workspace of 4096 bytes");
+  says(*plan, "preceded by quantize_amax_x8_tma, whose results need a workspace of 4096 bytes");
 }
 
 TEST_CASE("quantize: what is no whole vector goes element by element") {
@@ -196,7 +196,7 @@ TEST_CASE("quantize: a plan says what it is") {
   CHECK(info.bytes_read == 100 * 1000 * 2);
   CHECK(info.bytes_written == 100 * 1000 + 100 * 8 * 4);
   CHECK(info.workspace_bytes == 0);
-  says(*plan_of(desc), "quantisation of 100 by 1000 elements, bf16 to f8e4m3");
+  says(*plan_of(desc), "quantization of 100 by 1000 elements, bf16 to f8e4m3");
   says(*plan_of(desc), "each 128 of a row: 100 by 8, column-major with leading dimension 104");
   says(*plan_of(desc), "largest finite magnitude / 448\n");
   says(*plan_of(desc), "by vectors of 8 elements");
@@ -204,14 +204,27 @@ TEST_CASE("quantize: a plan says what it is") {
   desc.dst_dtype = DType::I8;
   says(*plan_of(desc), "magnitude / 127, rounded up to a power of two");
   desc.columns = 1001;
-  says(*plan_of(desc), "element by element");
+  says(*plan_of(desc), "element by element: columns is 1001, not a multiple of 8 elements\n");
+  desc.columns = 1000;
+  desc.src_pitch = 1002;
+  says(*plan_of(desc), "element by element: src_pitch is 1002, not a multiple of 8 elements\n");
+  desc.src_pitch = 0;
+  desc.dst_pitch = 1004;
+  says(*plan_of(desc), "element by element: dst_pitch is 1004, not a multiple of 8 elements\n");
+  desc.dst_pitch = 0;
+  desc.methods = kQuantizeByElements;
+  says(*plan_of(desc), "element by element: methods excludes vectors\n");
+  desc.methods = kQuantizeByVectors;
+  says(*plan_of(desc), "methods excludes element by element");
+  desc = desc_of(ScaleKind::tensor, 3, 1001);
+  says(*plan_of(desc), "element by element: rows times columns is 3003, not a multiple of 8");
   desc = desc_of(ScaleKind::tensor);
   CHECK(plan_of(desc)->info().bytes_read == 4096 * 7168 * 4);
   desc.flags = kQuantizeDescGivenScale;
   says(*plan_of(desc), "the scale is given");
   desc = desc_of(ScaleKind::block128);
   std::swap(desc.src_dtype, desc.dst_dtype);
-  says(*plan_of(desc), "dequantisation of 4096 by 7168 elements, f8e4m3 to bf16");
+  says(*plan_of(desc), "dequantization of 4096 by 7168 elements, f8e4m3 to bf16");
   CHECK(plan_of(desc)->info().bytes_read == 4096 * 7168 + 32 * 56 * 4);
   desc.rows = 0;
   says(*plan_of(desc), "empty, nothing runs");

@@ -139,7 +139,7 @@ TEST_CASE("route: a plan says what it is") {
   const PlanInfo info = plan_of(desc)->info();
   CHECK(info.op == Op::route);
   CHECK(info.kernel == std::string("route_score_tma"));
-  CHECK(info.bytes_read == 8192 * 256 * 2);
+  CHECK(info.bytes_read == 8192 * 256 * 2 + 256 * 4 + 256 * 4);  // logits, bias, map
   CHECK(info.bytes_written == 8192 * 8 * 20 + 256 * 4 + 257 * 4);
   CHECK(info.workspace_bytes >= 8192 * 8 * 2 + 257 * 256 * 4 + 257 * 4);
   says(*plan_of(desc), "best 8 of 256 experts by bf16 logits");
@@ -153,7 +153,7 @@ TEST_CASE("route: a plan says what it is") {
   desc.flags = kRouteDescGivenIds;
   desc.id_dtype = DType::I64;
   says(*plan_of(desc), "by 8 given i64 ids each");
-  CHECK(plan_of(desc)->info().bytes_read == 8192 * 8 * 8);
+  CHECK(plan_of(desc)->info().bytes_read == 8192 * 8 * (8 + 4) + 256 * 4);  // ids, weights, map
 }
 
 TEST_CASE("route: descriptions that cannot work are refused by name") {

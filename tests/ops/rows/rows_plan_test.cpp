@@ -77,19 +77,19 @@ TEST_CASE("rows: what gather4 and scatter4 cannot do, and the plan says so") {
     refused(op, desc, "first column does not lie at a multiple of 16 bytes");
     desc = rows_of(132);
     desc.table_pitch = desc.packed_pitch = 136;
-    refused(op, desc, "rows' bytes are no multiple of 16");
+    refused(op, desc, "row size is not a multiple of 16 bytes");
     desc = rows_of(128);
     desc.table_pitch = 132;
-    refused(op, desc, "table's pitch is no multiple of 16 bytes");
+    refused(op, desc, "table's pitch is not a multiple of 16 bytes");
     desc = rows_of(128);
     desc.packed_pitch = 132;
-    refused(op, desc, "packed operand's pitch is no multiple of 16 bytes");
+    refused(op, desc, "packed operand's pitch is not a multiple of 16 bytes");
     desc = rows_of(128);
     desc.table_alignment = 8;
-    refused(op, desc, "table's address is no multiple of 16");
+    refused(op, desc, "table's address is not a multiple of 16");
     desc = rows_of(128);
     desc.packed_alignment = 4;
-    refused(op, desc, "packed operand's address is no multiple of 16");
+    refused(op, desc, "packed operand's address is not a multiple of 16");
     desc = rows_of(128);
     desc.table_rows = int64_t{1} << 31;
     refused(op, desc, "do not fit 31 bits");
@@ -98,7 +98,7 @@ TEST_CASE("rows: what gather4 and scatter4 cannot do, and the plan says so") {
   RowsDesc hanging = rows_of(128);
   hanging.table_columns = 100;
   hanging.table_pitch = 104;
-  refused(Op::scatter, hanging, "rows' bytes are no multiple of 16");
+  refused(Op::scatter, hanging, "row size is not a multiple of 16 bytes");
   CHECK(plan_on(kSm100, Op::gather, hanging)->info().kernel == std::string("gather_four_gather4"));
   hanging.table_columns = 104;
   CHECK(plan_on(kSm100, Op::scatter, hanging)->info().kernel ==
@@ -124,7 +124,7 @@ TEST_CASE("rows: sums and reductions have methods of their own") {
   desc.group = 4;
   says(*plan_on(kSm90, Op::gather, desc), "each row is the sum of 4");
   desc.group = 100000;
-  says(*plan_on(kSm90, Op::gather, desc), "a stage of the ring does not hold a group");
+  says(*plan_on(kSm90, Op::gather, desc), "a stage of the pipeline does not hold a group");
 }
 
 TEST_CASE("rows: the steps that an option costs, and its workspace") {
@@ -261,7 +261,7 @@ TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
       auto device = gpu(kSm90);
       std::unique_ptr<Plan> plan;
       REQUIRE(RowsPlan::create(device, op, desc, &plan).ok());
-      says(*plan, "two units of 16 bytes a thread");
+      says(*plan, "two units of 16 bytes per thread");
       std::unique_ptr<Stream> stream;
       REQUIRE(device->create_stream(&stream).ok());
       RowsRun run{.table = 1ull << 32, .index = 1ull << 52, .packed = 1ull << 53};
@@ -404,7 +404,7 @@ TEST_CASE("rows: a promise is advised where it leaves the other methods out") {
   const auto advised = [](const RowsDesc& desc, const std::string& others) {
     const std::string text = plan_on(kSm90, Op::gather, desc)->explain();
     INFO(text);
-    CHECK(text.find("runs whose addresses do not suit take " + others) != text.npos);
+    CHECK(text.find("runs with unsuitable addresses use " + others) != text.npos);
     return text.find("promise table_alignment and packed_alignment 16") != text.npos;
   };
   CHECK(advised(desc_of({DType::F64, 0, 64, 64, 1 << 20, 0}), "gather_plain_tma"));

@@ -193,7 +193,7 @@ Status MachineDevice::allocate(uint64_t bytes, uint64_t* address) {
   if (!memory)
     return fail(
         Code::ERROR_OUT_OF_MEMORY, {.argument = "bytes", .got = static_cast<int64_t>(bytes)},
-        "the PTX machine has no room for %llu bytes", static_cast<unsigned long long>(bytes));
+        "the PTX machine is out of memory: %llu bytes", static_cast<unsigned long long>(bytes));
   std::memset(memory, kFill, whole);
   *address = reinterpret_cast<uintptr_t>(memory);
   blocks_[*address] = bytes;
@@ -404,7 +404,7 @@ Status open_machine_device(std::shared_ptr<Device>* out) {
       }
   }
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
-              "there is no PTX of the kernels: nvcc makes it, prebuilt kernels lack it");
+              "no PTX of the kernels: build with nvcc, or set TW_PTX_FOLDERS");
 }
 
 void set_options(Device& device, const Options& options) {

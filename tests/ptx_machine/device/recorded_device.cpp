@@ -71,8 +71,8 @@ class Outcomes {
     if (all_.empty()) return;
     size_t absent = 0;
     for (const auto& [name, recorded] : all_) absent += !recorded.met;
-    std::printf("PTX machine: %zu launches change memory as was recorded", compared_);
-    if (counts_) std::printf(", %zu recorded ones of %zu did not come", absent, all_.size());
+    std::printf("PTX machine: %zu launches match their records", compared_);
+    if (counts_) std::printf("; %zu of %zu recorded launches did not occur", absent, all_.size());
     std::printf("\n");
   }
   Outcomes(const Outcomes&) = delete;
@@ -408,8 +408,8 @@ Status RecordedDevice::launch(const char* name, Kernel& kernel, Stream& stream,
                                ? outcome_of(changes)
                                : outcome_without(changes, recorded->left_out);
   if (recorded->outcome != outcome >> 32)
-    return fail(Code::ERROR_INTERNAL, {}, "%s (key %s) changes memory otherwise than was recorded",
-                name, text);
+    return fail(Code::ERROR_INTERNAL, {}, "%s (key %s): the outcome differs from the record", name,
+                text);
   return {};
 }
 

@@ -20,10 +20,10 @@ uint32_t uniform(Warp& w, const Operand& operand) {
 
 NamedBarrier& named(Warp& w, const Instruction& in, bool has_count) {
   const uint32_t id = uniform(w, in.operand[0]);
-  if (id > 15) w.fail("there are barriers 0 to 15 alone");
+  if (id > 15) w.fail("the barrier's number exceeds 15");
   NamedBarrier& barrier = w.cta->barriers[id];
   const uint32_t count = has_count ? uniform(w, in.operand[1]) : w.cta->alive_warps * kLanes;
-  if (count == 0 || count % kLanes != 0) w.fail("the barrier's count is no whole warps");
+  if (count == 0 || count % kLanes != 0) w.fail("the barrier's count is not a multiple of 32");
   if (has_count && barrier.arrived > 0 && barrier.expected != count)
     w.fail("warps name different counts for one barrier");
   barrier.expected = count;

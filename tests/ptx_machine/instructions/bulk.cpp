@@ -313,7 +313,8 @@ TensorMapDesc read_map(Warp& w, uint64_t address, uint32_t lane) {
     std::memcpy(&bytes.words[i], from, 8);
   }
   TensorMapDesc desc;
-  if (!decode(bytes, &desc).ok()) w.fail("no tensor map: " + std::string(last_error().message));
+  if (!decode(bytes, &desc).ok())
+    w.fail("not a valid tensor map: " + std::string(last_error().message));
   return desc;
 }
 
@@ -325,8 +326,9 @@ Box read_box(Warp& w, const Instruction& in, int number, uint32_t lane) {
   const bool rows = in.op == Op::tensor_gather4 || in.op == Op::tensor_scatter4;
   const int wanted =
       rows ? 5 : 1 + static_cast<int>(in.word(Class::dimensions)) - static_cast<int>(Word::d1);
-  if (list.count != wanted + 1) w.fail("another number of coordinates than dimensions");
-  if (box.map.rank != (rows ? 2 : wanted)) w.fail("the tensor map has another rank");
+  if (list.count != wanted + 1) w.fail("the number of coordinates does not match the dimensions");
+  if (box.map.rank != (rows ? 2 : wanted))
+    w.fail("the tensor map's rank does not match the instruction");
   for (int i = 0; i < wanted; ++i)
     box.coord[i] = static_cast<int32_t>(value32(w, item(w, list, i + 1), lane));
   return box;
@@ -472,7 +474,8 @@ void map_copy_fence(Warp& w, const Instruction& in) {
   const uint64_t bytes = static_cast<uint64_t>(in.operand[2].value);
   const uint64_t to = address_of(w, in.operand[0], lane);
   const uint64_t offset = shared_offset(own_shared(w, in.operand[1], lane));
-  if (bytes != 128 || to % 128 != 0) w.fail("a tensor map is 128 aligned bytes");
+  if (bytes != 128 || to % 128 != 0)
+    w.fail("a tensor map must have 128 bytes at a multiple of 128");
   check_global(w, to, bytes);
   const uint8_t* from = shared_range(w, *w.cta, offset, bytes, Access::read);
   if (w.judge()) {

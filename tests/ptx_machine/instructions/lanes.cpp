@@ -15,7 +15,8 @@ bool members(Warp& w, const Operand& operand, uint32_t* mask) {
   each_lane(w.mask, [&](uint32_t i) {
     if (named[i] != *mask) w.fail("lanes name different members");
   });
-  if ((w.mask & ~*mask) != 0) w.fail("a lane that executes it is no member");
+  if ((w.mask & ~*mask) != 0)
+    w.fail("a lane that is not in the member mask executes the instruction");
   return w.converged(*mask);
 }
 

@@ -359,9 +359,11 @@ struct Tile {
     constexpr uint32_t kSwizzles[4] = {0, 128, 64, 32};
     swizzle_bytes = kSwizzles[descriptor >> 62];
     if ((descriptor >> 49 & 7) != 0)
-      w.fail("a descriptor with a base offset, which the machine does not have");
+      w.fail("the machine does not support descriptors with a base offset");
     if (column && swizzle_bytes == 0)
-      w.fail("a descriptor without a swizzle, contiguous along m or n: the machine has none");
+      w.fail(
+          "the machine does not support descriptors without a swizzle that are contiguous along m "
+          "or n");
   }
 
   uint32_t depth() const { return kProductBytes / bytes; }

@@ -38,7 +38,7 @@ void touch(Warp& w, const Instruction& in, uint32_t place, bool writes) {
   if (number == 0) return;
   Accumulator& accumulator = w.accumulators[number - 1];
   if (accumulator.product > w.products_ended)
-    w.fail("touches a register that " + place_of(*w.image, accumulator.line) +
+    w.fail("accesses an accumulator that " + place_of(*w.image, accumulator.line) +
            " may still write; wgmma.wait_group would order them");
   const Touch how = writes && in.op != Op::mov ? Touch::write : Touch::move;
   if (how < accumulator.touch) return;

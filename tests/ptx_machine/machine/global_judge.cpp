@@ -130,7 +130,7 @@ Distance distance_of(const GlobalAccess& a, const GlobalAccess& b, uint32_t coun
 void Judge::check_global_read(Warp& warp, const GlobalAccess& access, const History::Run& run) {
   const GlobalAccess& other = history_.at(run.write);
   if (!ordered(warp, other, access, false))
-    report_global(warp, "race: reads what is written without an order", run, other,
+    report_global(warp, "race: read is not ordered after an earlier write", run, other,
                   remedy(other.op, distance_of(other, access, count_)));
   const bool generic = other.proxy == Proxy::generic && !other.map_copied;
   if (access.proxy == Proxy::async && generic && !fenced(warp, other))
@@ -138,11 +138,12 @@ void Judge::check_global_read(Warp& warp, const GlobalAccess& access, const Hist
                   "no fence.proxy.async between a write by threads and a read by the async proxy",
                   run, other, "fence.proxy.async");
   if (access.constant && other.launch >= history_.first_in_flight())
-    report_global(warp,
-                  other.launch == access.launch
-                      ? "reads as constant what the grid writes"
-                      : "reads as constant what a predecessor grid writes that may still run",
-                  run, other, "no fence does: a load without .nc");
+    report_global(
+        warp,
+        other.launch == access.launch
+            ? "constant load of memory that the grid writes"
+            : "constant load of memory that a predecessor grid, which may still run, writes",
+        run, other, "no fence helps: use a load without .nc");
 }
 
 void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const History::Run& run) {
@@ -150,9 +151,9 @@ void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const His
     const GlobalAccess& other = history_.at(run.write);
     const bool in_order = ordered(warp, other, access, false);
     if (!in_order && access.same && other.launch == access.launch)
-      warp.letter("writes the same as " + place_of(*warp.image, other.line) + ", without an order");
+      warp.letter("writes the same bytes as " + place_of(*warp.image, other.line) + ", unordered");
     else if (!in_order)
-      report_global(warp, "race: writes what was written without an order", run, other,
+      report_global(warp, "race: write is not ordered after an earlier write", run, other,
                     remedy(other.op, distance_of(other, access, count_)));
     if (access.proxy == Proxy::async && other.proxy == Proxy::generic && !fenced(warp, other))
       report_global(warp,
@@ -161,11 +162,11 @@ void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const His
   }
   history_.each_read(run.reads, [&](const GlobalAccess& other) {
     if (!ordered(warp, other, access, true))
-      report_global(warp, "race: writes what may still be read", run, other,
+      report_global(warp, "race: write is not ordered after an earlier read", run, other,
                     remedy(other.op, distance_of(other, access, count_)));
     if (other.constant && other.launch == access.launch)
       report_global(warp, "writes what the grid has read as constant", run, other,
-                    "no fence does: a load without .nc");
+                    "no fence helps: use a load without .nc");
     return true;
   });
 }
@@ -185,8 +186,8 @@ void Judge::map_used(Warp& warp, uint64_t address) {
                     "fence.proxy.tensormap::generic.release or tensormap.cp_fenceproxy, and an "
                     "acquire,");
     if (!ordered(warp, other, access, false))
-      report_global(warp, "race: uses a tensor map that is written without an order", run, other,
-                    remedy(other.op, distance_of(other, access, count_)));
+      report_global(warp, "race: use of a tensor map is not ordered after an earlier write", run,
+                    other, remedy(other.op, distance_of(other, access, count_)));
     const auto acquired = maps_[agent(warp)].find(address);
     if (acquired == maps_[agent(warp)].end() || acquired->second != run.write)
       report_global(warp, "uses a tensor map that has been written, without an acquire", run, other,

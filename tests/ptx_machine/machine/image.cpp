@@ -110,7 +110,7 @@ class Linker {
     const Function* callee = module_.find(call.callee);
     if (!callee) throw Error(module_.name + ": there is no function " + call.callee);
     if (callee->results != call.results.size() || callee->parameters != call.arguments.size())
-      throw Error(module_.name + ": a call of " + call.callee + " with other parameters");
+      throw Error(module_.name + ": call of " + call.callee + ": wrong number of parameters");
     const Placed target = placed_[add(*callee)];
     in = &image_.code[at];  // add() has moved the code
     const Placed& placed = placed_[index];
@@ -125,7 +125,7 @@ class Linker {
       const uint64_t there = target.call_space + theirs.offset,
                      here = placed.call_space + ours.offset;
       if (ours.bytes != theirs.bytes)
-        throw Error(module_.name + ": a call of " + call.callee + " with another size");
+        throw Error(module_.name + ": call of " + call.callee + ": wrong parameter size");
       const uint32_t bytes = static_cast<uint32_t>(ours.bytes);
       if (result)
         linked.results.push_back({there, here, bytes});

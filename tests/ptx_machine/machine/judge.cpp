@@ -144,7 +144,7 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
   const Other other{write.agent, write.line, write.op};
   const Op op = op_of(warp);
   if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
-    report(warp, "writes over a barrier", cta, run, other, "mbarrier.inval");
+    report(warp, "overwrites an mbarrier", cta, run, other, "mbarrier.inval");
   if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
       write.time > knowledge.fenced[write.agent])
     report(warp, "no fence.proxy.async between a write by threads and one by the async proxy", cta,
@@ -153,11 +153,11 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
   if (access.proxy == Proxy::async && write.proxy == Proxy::async) return true;
   // A relaxed arrival at the cluster's barrier proves that the write has happened.
   if (before(write, run.lane, access, line_of(warp), knowledge.passed))
-    warp.letter("writes what " + place_of(*warp.image, write.line) +
-                " has written, in an order by a relaxed arrival at the cluster's barrier alone; "
+    warp.letter("overwrites bytes that " + place_of(*warp.image, write.line) +
+                " has written, ordered only by a relaxed arrival at the cluster's barrier; "
                 ".release would order them");
   else
-    report(warp, "race: writes what was written without an order", cta, run, other,
+    report(warp, "race: write is not ordered after an earlier write", cta, run, other,
            order_for(warp, other));
   return false;
 }
@@ -174,11 +174,11 @@ void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_
         const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
         const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
         if ((reads[i] >> kWord) <= likely[i])
-          warp.letter("writes what " + place_of(*warp.image, other.line) +
-                      " reads, in an order by the end of a wgmma alone; an arrival by each warp "
-                      "would order them");
+          warp.letter("overwrites bytes that " + place_of(*warp.image, other.line) +
+                      " reads, ordered only by the end of a wgmma; an arrival by each warp would "
+                      "order them");
         else
-          report(warp, "race: writes what may still be read", cta, run, other,
+          report(warp, "race: write is not ordered after an earlier read", cta, run, other,
                  order_for(warp, other));
       }
   }
@@ -200,7 +200,7 @@ void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_
     const Write& write = writes_[run.id];
     const Other other{write.agent, write.line, write.op};
     if (write.torn || !before(write, run.lane, access, line_of(warp), knowledge.known))
-      report(warp, "race: reads what is written without an order", cta, run, other,
+      report(warp, "race: read is not ordered after an earlier write", cta, run, other,
              order_for(warp, other));
     if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
         write.time > knowledge.fenced[write.agent])
@@ -403,7 +403,7 @@ void Judge::barrier_used(Warp& warp, const Cta& cta, uint64_t offset) {
   const Other other{write.agent, write.line, write.op};
   const bool near = write.agent / per_cta_ == warp.cta->rank;
   const Run run{offset, offset + 8, 0, kNoLane};
-  report(warp, "uses a barrier whose initialisation is without an order", cta, run, other,
+  report(warp, "uses an mbarrier whose initialization is not ordered before", cta, run, other,
          near ? "bar.sync" : "fence.mbarrier_init and the cluster's barrier");
 }
 

@@ -109,7 +109,7 @@ class Scheduler {
       launch_.statistics.thread_instructions += warp->executed - before;
     }
     if (launch_.statistics.thread_instructions > launch_.options.most_instructions)
-      throw Error("kernel " + launch_.image.entry->name + ": no end after " +
+      throw Error("kernel " + launch_.image.entry->name + ": not finished after " +
                   std::to_string(launch_.statistics.thread_instructions) + " thread instructions");
     return progress;
   }
@@ -138,7 +138,7 @@ class Scheduler {
         for (Warp& warp : cta->warps)
           if (warp.alive != 0 && !warp.others.empty()) {
             warp.pc = warp.others.front().pc + 1;
-            warp.fail("deadlock: everything waits, this warp here");
+            warp.fail("deadlock: all warps wait; this warp waits here");
           }
     throw Error("deadlock");
   }
@@ -176,15 +176,15 @@ Statistics run_launch(const Image& image, const GlobalMemory& memory, const Shap
                       const void* params, size_t param_bytes, const Options& options) {
   const std::string kernel = "kernel " + image.entry->name + ": ";
   if (param_bytes != image.entry->param_bytes)
-    throw Error(kernel + std::to_string(param_bytes) + " bytes of parameters, not " +
+    throw Error(kernel + std::to_string(param_bytes) + " bytes of parameters, expected " +
                 std::to_string(image.entry->param_bytes));
   for (int i = 0; i < 3; ++i)
     if (shape.cluster[i] == 0 || shape.grid[i] % shape.cluster[i] != 0)
-      throw Error(kernel + "the grid is no whole clusters");
+      throw Error(kernel + "the grid is not a multiple of the cluster");
   if (image.entry->max_threads != 0 && volume(shape.block) > image.entry->max_threads)
     throw Error(kernel + "more threads than its .maxntid");
   if (image.dynamic_shared + shape.dynamic_shared > kSharedBegin + kMostShared)
-    throw Error(kernel + "more shared memory than there is");
+    throw Error(kernel + "too much shared memory");
   Launch launch{image,
                 memory,
                 shape,

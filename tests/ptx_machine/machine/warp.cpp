@@ -151,7 +151,8 @@ bool Warp::converged(uint32_t wanted) {
   const uint32_t missing = wanted & alive & ~mask;
   if (missing == 0) return true;
   // Lanes of this group whose guard is false never execute the instruction.
-  if ((missing & group_mask) != 0) fail("lanes that the instruction waits for pass over it");
+  if ((missing & group_mask) != 0)
+    fail("lanes that the instruction waits for skip it (guard is false)");
   block();
   return false;
 }
@@ -179,8 +180,8 @@ void check_registers(const Warp& warp) {
   const auto warps = static_cast<uint32_t>(cta.warps.size());
   const uint32_t most = launched_registers(warps * kLanes) * warps * kLanes;
   if (asked > most)
-    warp.fail("setmaxnreg: the CTA's warps ask for " + std::to_string(asked) +
-              " registers in all, and it is launched with " + std::to_string(most) + " at most");
+    warp.fail("setmaxnreg: the CTA's warps request " + std::to_string(asked) +
+              " registers, but the launch has at most " + std::to_string(most));
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ void Body::read_registers() {
     const bool numbered = scanner_.take('<');
     const uint32_t count = numbered ? static_cast<uint32_t>(scanner_.integer()) : 1;
     if (numbered) scanner_.expect('>');
-    if (!scopes_.declare(name, type, count, numbered)) scanner_.fail("no type of registers");
+    if (!scopes_.declare(name, type, count, numbered))
+      scanner_.fail("registers cannot have this type");
   } while (scanner_.take(','));
 }
 
@@ -68,7 +69,7 @@ void Body::read_statement() {
   if (scanner_.take('{')) return scopes_.open();
   if (scanner_.take('}')) {
     const std::string_view missing = scopes_.close();
-    if (!missing.empty()) scanner_.fail("there is no label " + std::string(missing));
+    if (!missing.empty()) scanner_.fail("undefined label " + std::string(missing));
     return;
   }
   Instruction instruction;
@@ -91,7 +92,8 @@ void Body::read_source_line() {
 void Body::read_label(std::string_view label) {
   if (scanner_.take_word(".branchtargets")) return read_targets(label);
   const uint32_t next = static_cast<uint32_t>(function_.code.size());
-  if (!scopes_.top().labels.emplace(label, next).second) scanner_.fail("the label is there twice");
+  if (!scopes_.top().labels.emplace(label, next).second)
+    scanner_.fail("the label is defined twice");
 }
 
 void Body::read_targets(std::string_view table) {
@@ -131,7 +133,7 @@ void Body::read_instruction(std::string_view spelling, Instruction* instruction)
     read_call(instruction);
   else
     read_operands(*said.opcode, instruction);
-  if (!scanner_.take(';')) scanner_.fail("an operand too many, or no ';'");
+  if (!scanner_.take(';')) scanner_.fail("';' expected (too many operands?)");
   function_.code.push_back(*instruction);
 }
 
@@ -141,7 +143,7 @@ void Body::read_call(Instruction* instruction) {
     while (!scanner_.take(')')) {
       if (!out->empty()) scanner_.expect(',');
       const uint32_t symbol = scopes_.find_symbol(scanner_.expect_name());
-      if (symbol == kNoSlot) scanner_.fail("an argument that is not declared");
+      if (symbol == kNoSlot) scanner_.fail("undeclared argument");
       out->push_back(symbol);
     }
   };
@@ -275,9 +277,9 @@ Operand Body::read_register(std::string_view name, uint32_t bytes, bool wider) {
   uint32_t found = 0;
   operand.kind = Operand::Kind::reg;
   operand.slot = scopes_.find_register(name, &found);
-  if (operand.slot == kNoSlot) scanner_.fail("there is no register " + std::string(name));
+  if (operand.slot == kNoSlot) scanner_.fail("undefined register " + std::string(name));
   if (found != bytes && !(wider && found > bytes))
-    scanner_.fail("the register " + std::string(name) + " has another size than the instruction");
+    scanner_.fail("the size of register " + std::string(name) + " does not match the instruction");
   operand.bytes = static_cast<uint8_t>(found);
   return operand;
 }
@@ -288,7 +290,7 @@ Operand Body::read_value(uint32_t bytes, bool wider, bool may_sink) {
     const int64_t value = scanner_.number(&floating);
     if (may_sink) scanner_.fail("a register expected");
     if (floating != 0 && static_cast<uint32_t>(floating) != bytes)
-      scanner_.fail("the constant has another size than the instruction");
+      scanner_.fail("the size of the constant does not match the instruction");
     return constant(static_cast<uint64_t>(value), bytes);
   }
   const std::string_view name = scanner_.expect_name();
@@ -314,7 +316,7 @@ Operand Body::read_predicate(bool may_negate) {
   uint32_t bytes = 0;
   operand.slot = scopes_.find_register(name, &bytes);
   if (operand.slot == kNoSlot || bytes != 0)
-    scanner_.fail("there is no predicate " + std::string(name));
+    scanner_.fail("undefined predicate " + std::string(name));
   return operand;
 }
 
@@ -326,7 +328,7 @@ Operand Body::read_list(uint32_t bytes, bool wider, bool sinks, uint32_t wanted)
   while (scanner_.take(','));
   scanner_.expect('}');
   if ((wanted != 0 && found.size() != wanted) || found.size() > 255)
-    scanner_.fail("another number of registers than the instruction has");
+    scanner_.fail("wrong number of registers for the instruction");
   Operand list;
   list.kind = Operand::Kind::list;
   list.bytes = static_cast<uint8_t>(bytes);

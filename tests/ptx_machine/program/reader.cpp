@@ -27,7 +27,7 @@ class Reader {
     if (directive == ".version" || directive == ".target") {
       scanner_.spelling();
     } else if (directive == ".address_size") {
-      if (scanner_.integer() != 64) scanner_.fail("addresses of 64 bits expected");
+      if (scanner_.integer() != 64) scanner_.fail("only 64-bit addresses are supported");
     } else if (directive == ".visible" || directive == ".extern" || directive == ".weak") {
       // Linkage does not matter to the machine.
     } else if (directive == ".shared") {

@@ -87,8 +87,8 @@ TEST_CASE("barriers: misuse is reported") {
   CHECK(says(lab.fault(barrier(1) +
                        "mov.u32 %r4, 1048575;\nmbarrier.expect_tx.shared::cta.b64 [%r10], %r4;"),
              "transaction count is out of range"));
-  CHECK(says(lab.fault("bar.sync 16;"), "barriers 0 to 15"));
-  CHECK(says(lab.fault("bar.sync 1, 33;"), "whole warps"));
+  CHECK(says(lab.fault("bar.sync 16;"), "number exceeds 15"));
+  CHECK(says(lab.fault("bar.sync 1, 33;"), "multiple of 32"));
   CHECK(says(lab.fault("bar.sync 1, 64;"), "deadlock"));
   lab.shape.block[0] = 64;
   CHECK(says(lab.fault("setp.lt.u32 %p1, %r0, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nbra "
@@ -96,7 +96,7 @@ TEST_CASE("barriers: misuse is reported") {
              "different counts"));
   // Half of the warp never reaches the barrier.
   CHECK(says(lab.fault("and.b32 %r3, %r0, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bar.sync 0;"),
-             "pass over it"));
+             "skip it"));
   CHECK(says(lab.fault("barrier.cluster.wait.aligned;"), "without having arrived"));
   CHECK(
       says(lab.fault("barrier.cluster.arrive.aligned;\nbarrier.cluster.arrive.aligned;"), "twice"));
@@ -112,6 +112,5 @@ TEST_CASE("registers: setmaxnreg redistributes the registers of the launch") {
   };
   CHECK(lab.fault(shared_out(40, 232)) == "");
   CHECK(lab.fault(shared_out(56, 224)) == "");
-  CHECK(says(lab.fault(shared_out(48, 232)),
-             "65536 registers in all, and it is launched with 64512"));
+  CHECK(says(lab.fault(shared_out(48, 232)), "65536 registers, but the launch has at most 64512"));
 }

@@ -70,5 +70,5 @@ TEST_CASE("control: traps and programs without an end") {
   Lab lab;
   CHECK(says(lab.fault("trap;"), "trap"));
   lab.options.most_instructions = 100000;
-  CHECK(says(lab.fault("LOOP:\nbra LOOP;"), "no end after"));
+  CHECK(says(lab.fault("LOOP:\nbra LOOP;"), "not finished after"));
 }

@@ -51,7 +51,7 @@ TEST_CASE("judge: threads that write and read need a barrier between them") {
   CHECK(says(lab.fault(kStore + kSync + kRead + "st.shared.u64 [%r11], %d4;"), "race: "));
   CHECK(lab.fault(kStore + kSync + kRead + kSync + "st.shared.u64 [%r11], %d4;").empty());
   CHECK(says(lab.fault(kStore + "st.shared.u64 [%r10], %d4;"),
-             "writes what was written without an order"));
+             "write is not ordered after an earlier write"));
 }
 
 TEST_CASE("judge: the async proxy may read only fenced writes of threads") {
@@ -70,7 +70,7 @@ TEST_CASE("judge: the source of a bulk store may be overwritten only after its w
   const std::string begin = kStore + kFence + kSync + kBulk,
                     end = kSync + "st.shared.u64 [%r11], %d4;";
   CHECK(lab.fault(begin + kBulkWait + end).empty());
-  CHECK(says(lab.fault(begin + end), "writes what may still be read"));
+  CHECK(says(lab.fault(begin + end), "write is not ordered after an earlier read"));
 }
 
 TEST_CASE("judge: loaded bytes may be read only after the load's mbarrier") {

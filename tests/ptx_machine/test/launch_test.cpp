@@ -71,8 +71,8 @@ TEST_CASE("launch: a turn whose first lanes wait is no deadlock") {
 TEST_CASE("launch: shapes that no hardware has") {
   Lab lab;
   lab.shape.cluster[0] = 2;
-  CHECK(says(lab.fault(""), "no whole clusters"));
+  CHECK(says(lab.fault(""), "not a multiple of the cluster"));
   lab.shape.cluster[0] = 1;
   lab.shape.dynamic_shared = 1 << 20;
-  CHECK(says(lab.fault("mov.u32 %r3, dynamic;"), "more shared memory than there is"));
+  CHECK(says(lab.fault("mov.u32 %r3, dynamic;"), "too much shared memory"));
 }

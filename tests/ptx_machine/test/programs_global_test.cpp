@@ -29,7 +29,8 @@ const std::string kFenceGpu = "fence.acq_rel.gpu;\n";
 
 TEST_CASE("programs: CTAs that access the same global memory") {
   good(kTwo, kPlaces + "st.global.u64 [%d2], %d4;\n");
-  bad(kTwo, kPlaces + "st.global.u64 [%d0], %d4;\n", "race: writes what was written");
+  bad(kTwo, kPlaces + "st.global.u64 [%d0], %d4;\n",
+      "race: write is not ordered after an earlier write");
   good(kTwo, kPlaces + "atom.global.add.u64 %d5, [%d0], %d4;\n");
   bad(kTwo, kPlaces + "atom.relaxed.cta.global.add.u64 %d5, [%d0], %d4;\n", "race: ");
   good(kPair, kPlaces + "atom.relaxed.cluster.global.add.u64 %d5, [%d0], %d4;\n");
@@ -111,7 +112,7 @@ TEST_CASE("programs: global memory between threads and the async proxy") {
 TEST_CASE("programs: constant loads of what the grid writes") {
   const std::string own = kPlaces + "st.global.u64 [%d2], %d4;\n";
   good({}, own + "ld.global.u64 %d5, [%d2];\n");
-  bad({}, own + "ld.global.nc.u64 %d5, [%d2];\n", "reads as constant what the grid writes");
+  bad({}, own + "ld.global.nc.u64 %d5, [%d2];\n", "constant load of memory that the grid writes");
   good({}, kPlaces + "ld.global.nc.u64 %d5, [%d3];\nst.global.u64 [%d2], %d5;\n");
   bad({}, kPlaces + "ld.global.nc.u64 %d5, [%d2];\nst.global.u64 [%d2], %d5;\n",
       "writes what the grid has read as constant");
@@ -127,7 +128,8 @@ TEST_CASE("programs: launches that overlap") {
   good_launches(one, {{go + write}, {read, false}});
   good_launches(one, {{read}, {wait + write, true}});
   bad_launches(one, {{read}, {write + wait, true}}, "race: ");
-  bad_launches(one, {{write}, {write + wait, true}}, "race: writes what was written");
+  bad_launches(one, {{write}, {write + wait, true}},
+               "race: write is not ordered after an earlier write");
   // Memory that no launch has written may be read before the wait.
   good_launches(one, {{go + write}, {"ld.global.u64 %d5, [%d3];\n" + wait + read, true}});
   // One warp waits; a barrier orders the others after it.
@@ -152,7 +154,7 @@ TEST_CASE("programs: constant loads of what a predecessor writes") {
   const Extent one{.warps = 1};
   good_launches(one, {{write}, {wait + "ld.global.u64 %d5, [%d2];\n", true}});
   bad_launches(one, {{write}, {wait + "ld.global.nc.u64 %d5, [%d2];\n", true}},
-               "what a predecessor grid writes that may still run");
+               "memory that a predecessor grid, which may still run, writes");
   good_launches(one, {{write}, {"ld.global.nc.u64 %d5, [%d2];\n", false}});
 }
 

@@ -11,7 +11,8 @@ TEST_CASE("programs: threads that write and read shared memory") {
   good({}, kPlaces + kStore + kSync + kLoadOther + kSync + kStore);
   bad({}, kPlaces + kStore + kSync + kLoadOther + kStore, "race: ");
   good({}, kPlaces + "@%p2 st.shared.u64 [%r10], %d4;\n" + kSync + kStore);
-  bad({}, kPlaces + "st.shared.u64 [%r10], %d4;\n", "race: writes what was written");
+  bad({}, kPlaces + "st.shared.u64 [%r10], %d4;\n",
+      "race: write is not ordered after an earlier write");
 }
 
 TEST_CASE("programs: lanes of a warp") {
@@ -59,7 +60,7 @@ TEST_CASE("programs: barriers in shared memory") {
   const std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [%r20];\n";
   good({}, kPlaces + init(64) + kSync + kStore + arrive + await() + kLoadOther);
   bad({}, kPlaces + init(64) + kSync + arrive + kStore + await() + kLoadOther, "race: ");
-  bad({}, kPlaces + init(64) + arrive + await(), "initialisation is without an order");
+  bad({}, kPlaces + init(64) + arrive + await(), "initialization is not ordered before");
   bad({}, kPlaces + init(65) + kSync + arrive + await(), "deadlock");
   bad({},
       kPlaces + init(63) + kSync + arrive +
@@ -70,7 +71,7 @@ TEST_CASE("programs: barriers in shared memory") {
   const std::string over = "@%p1 st.shared.u64 [%r20], %d4;\n";
   good({}, kPlaces + init(64) + kSync + arrive + await() + kSync +
                "@%p1 mbarrier.inval.shared::cta.b64 [%r20];\n" + over);
-  bad({}, kPlaces + init(64) + kSync + arrive + await() + kSync + over, "writes over a barrier");
+  bad({}, kPlaces + init(64) + kSync + arrive + await() + kSync + over, "overwrites an mbarrier");
 }
 
 TEST_CASE("programs: transaction counts") {
@@ -143,11 +144,11 @@ TEST_CASE("programs: groups of bulk stores") {
   good({}, kPlaces + "st.shared.u64 [%r11+512], %d4;\n" + begin + kCommit + kBulkWait + other +
                kBulkWaitRead + kSync + kStore);
   bad({}, kPlaces + "st.shared.u64 [%r11+512], %d4;\n" + begin + kCommit + other,
-      "race: writes what was written");
+      "race: write is not ordered after an earlier write");
   const std::string reduce =
       "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d0], [%r10], %r23;\n";
   good({}, begin + kCommit + kBulkWait + reduce + kCommit + reduce + kCommit + kBulkWaitRead);
-  bad({}, begin + kCommit + reduce + kCommit, "race: writes what was written");
+  bad({}, begin + kCommit + reduce + kCommit, "race: write is not ordered after an earlier write");
 }
 
 TEST_CASE("programs: copies by threads") {
@@ -173,12 +174,12 @@ TEST_CASE("programs: copies by threads") {
 TEST_CASE("programs: instructions that all lanes of a warp execute") {
   const std::string odd = "and.b32 %r6, %r0, 1;\nsetp.eq.u32 %p3, %r6, 0;\n";
   good({}, kPlaces + odd + "bar.sync 0;\n");
-  bad({}, kPlaces + odd + "@%p3 bar.sync 0;\n", "pass over it");
+  bad({}, kPlaces + odd + "@%p3 bar.sync 0;\n", "skip it");
   good({}, kPlaces + odd + "@%p3 bra A;\nadd.s32 %r7, %r6, 1;\nA:\nbar.sync 0;\n");
   bad({}, kPlaces + odd + "@%p3 bra A;\nbar.sync 0;\nbra OUT;\nA:\nbar.sync 0;\nOUT:\n",
       "deadlock");
   good({}, kPlaces + odd + "shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\n");
-  bad({}, kPlaces + odd + "@%p3 shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\n", "pass over it");
+  bad({}, kPlaces + odd + "@%p3 shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\n", "skip it");
   bad({}, kPlaces + odd + "@%p3 shfl.sync.idx.b32 %r7, %r6, 1, 31, 0x55555555;\n",
       "reads a lane that does not take part");
   bad({}, kPlaces + "barrier.cluster.arrive.aligned;\nbarrier.cluster.arrive.aligned;\n", "twice");

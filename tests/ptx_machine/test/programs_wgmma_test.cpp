@@ -110,6 +110,6 @@ TEST_CASE("programs: reads by another warp of the warpgroup before a wgmma") {
 TEST_CASE("programs: wgmma by part of a warp") {
   const std::string half = "setp.lt.u32 %p3, %r0, 16;\n";
   good(kGroup, kReady + half + kProduct + kWaitProduct);
-  bad(kGroup, kReady + half + kRegisters + "@%p3 " + kMultiply, "pass over it");
-  bad(kGroup, kReady + half + "@%p3 " + kRegisters, "pass over it");
+  bad(kGroup, kReady + half + kRegisters + "@%p3 " + kMultiply, "skip it");
+  bad(kGroup, kReady + half + "@%p3 " + kRegisters, "skip it");
 }

@@ -54,7 +54,7 @@ TEST_CASE("reader: the PTX of every image is decoded, and the machine has code f
     for (const Function& function : module.functions)
       if (function.entry) instructions += link(module, function.name, find_handler).code.size();
   }
-  if (instructions == 0) return skip("there is no PTX of the kernels");
+  if (instructions == 0) return skip("no PTX of the kernels");
   MESSAGE(instructions << " instructions");
   // Prebuilt images come without PTX.
   for (const std::string& image : missing) MESSAGE("no PTX of " << image);
@@ -106,14 +106,14 @@ TEST_CASE("reader: unknown PTX is refused with line and text") {
            {"wgmma.mma_async.sync.aligned.m64n8k16.f32.s8.s8 {%f1}, %d1, %d2, 1, 1, 1, 0, 0;",
             "unknown instruction wgmma"},
            {"add.s32 %r1, %r1;", "an operand is missing"},
-           {"add.s32 %r1, %r1, %r2, %r3;", "an operand too many"},
-           {"add.s32 %r1, %r1, %d2;", "%d2 has another size"},
-           {"add.s32 %r1, %r1, %x2;", "there is no register %x2"},
+           {"add.s32 %r1, %r1, %r2, %r3;", "';' expected"},
+           {"add.s32 %r1, %r1, %d2;", "the size of register %d2 does not match"},
+           {"add.s32 %r1, %r1, %x2;", "undefined register %x2"},
            {"add.s32 5, %r1, %r2;", "a register expected"},
-           {"ld.global.v2.u32 {%r1, %r2, %r3}, [%d0];", "another number of registers"},
-           {"bra NOWHERE;", "there is no label NOWHERE"},
-           {"HERE:\nHERE:\nret;", "the label is there twice"},
-           {"add.f32 %f1, %f1, 0d3FF0000000000000;", "the constant has another size"},
+           {"ld.global.v2.u32 {%r1, %r2, %r3}, [%d0];", "wrong number of registers"},
+           {"bra NOWHERE;", "undefined label NOWHERE"},
+           {"HERE:\nHERE:\nret;", "the label is defined twice"},
+           {"add.f32 %f1, %f1, 0d3FF0000000000000;", "the size of the constant does not match"},
            {".sreg .b32 x;", "unknown directive .sreg"},
        }) {
     INFO(std::string(bad.body));
@@ -123,8 +123,8 @@ TEST_CASE("reader: unknown PTX is refused with line and text") {
     CHECK(says(said, "test.ptx:"));
   }
   // The error names the line where the statement begins.
-  CHECK(says(refusal("mov.u32 %r1, 1;\n  add.s32 %r1,\n   %r1, %q;"),
-             ":25: there is no register %q:"));
+  CHECK(
+      says(refusal("mov.u32 %r1, 1;\n  add.s32 %r1,\n   %r1, %q;"), ":25: undefined register %q:"));
 }
 
 TEST_CASE("reader: an instruction without a handler is refused with its line") {

@@ -33,7 +33,7 @@ TEST_CASE("a store's overhang is told, and whose bytes it takes") {
   desc.global_stride_bytes[0] = 48;
   CHECK(store_overhang(desc) == 8);
   CHECK(has(explain(desc),
-            "write 8 bytes past the tensor's end of each row (40 bytes are no "
+            "write 8 bytes past the tensor's end of each row (40 bytes are not a "
             "multiple of 16), which must be padding"));
   desc.global_stride_bytes[0] = 32;  // overlapping windows
   CHECK(has(explain(desc), "which other rows own"));

@@ -57,7 +57,7 @@ fn open(wanted: &str) -> Result<Device> {
     ];
     match Device::cuda(0) {
         Err(error) if wanted == "auto" && no_gpu.contains(&error.status) => {
-            println!("no GPU, so the host device: {}", error.message);
+            println!("no GPU, using the host device: {}", error.message);
             Device::host()
         }
         opened => opened,
@@ -145,7 +145,7 @@ fn run(wanted: &str) -> Result<bool> {
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1).unwrap_or_else(|| "auto".into());
     if !["host", "cuda", "auto"].contains(&wanted.as_str()) {
-        eprintln!("{}: host, cuda or auto is needed", wanted);
+        eprintln!("{}: expected host, cuda or auto", wanted);
         return ExitCode::from(2);
     }
     println!("tilewright {}", tilewright::version());

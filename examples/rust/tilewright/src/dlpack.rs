@@ -20,7 +20,7 @@ fn packed(shape: &[i64], stride: &mut [i64]) -> Result<()> {
         match inner.checked_mul(extent.max(1)) {
             Some(product) => inner = product,
             None => {
-                let why = "and those inside it multiply to more than 2^63 - 1";
+                let why = "times the extents inside it exceeds 2^63 - 1";
                 return refused(sys::TW_ERROR_OVERFLOW, why);
             }
         }

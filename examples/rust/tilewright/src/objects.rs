@@ -176,7 +176,7 @@ impl Stream {
     /// ended.
     fn ready_to_copy(&self, memory: &Memory, argument: &str) -> Result<()> {
         if !Arc::ptr_eq(&self.device.0, &memory.device.0) {
-            let message = format!("{argument} was allocated on another Device than the stream is of");
+            let message = format!("{argument} was allocated on another Device than the stream's");
             return Err(Error::refused(sys::TW_ERROR_WRONG_DEVICE, argument, message));
         }
         self.synchronize()
@@ -188,7 +188,7 @@ impl Stream {
     /// # Panics
     /// If `src` is larger than `dst`.
     pub fn upload<T: Element>(&self, dst: &mut Memory, src: &[T]) -> Result<()> {
-        assert!(size_of_val(src) <= dst.bytes, "more than the memory holds");
+        assert!(size_of_val(src) <= dst.bytes, "larger than the memory");
         let _alone = self.alone();
         self.ready_to_copy(dst, "dst")?;
         let bytes = size_of_val(src) as u64;
@@ -203,7 +203,7 @@ impl Stream {
     /// # Panics
     /// If `dst` is larger than `src`.
     pub fn download<T: Element>(&self, dst: &mut [T], src: &Memory) -> Result<()> {
-        assert!(size_of_val(dst) <= src.bytes, "more than the memory holds");
+        assert!(size_of_val(dst) <= src.bytes, "larger than the memory");
         let _alone = self.alone();
         self.ready_to_copy(src, "src")?;
         let bytes = size_of_val(dst) as u64;

@@ -56,9 +56,9 @@ struct GemmArgs {
   unsigned short early;       // kGemmEarly bits; 0 unless this is a dependent launch
 };
 
-static_assert(sizeof(GemmArgs) == 512, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmArgs, a) == 384, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmArgs, m) == 464, "the device sees the layout the host writes");
+static_assert(sizeof(GemmArgs) == 512, "host and device must agree on the layout");
+static_assert(__builtin_offsetof(GemmArgs, a) == 384, "host and device must agree on the layout");
+static_assert(__builtin_offsetof(GemmArgs, m) == 464, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor
@@ -325,8 +325,7 @@ TW_KERNEL_HD constexpr u32 gemm_box_extent(bool along_k, u32 lines, u32 tile_k, 
 }
 
 /// Boxes that one CTA loads for one k block of the operand; `lines` as for gemm_box_extent.
-TW_KERNEL_HD constexpr u32 gemm_boxes_per_cta(bool along_k, u32 lines, u32 /*tile_k*/,
-                                              u32 sharers) {
+TW_KERNEL_HD constexpr u32 gemm_boxes_per_cta(bool along_k, u32 lines, u32 sharers) {
   if (along_k) return 1;
   return lines / 64 % sharers == 0 ? lines / 64 / sharers : lines / 64;
 }
@@ -338,10 +337,9 @@ TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u3
                                             u32 sharers_a, u32 sharers_b) {
   const bool a_along_k = !(tile.variant & kGemmColumnA);
   const bool b_along_k = (tile.variant & kGemmColumnB) != 0;
-  const u32 a = a_part * gemm_boxes_per_cta(a_along_k, tile.m, tile.k, sharers_a) * sharers_a;
-  const u32 b = b_part *
-                gemm_boxes_per_cta(b_along_k, gemm_b_stage_columns(tile), tile.k, sharers_b) *
-                sharers_b;
+  const u32 a = a_part * gemm_boxes_per_cta(a_along_k, tile.m, sharers_a) * sharers_a;
+  const u32 b =
+      b_part * gemm_boxes_per_cta(b_along_k, gemm_b_stage_columns(tile), sharers_b) * sharers_b;
   return (a + b) * 128;
 }
 

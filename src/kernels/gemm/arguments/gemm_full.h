@@ -66,7 +66,7 @@ struct GemmEpilogueArgs {
   unsigned char reserved[10];
 };
 
-static_assert(sizeof(GemmEpilogueArgs) == 640, "the device sees the layout the host writes");
+static_assert(sizeof(GemmEpilogueArgs) == 640, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmEpilogueArgs, bias) == 512, "as above");
 static_assert(__builtin_offsetof(GemmEpilogueArgs, batch) == 608, "as above");
 

@@ -12,7 +12,7 @@ struct GemmNarrowArgs {
   GemmScales scales;
 };
 
-static_assert(sizeof(GemmNarrowArgs) == 896, "the device sees the layout the host writes");
+static_assert(sizeof(GemmNarrowArgs) == 896, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmNarrowArgs, scales) == 768, "as above");
 
 }  // namespace tw

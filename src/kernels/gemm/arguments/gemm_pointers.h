@@ -29,7 +29,7 @@ struct GemmPointersArgs {
   i32 reserved;
 };
 
-static_assert(sizeof(GemmPointersArgs) == 512, "the device sees the layout the host writes");
+static_assert(sizeof(GemmPointersArgs) == 512, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmPointersArgs, matrices) == 448, "as above");
 
 /// Index in GemmMatrix of the address that map `map` needs.

@@ -24,8 +24,8 @@ struct GemmRealignArgs {
   u32 reserved;
 };
 
-static_assert(sizeof(GemmRealignOperand) == 56, "the device sees the layout the host writes");
-static_assert(sizeof(GemmRealignArgs) == 120, "the device sees the layout the host writes");
+static_assert(sizeof(GemmRealignOperand) == 56, "host and device must agree on the layout");
+static_assert(sizeof(GemmRealignArgs) == 120, "host and device must agree on the layout");
 
 inline constexpr u32 kRealignThreads = 256;
 /// CTAs per SM: a launch uses kStagingCtasPerSm, registers suffice for kStagingRegisterCtas. The

@@ -48,7 +48,7 @@ struct GemmScales {
   unsigned char reserved[3];
 };
 
-static_assert(sizeof(GemmScales) == 104, "the device sees the layout the host writes");
+static_assert(sizeof(GemmScales) == 104, "host and device must agree on the layout");
 
 /// Arguments of the mma.sync kernels and host bodies for narrow types.
 struct GemmScaledArgs {
@@ -56,7 +56,7 @@ struct GemmScaledArgs {
   GemmScales scales;
 };
 
-static_assert(sizeof(GemmScaledArgs) == 768, "the device sees the layout the host writes");
+static_assert(sizeof(GemmScaledArgs) == 768, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmScaledArgs, scales) == 640, "as above");
 
 /// Whether scales change along k, so that they must be applied to the accumulators of each block.

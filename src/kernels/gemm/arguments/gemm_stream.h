@@ -26,7 +26,7 @@ struct GemmStreamArgs {
   u32 stage_step;
 };
 
-static_assert(sizeof(GemmStreamArgs) == 768, "the device sees the layout the host writes");
+static_assert(sizeof(GemmStreamArgs) == 768, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmStreamArgs, workspace) == 640, "as above");
 static_assert(__builtin_offsetof(GemmStreamArgs, chain_blocks) == 672, "as above");
 

@@ -77,7 +77,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;  // along D's contiguous dimension
-  static_assert(kExtent % kContiguous == 0, "whole slabs");
+  static_assert(kExtent % kContiguous == 0, "a tile must have whole slabs");
   constexpr i32 kAcross = kExtent / kContiguous;
   constexpr i32 kLines = static_cast<i32>(Config::kSlab.lines);
   constexpr i32 kParts = kSwapAB ? 2 * kCount / kLines : 1;

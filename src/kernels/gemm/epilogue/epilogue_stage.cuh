@@ -69,7 +69,8 @@ __device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], 
                                                       int slab) {
   constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;
   constexpr int kOn = Config::kSlab.swizzled ? 2 : 0;
-  static_assert(kOn == 0 || kGroups == 4, "two times two groups");
+  static_assert(kOn == 0 || kGroups == 4,
+                "a swizzled slab of floats has four groups of eight columns");
   u32 lane = ptx::lane_id();
   asm volatile("" : "+r"(lane));  // stops nvcc from keeping offsets, too many for 192 columns
   const bool odd = kOn != 0 && lane / 4 % 2 != 0;

@@ -96,17 +96,7 @@ __device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& 
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
-                                                bool again, EpilogueLeft<Config>& left) {
-  constexpr bool kSwapAB = Config::kSwapAB;
-  constexpr u32 kAcross = epilogue_across<Config>();
-  constexpr u32 kSlabs = kSwapAB ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
-  constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
-  constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
-  constexpr u32 kStep = kAtOnce * kSlabBytes;
-  constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
-  const u32 warp = threadIdx.x / 32 % 4;
-  const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
-  const u32 barrier = 1 + group;
+                                                EpilogueLeft<Config>& left) {
   if (args.alpha != 1.0f) [[unlikely]] {
 #pragma unroll
     for (float& value : d) value *= args.alpha;
@@ -115,25 +105,34 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
     left.m0 = m0;
     left.n0 = n0;
     epilogue_pack<Config>(d, 0, left.pairs);
-    return;
-  }
-  if (again && issuer) ptx::store_wait<0>();  // what is added to must be in memory
+  } else {
+    constexpr bool kSwapAB = Config::kSwapAB;
+    constexpr u32 kAcross = epilogue_across<Config>();
+    constexpr u32 kSlabs = kSwapAB ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
+    constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
+    constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
+    constexpr u32 kStep = kAtOnce * kSlabBytes;
+    constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
+    const u32 warp = threadIdx.x / 32 % 4;
+    const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
+    const u32 barrier = 1 + group;
 #pragma unroll
-  for (u32 first = 0; first < kSlabs; first += kAtOnce) {
-    const u32 buffer = staging + turn;
-    turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
-    if (issuer) ptx::store_wait_read<kTurns - 1>();
-    ptx::named_barrier(barrier, 128);
+    for (u32 first = 0; first < kSlabs; first += kAtOnce) {
+      const u32 buffer = staging + turn;
+      turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
+      if (issuer) ptx::store_wait_read<kTurns - 1>();
+      ptx::named_barrier(barrier, 128);
 #pragma unroll
-    for (u32 i = 0; i < kAtOnce; ++i) {
-      if constexpr (kSwapAB)
-        epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
-                                          static_cast<int>((first + i) % kAcross),
-                                          static_cast<int>((first + i) / kAcross));
-      else
-        epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
+      for (u32 i = 0; i < kAtOnce; ++i) {
+        if constexpr (kSwapAB)
+          epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
+                                            static_cast<int>((first + i) % kAcross),
+                                            static_cast<int>((first + i) / kAcross));
+        else
+          epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
+      }
+      epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds);
     }
-    epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds || again);
   }
 }
 

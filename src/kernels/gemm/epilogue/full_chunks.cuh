@@ -38,16 +38,17 @@ struct FullChunk {
   static constexpr i32 kColumns = kSlabs * Slab::kColumns;
   static constexpr int kChunks = kSlabsOfPiece / kSlabs;
   static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // accumulators
-  static_assert(kChunks * kColumns == kOfPiece, "whole chunks");
+  static_assert(kChunks * kColumns == kOfPiece, "a piece must have whole chunks");
 };
 
 /// Writes a warp's part of a tile. kRing: slabs of the warp's staging memory.
 template <class In, class Slab, class Way, int kRing, int kPieces, int kAccumulators, int kOfThread>
 struct FullChunks {
-  static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
+  static_assert(kPieces <= 2, "at most two pieces: the loop moves the second to the first");
   using Out = typename Slab::Out;
   using Chunk = FullChunk<Slab, Way::kGate, kAccumulators, kRing>;
-  static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0, "slabs are counted on");
+  static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0,
+                "slab numbers wrap modulo a power of two");
   static constexpr int kValues = Slab::kValues;
   // With many accumulators, registers hold the bias of one part only.
   static constexpr bool kBiasByPart = kAccumulators > 64 && Chunk::kAll;
@@ -225,7 +226,7 @@ struct FullChunks {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;
     constexpr int kAll = kParts * kPairs, kBehind = 2;
     static_assert(Way::kBias && !Way::kShort,
-                  "alpha is in no sum yet, and chunks are moved to d[0]");
+                  "by_pairs applies alpha itself and reads its chunk from d[0]");
     float x[2 * kAll], y[2 * kAll], column[2][kValues / 2];
     // Reads the bias of a part half a part ahead.
     constexpr bool kAsks = !kMovesBiased && kBiasByPart;

@@ -142,7 +142,7 @@ __device__ __forceinline__ void full_general(const float (&d)[kPieces][kAccumula
                                              u32& largest) {
   using Out = typename Slab::Out;
   constexpr int kValues = Slab::kValues;
-  static_assert(kValues == kPartValues<Out>, "parts are the same in all slabs");
+  static_assert(kValues == kPartValues<Out>, "a part must have 64 bytes per line in every slab");
   const int parts = kAccumulators / kValues / (args.gate == kGateNone ? 1 : 2);  // of D in a piece
 #pragma unroll 1
   for (int step = 0; step < kPieces * parts; ++step) {

@@ -21,7 +21,8 @@ struct FullSlab {
   static constexpr int kParts = kLine / 64;
   static constexpr i32 kPartColumns = kWidth / kParts;
   static constexpr int kValues = kPartColumns / 2;  // of a lane in a part
-  static_assert(kLine == 128 || kLine == 64, "as the copy engine's swizzles have it");
+  static_assert(kLine == 128 || kLine == 64,
+                "a line must be as wide as a TMA swizzle of 64 or 128 bytes");
 };
 
 // TMA swizzle of 16-byte piece c of line r: c ^ (r % 8), or c ^ (r / 2 % 4) in 64-byte lines.

@@ -27,7 +27,7 @@ struct SplitTile {
   static constexpr u32 kPitch =
       Config::kSwapAB ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
   static_assert(kPitch * kLines * 4 <= Config::kShared.d_offset,
-                "the partial tile takes the place of the ring");
+                "a tile's accumulators must fit into the stages");
 };
 
 /// How a tile is shared out to the `parts` CTAs. The unit is a group of eight columns, which has

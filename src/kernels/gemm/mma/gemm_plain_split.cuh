@@ -52,7 +52,6 @@ struct PlainSplitPart {
 
   __device__ __forceinline__ PlainSplitPart(i32 k0, i32 k)
       : first(k0 < 0 ? -k0 : 0), end(k - k0 < 8 ? k - k0 : 8) {}
-  __device__ __forceinline__ bool whole() const { return first == 0 && end == 8; }
   __device__ __forceinline__ void cut(u32 (&word)[4]) const {
 #pragma unroll
     for (i32 w = 0; w < 4; ++w) {
@@ -345,7 +344,8 @@ __device__ __forceinline__ void plain_split_meet(u32 parts) {
 template <class In, class Out>
 __device__ void gemm_plain_split(const GemmArgs& args) {
   __shared__ __align__(16) u32 words[kPlainSplitWords];
-  static_assert(kPlainSplitColumns * kPlainSplitPitch <= kPlainSplitWords, "sums take B's place");
+  static_assert(kPlainSplitColumns * kPlainSplitPitch <= kPlainSplitWords,
+                "the accumulators must fit into B's memory");
   __shared__ __align__(16) u32 corner[2][4];
   ptx::grid_dependency_wait();
   const u32 part = ptx::cluster_rank(), parts = ptx::cluster_size();

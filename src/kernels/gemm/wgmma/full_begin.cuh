@@ -19,9 +19,8 @@ __device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u3
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,
                                                 i32 z, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = kAlongK && kHalves && kSharers == 1
-                             ? 2
-                             : gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes =
+      kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes_per_cta(kAlongK, kLines, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;

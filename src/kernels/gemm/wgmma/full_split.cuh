@@ -19,10 +19,10 @@ struct FullLineShares {
   u32 part, parts, inverse;
   u32 lines, own;  // in D, and of those this part's
   u32 slots;       // lines reserved for the accumulators of each part
-  static_assert(!Config::kSplit || Config::kCluster == 1, "a part is a rank of the cluster");
+  static_assert(!Config::kSplit || Config::kCluster == 1, "a split-K part must be one CTA");
   static_assert(!Config::kSplit ||
                     (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
-                "the sums of eight parts take the place of the ring");
+                "the accumulators of eight parts must fit into the stages");
 
   __device__ explicit FullLineShares(i32 rest) {
     part = ptx::cluster_rank() / Config::kCluster;

@@ -96,8 +96,7 @@ struct GemmStored {
     for (i32 piece = 0; piece < Config::kPieces; ++piece)
       gemm_with_floats<Config>(d[piece], [&](auto& sums) {
         epilogue_stored<Config>(sums, args, staging, turn, group,
-                                at.m0 + (static_cast<i32>(first_piece) + piece) * 64, at.n0, false,
-                                left);
+                                at.m0 + (static_cast<i32>(first_piece) + piece) * 64, at.n0, left);
       });
   }
 };
@@ -106,6 +105,8 @@ struct GemmStored {
 template <class Config>
 __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmPipeline<Config> ring,
                                                     u32 group, i32 first_unit) {
+  static_assert(!Config::kStoresChains || Config::kKeepsChains || Config::kParksChains,
+                "each chain would overwrite D instead of adding to it");
   i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   GemmStored<Config> stored(args, gemm_staging<Config>(ring, group), group, first_piece);

@@ -20,17 +20,12 @@ __device__ __forceinline__ void batch_load_block(const GemmEpilogueArgs& args,
                                                  const GemmPipeline<Config>& ring,
                                                  const GemmMapsAt& maps, const FullTile& tile,
                                                  i32 k, u32 rank) {
-  const u32 rank_m = rank % Config::kClusterM;
-  const u32 rank_n = rank / Config::kClusterM;
-  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
-  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
-  const u32 mask_a = kAlongN << rank_m;
-  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (rank_n * Config::kClusterM);
+  const GemmSharers<Config> to(rank, 0);
   const u32 barrier = ring.full_barrier(ring.stage);
   full_load_share<!Config::kColumnA, false, Config::kTileM, Config::kTileK, Config::kClusterN>(
-      args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index, rank_n, mask_a);
+      args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index, to.rank_n, to.mask_a);
   full_load_share<!Config::kRowB, false, Config::kLinesB, Config::kTileK, Config::kClusterM>(
-      args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index, rank_m, mask_b);
+      args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index, to.rank_m, to.mask_b);
 }
 
 template <class Config>
@@ -60,7 +55,7 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
                                             const GemmEpilogueArgs& args, u32 staging, u32& turn,
                                             u32 warp, i32 line, i32 at, i32 z) {
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
+  static_assert(Config::kTileN % kContiguous == 0, "a tile must have whole slabs");
   const u32 lane = ptx::lane_id();
   const u32 own = warp * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
 #pragma unroll

@@ -23,7 +23,7 @@ struct GemmPair {
   using A = TypeA;
   using B = TypeB;
   static constexpr u32 kBytes = A::kBytes;
-  static_assert(A::kBytes == B::kBytes, "a k block is as many elements of both");
+  static_assert(A::kBytes == B::kBytes, "A and B must have elements of the same size");
 };
 template <>
 struct GemmAccumulator<false, GemmPair<I8, I8>> {
@@ -118,8 +118,8 @@ struct GemmConfig {
       kChains && (!kAlternatesChains || kParksChains) &&
       !(kKeepsChains && kConsumers == 2 && kPieces * kAccumulators > 64);
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
-  static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
-  static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");
+  static_assert(kN % 8 == 0 && kN <= 256, "wgmma takes n up to 256 in steps of 8");
+  static_assert(kShared.total <= kGemmSharedLimit, "the kernel exceeds the shared memory of a CTA");
   // setmaxnreg values: registers of a producer thread, and of a consumer thread.
   static constexpr u32 kProducerRegisters = kConsumers == 1                     ? 56
                                             : kAlternatesChains && kCluster > 1 ? 40
@@ -129,13 +129,14 @@ struct GemmConfig {
                                                                                 : 240;
   // CTAs that receive this CTA's multicast loads: those in its row and column of the cluster.
   static constexpr u32 kMulticastCtas = kClusterM + kClusterN - 1;
-  static_assert(kCluster <= 8, "a portable cluster");
+  static_assert(kCluster <= 8, "a portable cluster has at most 8 CTAs");
   static_assert(!kAnyWidth || (kPieces == 1 && kN == (kPromotes ? 192 : 256)),
-                "what wgmma_any_width is for");
-  static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
-  static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
-  static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");
-  static_assert(kLoaders == 1 || kStages >= 3, "each loader waits for what it sent before");
+                "wgmma_any_width takes one piece of 256 columns, or 192 with promotion");
+  static_assert(!kColumnA || kM % 64 == 0, "a column-major A is loaded in boxes of 64 along m");
+  static_assert(kRowB || kN / kAlongM % 8 == 0,
+                "a CTA's share of B must be whole swizzle atoms of 8 columns");
+  static_assert(!kPingpong || kConsumers == 2, "ping-pong needs two consumer warpgroups");
+  static_assert(kLoaders == 1 || kStages >= 3, "two loaders need at least three stages");
 };
 
 /// Where the number of stages and the bytes from one to the next come from: constants (config),

@@ -17,23 +17,16 @@ __device__ __forceinline__ void full_load_block(const GemmEpilogueArgs& args,
                                                 const GemmPipeline<Config>& ring,
                                                 const GemmMapsAt& maps, const FullTile& tile, i32 k,
                                                 u32 rank, u32 which) {
-  const u32 rank_m = rank % Config::kClusterM;
-  const u32 rank_n = rank / Config::kClusterM;
-  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
-  // `first` is the first rank of this CTA's split-K part.
-  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
-  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
-  const u32 mask_a = kAlongN << (first + rank_m);
-  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
+  const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
   const u32 barrier = ring.full_barrier(ring.stage);
   if (which & kFullEarlyA)
     full_load_share<!Config::kColumnA, kHalves && Config::kSwapAB, Config::kTileM, Config::kTileK,
                     Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index,
-                                       rank_n, mask_a);
+                                       to.rank_n, to.mask_a);
   if (which & kFullEarlyB)
     full_load_share<!Config::kRowB, kHalves && !Config::kSwapAB, Config::kLinesB, Config::kTileK,
                     Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index,
-                                       rank_m, mask_b);
+                                       to.rank_m, to.mask_b);
 }
 
 // Loads the constant operands of the first stages before the predecessor grids have ended. The plan

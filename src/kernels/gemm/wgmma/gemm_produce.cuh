@@ -59,7 +59,7 @@ template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
@@ -126,6 +126,22 @@ __device__ __forceinline__ GemmTileAt gemm_published_tile(const GemmPipeline<Con
   return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
 }
 
+// A CTA's place in its cluster, and the masks of the CTAs that receive its multicast loads. CTAs
+// that need the same A lie along n, those that need the same B along m.
+template <class Config>
+struct GemmSharers {
+  u32 rank_m, rank_n, mask_a, mask_b;
+
+  // `first` is the cluster rank of the first CTA of this CTA's split-K part, `rank` counts from it.
+  __device__ __forceinline__ GemmSharers(u32 rank, u32 first)
+      : rank_m(rank % Config::kClusterM), rank_n(rank / Config::kClusterM) {
+    constexpr u32 kAlongM = (1u << Config::kClusterM) - 1;
+    constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / kAlongM;
+    mask_a = kAlongN << (first + rank_m);
+    mask_b = kAlongM << (first + rank_n * Config::kClusterM);
+  }
+};
+
 // Loads this CTA's share of one k block into the stage. `which` selects the operands: kGemmEarlyA,
 // kGemmEarlyB or both.
 template <class Config>
@@ -133,21 +149,14 @@ __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
                                                 const GemmPipeline<Config>& ring,
                                                 const GemmTileAt& tile, i32 k, u32 rank,
                                                 u32 which) {
-  const u32 rank_m = rank % Config::kClusterM;
-  const u32 rank_n = rank / Config::kClusterM;
-  // In a cluster, CTAs that need the same A lie along n, those that need the same B along m.
-  // `first` is the first rank of this CTA's split-K part.
-  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
-  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
-  const u32 mask_a = kAlongN << (first + rank_m);
-  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
+  const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
   const u32 barrier = ring.full_barrier(ring.stage);
   if (which & kGemmEarlyA)
     gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
-        ring.a(), &args.map_a, barrier, tile.m0, k, rank_n, mask_a);
+        ring.a(), &args.map_a, barrier, tile.m0, k, to.rank_n, to.mask_a);
   if (which & kGemmEarlyB)
     gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
-        ring.b(), &args.map_b, barrier, tile.n0, k, rank_m, mask_b);
+        ring.b(), &args.map_b, barrier, tile.n0, k, to.rank_m, to.mask_b);
 }
 
 // The CTA's first unit. Read from special registers at each use: keeping it would cost a register,

@@ -75,7 +75,8 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmPipeline<Config>& ring,
                                             const StreamMaps<Config>& maps, const FullTile& tile,
                                             i32 k, u32 rank, u32 which) {
-  static_assert(!Config::kFull || Config::kCluster == 1, "blocks with an epilogue share no loads");
+  static_assert(!Config::kFull || Config::kCluster == 1,
+                "stream-K epilogue kernels have no clusters, so no multicast");
   if constexpr (Config::kScaled) {
     if (which & kGemmEarlyA) stream_load_narrow<Config>(args, ring, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {

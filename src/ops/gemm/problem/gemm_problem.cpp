@@ -37,7 +37,7 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
     return fail(Code::ERROR_OVERFLOW,
                 {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = most},
                 "%s is %" PRId64 ", and the bytes of a matrix of %" PRId64
-                " lines exceed 2^63 - 1: %" PRId64 " at most",
+                " lines exceed 2^63 - 1: it must be at most %" PRId64,
                 name, *leading, others, most);
   return {};
 }
@@ -120,13 +120,13 @@ Status check_types(const GemmDesc& desc) {
                 "output are f16",
                 gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator));
   if (half && (desc.a_dtype != DType::F16 || desc.d_dtype != DType::F16))
-    return fail(Code::ERROR_UNSUPPORTED,
-                {.argument = "accumulator_dtype",
-                 .rule = "gemm_accumulator_type",
-                 .got = static_cast<int64_t>(desc.accumulator)},
-                "accumulator_dtype is f16 with %s inputs and %s output: that takes f16 for both; "
-                "other types are summed in f32",
-                dtype_name(desc.a_dtype), dtype_name(desc.d_dtype));
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "accumulator_dtype",
+         .rule = "gemm_accumulator_type",
+         .got = static_cast<int64_t>(desc.accumulator)},
+        "accumulator_dtype is f16, which needs f16 inputs and output (they are %s and %s): use f32",
+        dtype_name(desc.a_dtype), dtype_name(desc.d_dtype));
   return {};
 }
 
@@ -142,12 +142,12 @@ Status check_order(const char* name, Order order) {
 Status check_invariant(const GemmDesc& desc) {
   if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.realign)
     return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "lda", .rule = "gemm_invariant_lda"},
-              "lda is 0, so that a column-major A has the pitch m, %" PRId64
-              ", and with TW_GEMM_BATCH_INVARIANT nothing that decides on the kernel may follow "
-              "from m: give lda a number, the same for every plan (a multiple of 8 for tensor "
-              "maps), or set TW_GEMM_STAGING_COPY",
-              desc.m);
+  return fail(
+      Code::ERROR_INVALID_ARGUMENT, {.argument = "lda", .rule = "gemm_invariant_lda"},
+      "lda is 0, so the pitch of the column-major A is m, %" PRId64
+      ": with TW_GEMM_BATCH_INVARIANT the choice of kernel must not depend on m. Set lda, to the "
+      "same number in every plan (a multiple of 8 for tensor maps), or set TW_GEMM_STAGING_COPY",
+      desc.m);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Status check_scale_kind(const ScalingNames& names, ScaleKind kind) {
       .argument = names.kind, .rule = "gemm_scale_kind", .got = static_cast<int64_t>(kind)};
   if (kind_name(kind) == nullptr)
     return fail(Code::ERROR_INVALID_ARGUMENT, fault,
-                "%s is %d, which names no tw_scale_kind: TW_SCALE_NONE is 0", names.kind,
+                "%s is %d, which is not a tw_scale_kind: TW_SCALE_NONE is 0", names.kind,
                 static_cast<int>(kind));
   if (kind >= ScaleKind::k32_ue8m0)
     return fail(Code::ERROR_UNSUPPORTED, fault,
@@ -67,14 +67,14 @@ Status check_excluded_fields(const ScalingNames& names, const GemmScaling& scali
                 {.argument = scaling.any() ? names.order : names.kind,
                  .rule = "excluded",
                  .got = static_cast<int64_t>(scaling.order)},
-                "%s is %d, and %s is %s, of which there is no matrix: leave it 0", names.order,
+                "%s is %d, but %s is %s, which has no matrix of scales: leave it 0", names.order,
                 static_cast<int>(scaling.order), names.kind, kind_name(scaling.kind));
   if (scaling.leading != 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = scaling.any() ? names.leading : names.kind,
                  .rule = "excluded",
                  .got = scaling.leading},
-                "%s is %" PRId64 ", and %s is %s, of which there is no matrix: leave it 0",
+                "%s is %" PRId64 ", but %s is %s, which has no matrix of scales: leave it 0",
                 names.leading, scaling.leading, names.kind, kind_name(scaling.kind));
   if (scaling.any() || scaling.batch == kGemmPackedBatch) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -177,9 +177,8 @@ Status check_fast_accumulate(const char* flag, DType a_dtype, ScaleKind a) {
       .argument = "flags", .rule = "gemm_fast_accumulate", .got = static_cast<int64_t>(a)};
   if (!is_f8(a_dtype))
     return fail(Code::ERROR_UNSUPPORTED, fault,
-                "flags has %s, and a_dtype is %s: it is for 8-bit floats, of which the tensor "
-                "cores keep shorter sums",
-                flag, dtype_name(a_dtype));
+                "flags has %s, which is only for 8-bit floats: a_dtype is %s", flag,
+                dtype_name(a_dtype));
   if (a < ScaleKind::k128) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
               "flags has %s, and a_scale is %s, which is multiplied with the sum of each 128 of "
@@ -206,7 +205,7 @@ Status check_quantize(const GemmDesc& d) {
   if (d.d_order == Order::row) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
               "d_quantize is TW_SCALE_1X128, and D is column-major: a scale is that of 128 "
-              "neighbours of a row, which lie one behind the other in a row-major D");
+              "consecutive elements of a row, which are contiguous only in a row-major D");
 }
 
 // An i32 D holds the exact accumulators, so nothing may be applied to them.
@@ -225,8 +224,8 @@ Status check_integers(const GemmDesc& d) {
     if (asked)
       return fail(
           Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
-          "d_dtype is i32, which has the exact sums of A B and nothing else, and %s asks "
-          "for more%s: leave it 0, or take another type of D",
+          "d_dtype is i32, which holds exactly A B, and %s asks for more%s: leave it 0, or use "
+          "another type of D",
           name,
           std::string_view(name) == "flags" ? " (TW_GEMM_AMAX or TW_GEMM_DEVICE_SCALARS)" : "");
   return {};

@@ -49,20 +49,21 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
     GemmChoice choice{&row, 1};
     if (!choice.shares_k()) {
       if (slash != whole.npos)
-        return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
+        return refuse(Code::ERROR_PARSE, "this kernel does not divide k: leave out \"/<blocks>\"");
     } else {
       if (slash == whole.npos || whole.size() != slash + 2 ||
           whole[slash + 1] < static_cast<char>('0' + choice.min_split()) ||
           whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
-        return refuse(Code::ERROR_PARSE,
-                      choice.min_split() == 1
-                          ? "this kernel shares tiles along k: say by how many blocks, /1 to /8"
-                          : "this kernel shares tiles along k: say by how many blocks, /2 to /8");
+        return refuse(
+            Code::ERROR_PARSE,
+            choice.min_split() == 1
+                ? "this kernel divides k: add the number of blocks that share a tile, /1 to /8"
+                : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
       if (choice.cluster() > kMaxCluster)
         return refuse(Code::ERROR_PARSE,
-                      "a cluster has eight blocks at most, and this kernel shares "
-                      "what it loads among several for each part of k");
+                      "a cluster has at most eight blocks: this kernel's clusters share loads, so "
+                      "the split-K factor must be smaller");
     }
     *out = choice;
     return {};
@@ -99,11 +100,13 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                     who);
       if (choice.has(kGemmNoPromotion))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
-                    "candidate %s keeps sums as short as the tensor cores make them: ask for that "
-                    "with TW_GEMM_FAST_ACCUMULATE",
+                    "candidate %s accumulates in the tensor cores only, with reduced precision: "
+                    "set TW_GEMM_FAST_ACCUMULATE to allow it",
                     who);
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
-                  "candidate %s sums in f16: ask for that with accumulator_dtype", who);
+      return fail(
+          Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+          "candidate %s has f16 accumulators: set accumulator_dtype to TW_DTYPE_F16 to allow it",
+          who);
     case GemmMisfit::orders:
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_orders", 0, 0),
                   "candidate %s is for other orders of A and B: %s it would see A %s-major and B "
@@ -113,9 +116,9 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     case GemmMisfit::promises:
       return fail(Code::ERROR_UNSUPPORTED,
                   refuse("candidate_promises", d.a_alignment, kMapAlignment),
-                  "candidate %s reads through tensor maps, and addresses that come from arrays are "
-                  "not promised to suit them: a_alignment and b_alignment are %u and %u, at least "
-                  "16 would do",
+                  "candidate %s uses tensor maps, which need addresses that are multiples of 16: "
+                  "with TW_GEMM_BATCH_POINTERS promise a_alignment and b_alignment of at least 16 "
+                  "(they are %u and %u)",
                   who, seen.swapped ? d.b_alignment : d.a_alignment,
                   seen.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
@@ -123,78 +126,76 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
         return fail(
             Code::ERROR_UNSUPPORTED,
             refuse("candidate_pitches", gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch),
-            "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64 ": from %" PRId64
-            " elements on they stay inside",
+            "candidate %s loads aligned 16-byte pieces, and %s is %" PRId64
+            ": it must be at least %" PRId64 " elements",
             who,
             d.lda >= kGemmNoMapsSplitMinPitch ? "k"
             : seen.swapped                    ? "ldb"
                                               : "lda",
             gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch);
-      return fail(
-          Code::ERROR_UNSUPPORTED,
-          refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
-          "candidate %s reads through tensor maps, which take pitches that are multiples of "
-          "16 bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
-          who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
+                  "candidate %s uses tensor maps, which need pitches that are multiples of 16 "
+                  "bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
+                  who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
     case GemmMisfit::blocks:
-      return fail(
-          Code::ERROR_UNSUPPORTED,
-          refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
-          "candidate %s runs in clusters of %u blocks, for which the %u SMs to use have no room",
-          who, choice.cluster(), usable_sms(device, d.max_sms));
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
+                  "candidate %s needs clusters of %u blocks, which do not fit the %u SMs that the "
+                  "plan may use",
+                  who, choice.cluster(), usable_sms(device, d.max_sms));
     case GemmMisfit::depth:
       if (choice.has(kGemmShort))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.row->tile[2]),
-                    "candidate %s has k of %d at most, and k is %" PRId64, who, choice.row->tile[2],
-                    d.k);
+                    "candidate %s takes k up to %d: k is %" PRId64, who, choice.row->tile[2], d.k);
       return fail(Code::ERROR_UNSUPPORTED,
                   refuse("candidate_split", choice.split, ceil_div(d.k, choice.row->tile[2])),
-                  "candidate %s shares k among %u blocks, and k %" PRId64 " has %" PRId64
-                  " pieces of %d",
+                  "candidate %s divides k among %u blocks: k is %" PRId64 ", which is only %" PRId64
+                  " blocks of %d",
                   who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
     case GemmMisfit::epilogue:
       if (choice.has(kGemmBatched))
-        return fail(
-            Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
-            "candidate %s does alpha * A B of matrices at constant distances: bias, "
-            "activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS take a full kernel",
-            who);
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+                    "candidate %s only computes alpha * A B of matrices at constant distances: "
+                    "bias, activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS need "
+                    "an epilogue kernel",
+                    who);
       if (!choice.has(kGemmEpilogue))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
-                    "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
-                    "d_scale and TW_GEMM_AMAX take a full kernel",
+                    "candidate %s only computes alpha * A B + beta * C: bias, activation, gate, "
+                    "d_scale and TW_GEMM_AMAX need an epilogue kernel",
                     who);
       if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
-                    "candidate %s shares tiles along k among up to %u blocks, and with a gate and "
-                    "d_quantize one block multiplies two tiles for each scale of D: /1 will do",
-                    who, choice.split);
-      return fail(
-          Code::ERROR_UNSUPPORTED,
-          refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
-          "candidate %s does not gate this description's columns: D is row-major where it "
-          "does, tiles of 64 columns that no blocks share gate to f32 alone, and where columns lie "
-          "apart and B is row-major the tile has a multiple of 128 of them and n / 2 is one of 8",
-          who);
+        return fail(
+            Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
+            "candidate %s has a stream-K factor of %u: with a gate and d_quantize one block "
+            "multiplies two tiles for each scale of D, so it must be /1",
+            who, choice.split);
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
+                  "candidate %s cannot do this gate: it needs a row-major D; tiles of 64 columns "
+                  "without split-K need D in f32; TW_GATE_HALVES with a row-major B needs a tile "
+                  "of a multiple of 128 columns and n / 2 a multiple of 8",
+                  who);
     case GemmMisfit::stores:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_stores", d.ldd, kMapAlignment),
-                  "candidate %s writes D through a tensor map alone, which takes pitches and "
-                  "distances that are multiples of 16 bytes below 2^40, and whole 16 bytes in a "
-                  "line: ldd is %" PRId64 ", d_batch_stride %" PRId64 " and %s %" PRId64
-                  " elements of %d bytes: change them, or take a full kernel",
-                  who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
+      return fail(
+          Code::ERROR_UNSUPPORTED, refuse("candidate_stores", d.ldd, kMapAlignment),
+          "candidate %s writes D only through a tensor map, which needs pitches and strides that "
+          "are multiples of 16 bytes below 2^40, and lines of whole 16 bytes: ldd is %" PRId64
+          ", d_batch_stride %" PRId64 " and %s %" PRId64
+          " elements of %d bytes: change them, or use an epilogue kernel",
+          who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
     case GemmMisfit::parts:
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 8),
-                  "candidate %s cuts k into at most %u parts: 1, 2, 4 or 8 will do", who,
+                  "candidate %s has a stream-K factor of %u: it must be 1, 2, 4 or 8", who,
                   choice.split);
   }
   if (gemm_fits_launch(choice, seen)) return {};
   if (gemm_units(choice, seen) > gemm_max_units(choice))
     return fail(Code::ERROR_UNSUPPORTED,
                 refuse("candidate_tiles", gemm_units(choice, seen), gemm_max_units(choice)),
-                "candidate %s has %" PRId64
-                " tiles of %u blocks each to do, and a launch of it has %" PRId64
-                " at most: they are counted in 31 bits",
+                "candidate %s would need %" PRId64
+                " work units of %u blocks: one launch can have at most %" PRId64,
                 who, gemm_units(choice, seen), choice.cluster(), gemm_max_units(choice));
   return fail(Code::ERROR_UNSUPPORTED,
               refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),

@@ -28,8 +28,8 @@ Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& seen) {
   const int64_t units = gemm_units(choice, seen), most = gemm_max_units(choice);
   return fail(Code::ERROR_UNSUPPORTED,
               {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = most},
-              "m %" PRId64 " by n %" PRId64 ", batch_count %" PRId64 ", has %" PRId64
-              " tiles of kernel %s, which counts %" PRId64 " at most",
+              "m %" PRId64 ", n %" PRId64 " and batch_count %" PRId64 " give %" PRId64
+              " work units of kernel %s: one launch can have at most %" PRId64,
               seen.rows(), seen.swapped ? seen.desc.m : seen.desc.n, seen.desc.batch, units,
               choice.row->symbol, most);
 }
@@ -121,9 +121,9 @@ Status GemmRanking::no_invariant_room(int64_t rows, const GemmChoice& least) con
   }
   return fail(Code::ERROR_UNSUPPORTED,
               {.argument = "m", .rule = "gemm_invariant_room", .got = blocks, .limit = limit},
-              "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m shares k %" PRId64
-              " among %u blocks, which takes %" PRId64
-              " blocks at once or more, and %s: there is room for %s%s",
+              "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m divides k %" PRId64
+              " among %u blocks, which needs at least %" PRId64
+              " blocks at once, and %s: there is room for %s%s",
               rows, d.k, least.split, blocks, bound.c_str(), some.c_str(), others.c_str());
 }
 

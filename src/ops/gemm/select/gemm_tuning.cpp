@@ -136,30 +136,30 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
   for (DType* type : {&key.a_dtype, &key.d_dtype, &key.accumulator})
     if (const auto field = fields.next();
         !(type == &key.accumulator ? read_accumulator_type : read_type)(field, type))
-      return refuse(number, field, "is no type of A and B, of D or of sums");
+      return refuse(number, field, "is not a type of A and B, of D, or of the accumulators");
   if (const auto field = fields.next(); !read_orders(field, &key))
-    return refuse(number, field, "is not the orders of A, B and D: three of r and c");
+    return refuse(number, field, "is not three letters r or c, the orders of A, B and D");
   if (const auto field = fields.next(); !read_number(field, &key.sms) || key.sms == 0)
-    return refuse(number, field, "is no number of SMs");
+    return refuse(number, field, "is not a number of SMs");
   for (int64_t* extent : {&out->m, &key.n, &key.k})
     if (const auto field = fields.next();
         !read_number(field, extent) || *extent < 1 || *extent > kGemmMaxExtent)
-      return refuse(number, field, "is none of m, n and k: each is 1 to 2^31 - 1024");
+      return refuse(number, field, "is not a valid m, n or k: each is 1 to 2^31 - 1024");
   const std::string choice(fields.next());
   if (!parse_gemm_choice("text", choice.c_str(), &out->candidate.choice).ok())
     return refuse(number, choice,
-                  "is no candidate of this library: measure anew, or leave the line out");
+                  "is not a candidate of this library: measure again, or remove the line");
   double microseconds = 0;
   if (const auto field = fields.next();
       !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
-    return refuse(number, field, "is no number of microseconds above 0 and at most 1e9");
+    return refuse(number, field, "is not a number of microseconds above 0 and at most 1e9");
   out->candidate.nanoseconds = microseconds * 1e3;
   out->candidate.measured = true;
   key.full = out->candidate.choice.has(kGemmEpilogue);
   auto field = fields.next();
   if (field.size() > 1 && field[0] == 'x') {
     if (!read_number(field.substr(1), &key.batch) || key.batch < 1 || key.batch > kGemmMaxBatch)
-      return refuse(number, field, "is no number of products: x1 to x1048576");
+      return refuse(number, field, "is not a number of products: x1 to x1048576");
     field = fields.next();
   }
   if (field == kProgrammatic) {
@@ -167,7 +167,7 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
     field = fields.next();
   }
   field = read_narrow(&fields, field, &key);
-  if (!field.empty()) return refuse(number, field, "is one field too many");
+  if (!field.empty()) return refuse(number, field, "is an unknown or superfluous field");
   return {};
 }
 

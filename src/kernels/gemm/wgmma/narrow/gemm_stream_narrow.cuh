@@ -100,7 +100,8 @@ __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
 
 template <class Config>
 __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
-  static_assert(Config::kCluster == 1, "blocks with an epilogue share no loads");
+  static_assert(Config::kCluster == 1,
+                "stream-K epilogue kernels have no clusters, so no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   ring.run = &all.stream;

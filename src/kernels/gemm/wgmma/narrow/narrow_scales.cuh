@@ -114,7 +114,8 @@ __device__ __forceinline__ bool narrow_scales_sums(const GemmScales& scales) {
 // Shared-memory address of a warpgroup's own copy of the scales of a tile.
 template <class Config>
 __device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& ring, u32 group) {
-  static_assert(Config::kConsumers * (64 + Config::kTileN) * 4 <= kGemmScaleBytes, "room");
+  static_assert(Config::kConsumers * (64 + Config::kTileN) * 4 <= kGemmScaleBytes,
+                "the scales must fit into their shared memory");
   return ring.base + Config::kShared.board + group * ((64 + Config::kTileN) * 4);
 }
 
