@@ -1365,7 +1365,7 @@ enum {
 enum {
   /** The copy may overwrite the padding of the destination: the bytes from the end of a row to the
    *  next multiple of 16. This is faster if rows do not end at multiples of 16 bytes. */
-  TW_COPY_PADDING_FREE = 1
+  TW_COPY_PADDING_WRITABLE = 1
 };
 
 /** dst[i...] = src[i...]. To copy sub-boxes and slices, choose the base addresses of the run and
@@ -2285,7 +2285,7 @@ enum {
   TW_GEMM_STAGING_COPY = 128,
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
    *  if column-major) and the leading dimension, also after the last row or column. */
-  TW_GEMM_D_PADDING_FREE = 256,
+  TW_GEMM_D_PADDING_WRITABLE = 256,
   /** Runs compute the largest magnitude of D: see tw_gemm_args's amax. */
   TW_GEMM_AMAX = 512,
   /** For 8-bit floats whose scales do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
@@ -2400,8 +2400,8 @@ typedef struct tw_gemm_desc {
   tw_activation activation; /**< none by default */
   tw_gate gate;   /**< works with any activation; n must be even, and D has n / 2 columns */
   tw_per d_scale; /**< f32 factors of D's elements: one (TW_PER_TENSOR), or one for each row or
-                     column of D. Not to be confused with d_quantize and its fields d_scale_order,
-                     d_scale_ld and d_scale_batch_stride */
+                     column of D. Not to be confused with d_quantize and its fields
+                     d_block_scale_order, d_block_scale_ld and d_block_scale_batch_stride */
   tw_scale_kind a_scale;  /**< scales of A, with 8-bit types and tf32 */
   tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
   tw_order a_scale_order; /**< order of the matrix of A's scales; only with TW_SCALE_1X128 and
@@ -2442,10 +2442,10 @@ typedef struct tw_gemm_desc {
   tw_scale_kind d_quantize;
   /** Only with d_quantize: order of the matrix of the scales that it computes, which has the rows
    *  of D and one column for each 128 columns of D. */
-  tw_order d_scale_order;
-  int64_t d_scale_ld; /**< only with d_quantize: leading dimension of that matrix, elements; 0:
-                         packed */
-  int64_t d_scale_batch_stride; /**< only with d_quantize: as a_scale_batch_stride */
+  tw_order d_block_scale_order;
+  int64_t d_block_scale_ld; /**< only with d_quantize: leading dimension of that matrix, elements;
+                         0: packed */
+  int64_t d_block_scale_batch_stride; /**< only with d_quantize: as a_scale_batch_stride */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2500,7 +2500,7 @@ typedef struct tw_gemm_args {
                        read when the run executes */
   uint64_t b_scale; /**< likewise for B's scales */
   /** Required with d_quantize, else 0: device address of the f32 scales that the run computes and
-   *  writes. d_scale_order, d_scale_ld and d_scale_batch_stride describe them. */
+   *  writes. d_block_scale_order, d_block_scale_ld and d_block_scale_batch_stride describe them. */
   uint64_t d_block_scale;
 } tw_gemm_args;
 

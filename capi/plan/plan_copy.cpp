@@ -43,7 +43,7 @@ CopyDesc convert(const tw_copy_desc& from) {
   to.max_sms = from.max_sms;
   to.src_cache = static_cast<CachePriority>(from.src_cache);
   to.dst_cache = static_cast<CachePriority>(from.dst_cache);
-  to.padding_free = (from.flags & TW_COPY_PADDING_FREE) != 0;
+  to.padding_free = (from.flags & TW_COPY_PADDING_WRITABLE) != 0;
   to.fill = static_cast<OobFill>(from.fill);
   for (int i = 0; i < from.rank && i < kMaxCopyRank; ++i) {
     to.shape[i] = from.shape[i];
@@ -59,7 +59,8 @@ Status read_desc(const tw_copy_desc* desc, CopyDesc* out) {
   tw_copy_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
   TW_TRY(check_reserved("desc", "reserved", ours.reserved));
-  TW_TRY(check_flags("flags", ours.flags, TW_COPY_PADDING_FREE, "TW_COPY_PADDING_FREE (1)"));
+  TW_TRY(
+      check_flags("flags", ours.flags, TW_COPY_PADDING_WRITABLE, "TW_COPY_PADDING_WRITABLE (1)"));
   TW_TRY(check_dimensions("shape", ours.shape, ours.rank));
   TW_TRY(check_dimensions("src_stride", ours.src_stride, ours.rank));
   TW_TRY(check_dimensions("dst_stride", ours.dst_stride, ours.rank));

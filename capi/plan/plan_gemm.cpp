@@ -40,7 +40,7 @@ tw_gemm_desc default_desc() {
   desc.a_batch_stride = desc.b_batch_stride = kGemmPackedBatch;
   desc.c_batch_stride = desc.d_batch_stride = kGemmPackedBatch;
   desc.a_scale_batch_stride = desc.b_scale_batch_stride = kGemmPackedBatch;
-  desc.d_scale_batch_stride = kGemmPackedBatch;
+  desc.d_block_scale_batch_stride = kGemmPackedBatch;
   return desc;
 }
 
@@ -82,7 +82,7 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.d_alignment = from.d_alignment;
   to.max_sms = from.max_sms;
   to.accumulator = static_cast<DType>(from.accumulator_dtype);
-  to.d_padding_free = (from.flags & TW_GEMM_D_PADDING_FREE) != 0;
+  to.d_padding_free = (from.flags & TW_GEMM_D_PADDING_WRITABLE) != 0;
   to.min_m = from.min_m;
   to.realign = (from.flags & TW_GEMM_STAGING_COPY) != 0;
   to.batch = from.batch_count;
@@ -101,14 +101,14 @@ GemmDesc convert(const tw_gemm_desc& from) {
       scaling(from.a_scale, from.a_scale_order, from.a_scale_ld, from.a_scale_batch_stride);
   to.b_scaling =
       scaling(from.b_scale, from.b_scale_order, from.b_scale_ld, from.b_scale_batch_stride);
-  to.d_quantize =
-      scaling(from.d_quantize, from.d_scale_order, from.d_scale_ld, from.d_scale_batch_stride);
+  to.d_quantize = scaling(from.d_quantize, from.d_block_scale_order, from.d_block_scale_ld,
+                          from.d_block_scale_batch_stride);
   to.fast_accumulate = (from.flags & TW_GEMM_FAST_ACCUMULATE) != 0;
   return to;
 }
 
-constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEMM_D_PADDING_FREE +
-                               TW_GEMM_AMAX + TW_GEMM_FAST_ACCUMULATE;
+constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY +
+                               TW_GEMM_D_PADDING_WRITABLE + TW_GEMM_AMAX + TW_GEMM_FAST_ACCUMULATE;
 
 // Refuses constant operands without TW_GEMM_PROGRAMMATIC: only a dependent launch can read them
 // before the predecessor grid has ended.

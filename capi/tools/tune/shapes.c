@@ -91,7 +91,7 @@ static const field fields[] = {
     FLAG("device_m", TW_GEMM_DEVICE_M),
     FLAG("device_scalars", TW_GEMM_DEVICE_SCALARS),
     FLAG("staging_copy", TW_GEMM_STAGING_COPY),
-    FLAG("d_padding_free", TW_GEMM_D_PADDING_FREE),
+    FLAG("d_padding_free", TW_GEMM_D_PADDING_WRITABLE),
     LONG("lda", lda, INT64_C(1) << 40),
     LONG("ldb", ldb, INT64_C(1) << 40),
     LONG("ldd", ldd, INT64_C(1) << 40),
@@ -176,7 +176,7 @@ static int set_orders(tune_shape* shape, const char* value) {
 
 static int set_scale_orders(tune_shape* shape, const char* value) {
   tw_order* const orders[] = {&shape->desc.a_scale_order, &shape->desc.b_scale_order,
-                              &shape->desc.d_scale_order};
+                              &shape->desc.d_block_scale_order};
   if (read_orders(value, 2, 3, orders) == 0) return TUNE_DONE;
   tune_complain(
       shape->where,
@@ -365,7 +365,7 @@ static char letter_of(tw_order order) {
 }
 
 static void describe_scale_orders(const tw_gemm_desc* desc, char* text, size_t size) {
-  const int of_d = desc->d_scale_order != TW_ROW_MAJOR;
+  const int of_d = desc->d_block_scale_order != TW_ROW_MAJOR;
   if (desc->a_scale_order == TW_ROW_MAJOR && desc->b_scale_order == TW_ROW_MAJOR && !of_d) return;
   snprintf(text, size, " scale_orders=%c%c%s", letter_of(desc->a_scale_order),
            letter_of(desc->b_scale_order), of_d ? "c" : "");

@@ -62,7 +62,7 @@ int main(void) {
   desc.activation = TW_ACTIVATION_RELU;
   desc.d_dtype = TW_DTYPE_F8E4M3;
   desc.d_quantize = TW_SCALE_1X128;
-  desc.d_scale_order = TW_COLUMN_MAJOR;
+  desc.d_block_scale_order = TW_COLUMN_MAJOR;
   if (tw_gemm_plan(device, &desc, &first)) return failed();
   /* The second product: the result of the first one times down, in f32. */
 

@@ -406,7 +406,7 @@ static inline void random_gemm_options(random_source *r, tw_gemm_desc *d) {
   if (random_chance(r, 10)) d->flags |= TW_GEMM_DEVICE_M;
   if (random_chance(r, 10)) d->flags |= TW_GEMM_DEVICE_SCALARS;
   if (random_chance(r, 15)) d->flags |= TW_GEMM_STAGING_COPY;
-  if (random_chance(r, 20)) d->flags |= TW_GEMM_D_PADDING_FREE;
+  if (random_chance(r, 20)) d->flags |= TW_GEMM_D_PADDING_WRITABLE;
   if (random_chance(r, 10)) d->flags |= TW_GEMM_AMAX;
   if (random_chance(r, 1)) d->flags |= (uint32_t)random_bits(r);
   d->bias = random_seldom(r, 20, 3, 0);

@@ -130,7 +130,7 @@ static void copies_of_tensors(void) {
   OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 2;
-  desc.flags = TW_COPY_PADDING_FREE;
+  desc.flags = TW_COPY_PADDING_WRITABLE;
   desc.shape[0] = 3, desc.shape[1] = 5;
   desc.src_stride[0] = desc.dst_stride[0] = 32;
   desc.src_stride[1] = desc.dst_stride[1] = 1;
@@ -408,7 +408,7 @@ static void gemm(void) {
   desc.m = 5, desc.n = 6, desc.k = 8, desc.ldd = 8;
   desc.batch_count = 3;
   desc.b_batch_stride = 0;
-  desc.flags = TW_GEMM_D_PADDING_FREE;
+  desc.flags = TW_GEMM_D_PADDING_WRITABLE;
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   EACH_OPERAND(gemm, args, {"a", &args.a, 0, 240}, {"b", &args.b, 0, 96}, {"d", &args.d, 0, 240});
   close_setup(&s);

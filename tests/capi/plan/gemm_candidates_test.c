@@ -176,7 +176,7 @@ static void padding(void) {
   for (int32_t i = 0; i < 2 * count; ++i) {
     tw_plan *plan = NULL;
     written seen;
-    desc.flags = i % 2 ? TW_GEMM_D_PADDING_FREE : 0;
+    desc.flags = i % 2 ? TW_GEMM_D_PADDING_WRITABLE : 0;
     NEED(tw_gemm_plan_candidate(s.device, &desc, list[i / 2].text, &plan));
     OK(tw_memset(s.stream, args.d, 0x55, sizeof d));
     OK(tw_gemm_run(plan, s.stream, &args));

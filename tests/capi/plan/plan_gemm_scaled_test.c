@@ -147,8 +147,8 @@ static void descriptions(void) {
   UNSUPPORTED("d_quantize", (desc.d_dtype = TW_DTYPE_F8E4M3, desc.d_quantize = TW_SCALE_128X128));
   UNSUPPORTED("d_quantize", (desc.d_dtype = TW_DTYPE_F8E4M3, desc.d_quantize = TW_SCALE_1X128,
                              desc.d_order = TW_COLUMN_MAJOR));
-  WRONG("d_scale_ld",
-        (desc.d_dtype = TW_DTYPE_F8E4M3, desc.d_quantize = TW_SCALE_1X128, desc.d_scale_ld = 1));
+  WRONG("d_block_scale_ld", (desc.d_dtype = TW_DTYPE_F8E4M3, desc.d_quantize = TW_SCALE_1X128,
+                             desc.d_block_scale_ld = 1));
 #define EXACT(change) \
   (SCALES(0, 0), desc.a_dtype = TW_DTYPE_I8, desc.d_dtype = TW_DTYPE_I32, (change))
   UNSUPPORTED("bias", EXACT(desc.bias = TW_PER_ROW));

@@ -20,11 +20,11 @@ static void inits(void) {
   EQUAL(desc.d_order, TW_ROW_MAJOR);
   EQUAL(desc.lda | desc.ldb | desc.ldc | desc.ldd | desc.reserved, 0);
   EQUAL(desc.accumulator_dtype, TW_DTYPE_F32);
-  EQUAL(desc.min_m | desc.a_scale_ld | desc.b_scale_ld | desc.d_scale_ld, 0);
+  EQUAL(desc.min_m | desc.a_scale_ld | desc.b_scale_ld | desc.d_block_scale_ld, 0);
   EQUAL(desc.a_scale_batch_stride, -1);
   EQUAL(desc.b_scale_batch_stride, -1);
-  EQUAL(desc.d_scale_batch_stride, -1);
-  EQUAL(desc.d_quantize | desc.d_scale_order, 0);
+  EQUAL(desc.d_block_scale_batch_stride, -1);
+  EQUAL(desc.d_quantize | desc.d_block_scale_order, 0);
   EQUAL(desc.batch_count, 1);
   CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
   CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
@@ -67,7 +67,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_scale", desc.a_scale_ld = 4);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_scale", desc.b_scale_order = TW_COLUMN_MAJOR);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_scale", desc.a_scale_batch_stride = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "d_quantize", desc.d_scale_ld = 4);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "d_quantize", desc.d_block_scale_ld = 4);
   BAD(TW_ERROR_UNSUPPORTED, "d_quantize", desc.d_quantize = TW_SCALE_1X128);
   BAD(TW_ERROR_UNSUPPORTED, "flags", desc.flags = TW_GEMM_FAST_ACCUMULATE);
   BAD(TW_ERROR_UNSUPPORTED, "d_dtype", desc.d_dtype = TW_DTYPE_F16);

@@ -155,7 +155,7 @@ pub const TW_ACTIVATION_RELU: tw_activation = 1;
 pub const TW_ACTIVATION_GELU: tw_activation = 2;
 pub const TW_ACTIVATION_GELU_TANH: tw_activation = 3;
 pub const TW_ACTIVATION_SILU: tw_activation = 4;
-pub const TW_COPY_PADDING_FREE: tw_activation = 1;
+pub const TW_COPY_PADDING_WRITABLE: tw_activation = 1;
 pub const TW_SCATTER_LAST_WINS: i32 = 1;
 pub const TW_SCATTER_DETERMINISTIC: i32 = 2;
 pub const TW_ROWS_WEIGHTS: i32 = 4;
@@ -183,7 +183,7 @@ pub const TW_GEMM_B_CONSTANT: tw_order = 16;
 pub const TW_GEMM_DEVICE_M: tw_order = 32;
 pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
 pub const TW_GEMM_STAGING_COPY: tw_order = 128;
-pub const TW_GEMM_D_PADDING_FREE: tw_order = 256;
+pub const TW_GEMM_D_PADDING_WRITABLE: tw_order = 256;
 pub const TW_GEMM_AMAX: tw_order = 512;
 pub const TW_GEMM_FAST_ACCUMULATE: tw_order = 1024;
 pub const TW_PER_NONE: tw_per = 0;
@@ -710,9 +710,9 @@ pub struct tw_gemm_desc {
     pub a_scale_batch_stride: i64,
     pub b_scale_batch_stride: i64,
     pub d_quantize: tw_scale_kind,
-    pub d_scale_order: tw_order,
-    pub d_scale_ld: i64,
-    pub d_scale_batch_stride: i64,
+    pub d_block_scale_order: tw_order,
+    pub d_block_scale_ld: i64,
+    pub d_block_scale_batch_stride: i64,
 }
 
 #[repr(C)]
@@ -2088,7 +2088,7 @@ mod layouts {
         128, lda: 136, ldb: 144, ldc: 152, ldd: 160, batch_count: 168, a_batch_stride: 176,
         b_batch_stride: 184, c_batch_stride: 192, d_batch_stride: 200, a_scale_ld: 208,
         b_scale_ld: 216, a_scale_batch_stride: 224, b_scale_batch_stride: 232, d_quantize: 240,
-        d_scale_order: 244, d_scale_ld: 248, d_scale_batch_stride: 256
+        d_block_scale_order: 244, d_block_scale_ld: 248, d_block_scale_batch_stride: 256
     );
 
     layout!(

@@ -54,7 +54,7 @@ Status check_disjoint_d(const Operand& d, int64_t batch, int64_t stride, bool pa
               " elements %" PRId64 " apart%s, share elements: give %" PRId64
               " or more, or -1 for packed",
               d.name, stride, other, d.lines, d.contiguous, d.leading,
-              padding_free ? " (the padding is D's, by TW_GEMM_D_PADDING_FREE)" : "",
+              padding_free ? " (the padding is D's, by TW_GEMM_D_PADDING_WRITABLE)" : "",
               (d.lines - 1) * d.leading + d.contiguous);
 }
 

@@ -38,8 +38,8 @@ constexpr ScalingNames kA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_bat
                           "batch_count"};
 constexpr ScalingNames kB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_batch_stride",
                           "batch_count"};
-constexpr ScalingNames kD{"d_quantize", "d_scale_order", "d_scale_ld", "d_scale_batch_stride",
-                          "batch_count"};
+constexpr ScalingNames kD{"d_quantize", "d_block_scale_order", "d_block_scale_ld",
+                          "d_block_scale_batch_stride", "batch_count"};
 
 }  // namespace
 

@@ -95,11 +95,11 @@ static void narrow(void) {
   EQUAL(d->b_scale, TW_SCALE_128X128);
   EQUAL(d->a_scale_order, TW_COLUMN_MAJOR);
   EQUAL(d->b_scale_order, TW_COLUMN_MAJOR);
-  EQUAL(d->d_scale_order, TW_ROW_MAJOR);
+  EQUAL(d->d_block_scale_order, TW_ROW_MAJOR);
   d = &shapes.items[1].desc;
   EQUAL(d->b_dtype, 0);
   EQUAL(d->d_quantize, TW_SCALE_1X128);
-  EQUAL(d->d_scale_order, TW_COLUMN_MAJOR);
+  EQUAL(d->d_block_scale_order, TW_COLUMN_MAJOR);
   EQUAL(d->flags, TW_GEMM_FAST_ACCUMULATE);
   EQUAL(shapes.items[2].desc.d_dtype, TW_DTYPE_I32);
   EQUAL(shapes.items[3].desc.b_dtype, 0);
