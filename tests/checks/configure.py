@@ -132,21 +132,21 @@ def cases(folder):
     (some / "chosen" / "names.txt").touch()
     from_root = os.path.relpath(whole, common.ROOT)
     return [
-        (old, [], ["refused", "nvcc 12.8", "12.9 at least", "-Dcuda=disabled", "-Dprebuilt_kernels"]),
+        (old, [], ["refused", "nvcc 12.8", "12.9 or later is needed", "-Dcuda=disabled", "-Dprebuilt_kernels"]),
         (old, ["-Dcuda=disabled"], ["taken"]),
         (new, [], ["taken", "nvcc 12.9", "sm_90a sm_100f compute_90"]),
         (new, ["-Dgpu_archs=sm_90a"], ["taken", "sm_90a compute_90"]),
         (old, [f"-Dprebuilt_kernels={whole}"], ["taken", f"prebuilt, from {whole}\n", "as prebuilt\n"]),
         (old, [f"-Dprebuilt_kernels={from_root}"], ["taken", f"prebuilt, from {common.ROOT}"]),
-        (old, [f"-Dprebuilt_kernels={part}"], ["refused", names[0], "12.9 at least"]),
+        (old, [f"-Dprebuilt_kernels={part}"], ["refused", names[0], "12.9 or later is needed"]),
         (new, [f"-Dprebuilt_kernels={part}"], ["taken", f"the missing parts ({names[0]}) by nvcc 12.9"]),
         (new, [f"-Dprebuilt_kernels={empty}"], ["refused", "prebuilt_kernels", f"{empty} has no kernels"]),
         (new, [f"-Dprebuilt_kernels={folder}/none"], ["refused", "prebuilt_kernels", f"no folder {folder}/none"]),
-        (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "of a build with -Dkernels"]),
+        (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "from a build with -Dkernels"]),
         (new, ["-Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*"],
          ["taken", "nvcc 12.9; only 3 of ", " selected by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
           "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_basic_0.compute_90 gemm_basic_0.sm_90a;"]),
-        (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", '"no_such_*" matches no kernel', "choose.py lists"]),
+        (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", 'no kernel matches the pattern "no_such_*"', "choose.py lists"]),
         (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels cannot be combined"]),
         (new, ["-Dkernels=gather_*", "-Dcuda=disabled"], ["refused", "kernels=gather_* needs nvcc"]),
     ]
