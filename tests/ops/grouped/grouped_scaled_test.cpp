@@ -235,7 +235,7 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
   d.d_dtype = DType::F16;
   CHECK(kernel_of(d, "not by wgmma: of 8-bit floats it gives bf16 and f32") == kAny);
   d = blocks();
-  CHECK(kernel_of(d, "not by wgmma: lda is no multiple of 16 bytes") == kAny);
+  CHECK(kernel_of(d, "not by wgmma: lda is not a multiple of 16 bytes") == kAny);
   d.k = 512;
   d.b_dtype = DType::F8E5M2;
   CHECK(kernel_of(d, "not by wgmma: of 8-bit types it takes f8e4m3 twice") == kAny);
