@@ -72,10 +72,10 @@ bool has_kernel(const char* image) {
 
 }  // namespace
 
-extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row);
-extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelEntry& row) {
+extern "C" bool __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& row);
+extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& row) {
   return std::string(row.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
-         __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(row);
+         __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(row);
 }
 
 extern "C" KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
