@@ -207,7 +207,7 @@ class Plain(unittest.TestCase):
                 attempt()
         with self.assertRaisesRegex(AttributeError, "mm"):
             tw.struct("gemm_desc").mm = 8
-        with self.assertRaisesRegex(ValueError, "no struct tw_gem_desc: of .*gemm_desc"):
+        with self.assertRaisesRegex(ValueError, "no struct tw_gem_desc; it has .*gemm_desc"):
             tw.struct("gem_desc")
         self.assertFalse(hasattr(tw.lib, "tw_gem_plan"))
         # rounded to f32, and infinity itself
