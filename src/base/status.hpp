@@ -75,7 +75,7 @@ class RestoreErrors {
   RestoreErrors& operator=(const RestoreErrors&) = delete;
 
  private:
-  const ErrorInfo last_, told_;
+  const ErrorInfo last_, told_;  // told_: the published error
 };
 
 }  // namespace tw

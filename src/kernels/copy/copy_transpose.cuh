@@ -115,7 +115,7 @@ struct CellTile {
     }
   }
 
-  // Stores vector vb of element line `line` of the tile.
+  // Stores vector vb of a line of the tile. A line has the elements along b at one index along a.
   __device__ __forceinline__ void store(u32 line, u32 vb, const uint4& value) const {
     const i64 row = static_cast<i64>(at.a) * static_cast<i64>(kSide) + line;
     ptx::store_unit_hint<16>(at.dst + (at.b + vb) * 16ull + static_cast<u64>(row * args.dst_pitch),
@@ -131,8 +131,9 @@ struct CellTile {
           store(cell_a(i) * kSide + c, cell_b(i), cell[i].column(static_cast<int>(c)));
   }
 
-  // Shared address of vector vb of a line. The swizzle gives eight different 16-byte columns both
-  // to lanes that write adjacent cells along a and to lanes that read adjacent vectors along b.
+  // Shared address of vector vb of a line. The swizzle avoids bank conflicts: eight lanes that
+  // write adjacent cells along a, or read adjacent vectors along b, access eight different groups
+  // of four banks.
   __device__ __forceinline__ static u32 place(u32 shared, u32 line, u32 vb) {
     return shared + (line * kTileB + (vb ^ (line / kSide & 7))) * 16;
   }

@@ -17,7 +17,8 @@ struct GroupedPlaces {
   static_assert(Config::kTileM == kGroupedTileColumns,
                 "what the plan's maps and workspace are for");
   static constexpr u32 kTable = Config::kShared.board;
-  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);  // unused once filled
+  // In of_warp, which is unused once grouped_fill() has built the table.
+  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);
   static_assert(sizeof(GroupedShares) <= sizeof(GroupedTiles::of_warp), "where the sums were");
   static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // gathered rows of the loaded tile
   static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // GroupedLines of each warpgroup
@@ -26,8 +27,8 @@ struct GroupedPlaces {
 };
 
 // Stages a warpgroup's accumulators in shared memory slab by slab. Calls use(slab, inside, r) for
-// each of a thread's rows r in [begin, end), which is line `inside` of the slab. `across` threads
-// share a row.
+// each row r of D in [begin, end) that the thread writes; r is line `inside` of the slab. `across`
+// threads share a row of D.
 template <class Config, class Use>
 __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccumulators],
                                                   i32 begin, i32 end, u32 across, u32 staging,
@@ -51,7 +52,8 @@ __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccu
 }
 
 // Writes a warpgroup's accumulators to D with any epilogue. A thread writes the same eight columns
-// of all its rows, so that it reads their bias once.
+// of D in all its rows, so that it reads their bias once. With swap-AB the rows of the tile are
+// columns of D: `row` and Slab::kRows count columns of D, `r` is a row of D.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAccumulators],
                                                    const GroupedArgs& args, const GroupedSpot& tile,
@@ -91,7 +93,8 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAcc
       });
 }
 
-// Likewise, by the shortest way that there is.
+// Likewise, with the fastest function that the run's epilogue allows. There is no last else: for
+// gates in other configurations grouped_in_pieces() is false.
 template <class Config>
 __device__ __forceinline__ void grouped_write_any(float (&d)[Config::kAccumulators],
                                                   const GroupedArgs& args, const GroupedSpot& tile,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extends compose() to layouts with basis strides, and to layouts with a frame: a swizzle, an
 // offset or an origin in front. A channel is one number of B's result and the mode of A that it
-// indexes. `level` and `join` are those of LayoutBuilder::leaf().
+// indexes. `level` is the number of tuples around the next leaf of the result; `join` of these also
+// contain the leaf before it (LayoutBuilder::leaf()).
 #include "layout/algebra/composition.hpp"
 
 #include <bit>

@@ -223,7 +223,8 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   for (int i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.leaf[i];
     // The last two arguments: tuples around the leaf, and how many of them also contain the leaf
-    // before.
+    // before. `slots` has one tuple more: its first mode enumerates the boxes, the others are
+    // smem's modes beyond the tensor's.
     const int join = i == 0 ? 0 : 1;
     coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), many ? 1 : 0, join);
     slots.leaf(leaf.extent, leaf.stride, many ? 2 : 1, i == 0 ? 1 : 2);

@@ -51,8 +51,9 @@ void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
   if (has_shift) fill_pieces(shape, true, piece_misalignment, &shift);
   // TMA reaches 0.92 to 0.94 of the bandwidth of a contiguous copy, pieces reach 0.95 to 0.97. On a
   // few SMs TMA is half as fast as pieces, because shared memory limits its bytes in flight. So TMA
-  // is marked as fast only if the piece methods are not, which is so for long rows only if there
-  // are more pieces than 31 bits can count. `engine`: TMA is fast.
+  // is a last resort. It is marked as fast only for long rows that the piece methods cannot copy:
+  // those with almost 2^31 pieces or more (kPieceLimit). Testing kCopyShift suffices: below that
+  // limit it can copy whatever kCopyPieces can.
   const bool engine = (fast_methods & bit(kCopyShift)) == 0 && shape.row_bytes >= kMinTmaRow;
   const uint32_t warps = usable_sms(device, desc.max_sms) * kCopyRingWarps;
   CopyRowArgs rows;

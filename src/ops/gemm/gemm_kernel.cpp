@@ -17,7 +17,9 @@
 namespace tw {
 namespace {
 
-// The tile of a kernel. Host kernels serve every order, so the problem's orders are used.
+// The tile of a kernel. The orders are those of `seen`, the problem as the kernel sees it (after
+// swap-AB): a GPU kernel's entry has the same orders, a host kernel's has none, since it serves
+// all.
 GemmTile tile_for(const KernelEntry& row, const GemmProblem& seen) {
   GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
@@ -25,6 +27,8 @@ GemmTile tile_for(const KernelEntry& row, const GemmProblem& seen) {
   return tile;
 }
 
+// Whether numbers in device memory determine what the run reads of A and B. device_beta only
+// determines whether C is read.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
 }
@@ -103,6 +107,8 @@ Status GemmKernel::encode_maps(Device& device) {
     Share out{gemm_box_extent(along_k, lines, tile_.k, sharers),
               gemm_boxes_per_cta(along_k, lines, sharers), sharers, along_k, gated};
     if (gated && along_k && sharers == 1) {
+      // A box must lie in one half of the operand: the gates or the lines that they gate. So it has
+      // half of the tile's lines or, with stream-K, half of those that a warpgroup multiplies.
       out.part = (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : out.part) / 2;
       out.boxes = lines / out.part;
     }
@@ -112,6 +118,7 @@ Status GemmKernel::encode_maps(Device& device) {
   share_b_ = share(d.b_order == Order::column, gemm_b_stage_columns(tile_), 0,
                    halves && !problem_.swapped);
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  // The sharers of a B that is contiguous along n divide the k block: see stream_load_b().
   if (choice_.has(kGemmStreamK) && !bk) share_b_.part = tile_.k / share_b_.sharers;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
@@ -221,6 +228,7 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   const u32 a_lines = clipped(share_a_, args->m), b_lines = clipped(share_b_, args->n);
   if (a_lines < share_a_.part) rebind_box_rows(&args->map_a, a_lines, kLineBytes);
   if (b_lines < share_b_.part) rebind_box_rows(&args->map_b, b_lines, kLineBytes);
+  // The lines of all boxes of a stage: an operand with gated halves has a box in each half.
   const auto landed = [](const Share& share, u32 lines) {
     return share.halves && share.along_k && share.sharers == 1 ? 2 * lines : lines;
   };
@@ -251,9 +259,9 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.uses_maps()) bind_maps(args);
 }
 
-// The operand that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's
-// staging copy: the one that is not copied. The copy kernel is launched without PDL, so all kernels
-// before it have ended. Both operands have a staging copy: none.
+// The operands that may be loaded before griddepcontrol.wait if the predecessor grid is the plan's
+// staging copy: the one that is not copied, or none if both are. All earlier kernels have ended,
+// because the copy kernel is launched without PDL.
 u32 GemmKernel::early_after_copy(u32 copied) const {
   const u32 early = copied ^ kGemmEarlyBoth;
   return problem_.swapped && early != 0 ? early ^ kGemmEarlyBoth : early;
@@ -297,7 +305,7 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
-  GemmNarrowArgs narrow{};
+  GemmNarrowArgs narrow{};  // kernels for other types than the narrow ones get only `stream`
   GemmStreamArgs& args = narrow.stream;
   GemmArgs& base = args.full.base;
   if (choice_.has(kGemmEpilogue)) {
@@ -345,9 +353,9 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
 }
 
 // Whether an epilogue kernel may write D through a map, apart from D's address: a tile must consist
-// of whole boxes. If D's contiguous dimension is m, stores() depends on m. The two ways of storing
-// round gelu_tanh differently (FullChunks::kFactor), so batch-invariant plans then never use the
-// map.
+// of whole boxes. In a swapped problem D is contiguous along the caller's m, so stores() gives
+// different answers for different m. TMA stores and plain stores round gelu_tanh differently
+// (FullChunks::kFactor), so a batch-invariant plan then never uses the map.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)

@@ -52,6 +52,7 @@ Status CudaEvent::synchronize() {
   const Scope scope(device, Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
+  // Fails if the device was closed meanwhile, or another thread has found it lost.
   return device.alive();
 }
 
@@ -126,6 +127,7 @@ Status CudaStream::synchronize() {
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
   TW_TRY(cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize"));
+  // As in CudaEvent::synchronize().
   return cuda().alive();
 }
 

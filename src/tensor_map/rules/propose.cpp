@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tries all combinations of the enumerated fields (kind, type, rank, interleave, swizzle) that may
-// change, in a fixed order of preference; types of the requested size and the requested rank come
-// first. For each combination it corrects the numeric fields.
+// change, in a fixed order of preference. The requested rank, and types as large as the requested
+// one, come first. For each combination it corrects the numeric fields.
 #include "tensor_map/rules/propose.hpp"
 
 #include <algorithm>
@@ -234,9 +234,9 @@ void Proposer::fix_column(TensorMapDesc* desc) {
   desc->pixels_per_column = axes[1].value;
 }
 
-// The upper corner nearest to `upper` that makes the bounding box nonempty. The driver's sum wraps
-// at 32 bits: an extent near 2^31 allows no positive upper corner, and an extent just above 2^31
-// needs a negative upper corner.
+// The upper corner nearest to `upper` that makes the bounding box nonempty. The driver adds extent
+// and upper corner in 32 bits with wraparound: an extent near 2^31 allows no positive upper corner,
+// and an extent just above 2^31 needs a negative one.
 int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
   const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
   const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);

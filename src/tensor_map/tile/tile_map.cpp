@@ -117,7 +117,7 @@ Status check_request(const TileRequest& request) {
 
 struct Best {
   bool found = false;
-  bool any = false;  // a map was built that breaks a rule; `map` has the first one until found
+  bool any = false;  // a map that breaks a rule was built; `map` is the first one while !found
   int32_t merges = 0;
   TileMap map;
 };
@@ -148,7 +148,8 @@ Status search(const TileRequest& request, Best* best) {
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;  // bits beyond the last axis
+    // The sum is the number of axes before merging. Higher bits have no axis to merge.
+    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
         request.shared ? leaves_of_layout(request, &shape) : make_leaves(request, &shape);
     if (!status.ok()) {

@@ -69,8 +69,9 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
 }
 
 /// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0). `turn` counts
-/// the slabs of the whole run, since a tile may have an odd number of them. `again`: this thread
-/// has already written an accumulation chain of the tile, and d is added to it.
+/// the warpgroup's slabs from the start of the kernel, since a tile may have an odd number of them.
+/// `again`: this thread has already written an accumulation chain of the tile, and d is added to
+/// it.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& args, u32 staging,
                                          u32& turn, u32 group, i32 m0, i32 n0, bool again) {

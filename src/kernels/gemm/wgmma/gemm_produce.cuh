@@ -2,6 +2,10 @@
 #pragma once
 // The producer of the wgmma kernels: the tile scheduler, the CTA's range of k, and the TMA loads
 // that fill the stages. gemm_basic.cuh describes the kernel as a whole.
+//
+// Some kernels are meant for a small m of the caller, such as a few tokens in an inference engine.
+// The operand with the caller's m rows is called the tokens (A, or B with swap-AB), the other one
+// the weights.
 
 #include "kernels/gemm/wgmma/gemm_config.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -60,6 +64,7 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
                                                 i32 first, i32 k, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
   constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kSharers);
+  // Whether the sharers divide the box along k instead of by lines. This is not split-K.
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
@@ -91,7 +96,7 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
     return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
   };
   i32 unit_m, unit_n;
-  // Few tokens: there is one unit along m or n, so no division is needed. The divisions below would
+  // With one unit along m or n, as for few tokens, no division is needed. The divisions below would
   // delay the first load by 200 cycles.
   if (args.units_n == 1 || args.units_m == 1) {
     unit_m = args.units_n == 1 ? unit : 0;
@@ -200,7 +205,7 @@ __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, 
                             : most};
 }
 
-// The number of k blocks in that range.
+// The number of k blocks in the range that gemm_first() returns.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit) {
   const GemmSpan span = gemm_span<Config>(args.k);
@@ -208,14 +213,15 @@ __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit)
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
-// Lines of the weight operand in a tile of a kernel for few tokens.
+// Lines of the weights in a tile of a kernel for few tokens.
 template <class Config>
 inline constexpr i32 kGemmWeights = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
 // Number of k blocks of a CTA's first weights that are prefetched into the L2. A prefetch starts
 // earlier than the first TMA load, which waits for its instructions and tensor map. (m, n, k) =
-// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. More k blocks than these
-// are slower: three of 128 lines by 1 to 5 %, eight of any number of lines by 1 %.
+// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. Larger numbers than those
+// below are slower: three k blocks by 1 to 5 % if a tile has 128 lines of weights, eight k blocks
+// by 1 % with any tile.
 template <class Config>
 inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
                                   : kGemmWeights<Config> <= 72          ? 3
@@ -262,9 +268,10 @@ __device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Conf
 }
 
 // Fills the first `stages` stages, from k on, with the CTA's first tile and chain. All are free.
-// May be called with growing `stages`; k is then what the previous call returned. The call with all
-// stages also waits for the predecessor grids, and then loads the operands that a PDL launch may
-// not load early. Returns the next k.
+// May be called with growing `stages`; k is then what the previous call returned. Returns the next
+// k. If args.early is 0, each call waits for the predecessor grids before it loads. Otherwise it
+// loads the operands in args.early without waiting; the call with all stages then waits, and loads
+// the other operand.
 template <class Config>
 __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipeline<Config>& ring,
                                                   const GemmFirst& first, i32 k, i32 stages,
@@ -349,7 +356,8 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
   const i32 chains = Config::kAlternatesChains ? 1 + args.more_chains : 1;
   const i32 sent = gemm_first_blocks<Config>(args, first_unit);
   const bool holds_back = gemm_load_ahead<Config>(args, span) < Config::kStages;
-  GemmPipeline<Config> read = ring;  // must be released before the next load
+  // With a limited load-ahead: the oldest stage in use, whose release permits the next load.
+  GemmPipeline<Config> read = ring;
   if (Config::kLimitsLoadAhead) read.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
   ring.skip(sent + static_cast<i32>(loader));
@@ -377,7 +385,8 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
             load();
           }
         }
-        // If chains are added up in registers, only the last one is written.
+        // The chain during which D is prefetched. If consumers add the chains up in registers, only
+        // the last one is written to D. Otherwise every chain is, beginning with the first.
         const i32 adding = Config::kStoresChains ? chains - 1 : 0;
         if (Config::kPrefetchesD && loader == 0 && args.adds && args.plain_from > 0 &&
             chain == adding && k < of.end)

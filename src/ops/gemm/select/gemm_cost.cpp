@@ -80,18 +80,20 @@ class Cost {
   const KernelEntry& row_;
   const GemmDesc& d_;
   double m_, n_, k_, batch_;
-  double tm_, tn_, cm_, cn_;  // tile of a block; blocks of a cluster that share loads
+  double tm_, tn_, cm_, cn_;  // tile of a CTA; CTAs of a cluster that share loads
+  // Units along m and n, and of the whole batch; clusters that run at once; units along m in a band
+  // of the tile scheduler.
   double units_m_ = 1, units_n_ = 1, units_ = 1, at_once_ = 1, band_ = 1;
-  double steps_ = 1;                              // k blocks of one block's tile
+  double steps_ = 1;                              // k blocks that one CTA multiplies for a tile
   double whole_ = 0, last_ = 1, last_steps_ = 1;  // full waves; the last wave's clusters, k blocks
   double parts_ = 1;                              // clusters that share a tile of the last wave
   double stages_ = 1;
-  // For each k block of a block. lines_: L2 lines that the block loads if the other SM of the pair
-  // is idle. crowded_lines_: the same if the other SM is busy; the delay counts as more lines.
-  // outside_ns_: time lost on lines outside the operands.
+  // For each k block of a CTA (see lines_of() for lines). lines_: lines that the CTA loads if the
+  // other SM of the pair is idle. crowded_lines_: the same if the other SM is busy; the delay
+  // counts as more lines. outside_ns_: time lost on lines outside the operands.
   double lines_ = 0, crowded_lines_ = 0, outside_ns_ = 0;
-  double apart_lines_ = 0;  // as crowded_lines_, if neighboring blocks are at different k
-  bool apart_ = false;      // in the last wave, neighboring blocks are at different k
+  double apart_lines_ = 0;              // as crowded_lines_, if neighboring CTAs are at different k
+  bool apart_ = false;                  // in the last wave, neighboring CTAs are at different k
   double step_ns_ = 0, memory_ns_ = 0;  // tensor cores, per k block; memory, of the whole product
 };
 
@@ -125,6 +127,7 @@ void Cost::count_tiles() {
   units_ = units_m_ * units_n_ * batch_;
   at_once_ = number(chip_.at_once(choice_));
   const auto units = [](double of) { return static_cast<i32>(std::min(of, 1e9)); };
+  // The band, in units along m, with which the concurrent units cover a square of D.
   const auto square = std::lround(std::sqrt(at_once_ * tn_ * cn_ / (tm_ * cm_)));
   band_ = gemm_band(units(number(square)), units(units_m_), units(units_n_), units(at_once_),
                     choice_.cluster() > 1);
@@ -144,6 +147,8 @@ void Cost::count_shares() {
   parts_ = static_cast<double>(s.parts());
   apart_ = s.shared() > 0 && s.depth % s.share != 0;
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
+  // If units are shared, the last wave is that of the clusters that share them. Otherwise it is the
+  // last round of whole units, and it has the clusters that remain for it.
   last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
                          : static_cast<double>((s.whole / s.together - 1) % s.clusters + 1);
   const auto together = static_cast<double>(s.together);
@@ -164,8 +169,8 @@ double Cost::step_ns() const {
   return ns(model_.tensor * floor);
 }
 
-// Several blocks share an SM: the time in which each of them does a k block. Kernels for a short k
-// do all of k in one step, so the step's time depends on k.
+// Several CTAs of these kernels share an SM. Returns the time in which each of them does one k
+// block. Kernels for a short k do all of k in one step, so the step's time depends on k.
 double Cost::plain_step_ns() const {
   if (choice_.has(kGemmShort)) return model_.plain_short_tile_ns + model_.plain_short_step_ns * k_;
   const double on_sm = std::max(1.0, std::min(units_, at_once_) * choice_.cluster() / chip_.sms);
@@ -176,10 +181,11 @@ double Cost::plain_step_ns() const {
          (on_sm > 1 ? model_.plain_split_shared : 1);
 }
 
-// Lines that a block loads of an operand per k block, and how many of them lie outside the operand
-// on average. If the operand is contiguous along k, there is one line per row of A or column of B,
-// and a box that the cluster does not share is clipped to the operand. If it is not, there is one
-// line for each k and each 64 rows or columns.
+// Lines that a CTA loads of an operand per k block, and how many of them lie outside the operand on
+// average. A line is what the TMA writes to one line of a stage: 128 bytes in TMA kernels. If the
+// operand is contiguous along k, there is one line per row of A or column of B, and a box that the
+// cluster does not share is clipped to the operand. If it is not, there is one line for each k and
+// each 64 rows or columns.
 Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
                            double units) const {
   if (!along_k) return {std::ceil(tile / 64) * row_.tile[2], 0};
@@ -194,15 +200,17 @@ double Cost::straddles(int64_t pitch) const {
   return bytes % 32 == 0 ? 0 : model_.straddle;
 }
 
-// Two SMs share a path to the L2. A block whose neighbor SM is idle has all of it; a line that both
+// Two SMs share a path to the L2. A CTA whose neighbor SM is idle has all of it; a line that both
 // SMs want is transferred once. Such lines are those that a cluster shares, or the operand that
-// neighboring blocks have in common.
+// neighboring CTAs have in common.
 void Cost::count_lines() {
   const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
   const Lines a = lines_of(ak, m_, tm_, cm_, cn_, units_m_);
   const Lines b = lines_of(bk, n_, tn_, cn_, cm_, units_n_);
+  // a_again, b_again: extra fractions for lines that straddle sectors. again: extra lines.
   const double a_again = straddles(d_.lda);
-  // If B is not contiguous along k, a tile's lines begin at the tile's first column.
+  // If B is not contiguous along k, a tile's lines begin at the tile's first column, which may lie
+  // inside a sector.
   const bool between = !bk && units_n_ > 1 && row_.tile[1] % 64 != 0;
   const double b_again = between ? model_.straddle : straddles(d_.ldb);
   const bool meet = choice_.cluster() == 1 && a_again == 0 && b_again == 0;
@@ -247,7 +255,7 @@ double Cost::launch_ns() const {
          (shares_loads() ? model_.cluster_ns : 0) - hidden;
 }
 
-// Writing one tile's accumulators to D. With split-K each block of the cluster writes a part.
+// Writing one tile's accumulators to D. With split-K each CTA of the cluster writes a part.
 double Cost::epilogue_ns(double fixed, double element) const {
   const double threads =
       128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(row_.tile[0])));
@@ -295,7 +303,8 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
   const double blocks = clusters * choice_.cluster();
   const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);
   const double lines = lines_ * (1 - paired) + (apart ? apart_lines_ : crowded_lines_) * paired;
-  // 128-byte lines per line of the tile and k block.
+  // L2 lines (128 bytes) for each line of lines_of(): 1 in all TMA kernels, whose k blocks have 128
+  // bytes of k.
   const double bytes = row_.tile[2] * seen_.in_bytes / kLine;
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
@@ -304,7 +313,7 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
           .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
 }
 
-// Delay between two tiles of a block. Basic cooperative kernels overlap most of the epilogue with
+// Delay between two tiles of a CTA. Basic cooperative kernels overlap most of the epilogue with
 // the next tile, epilogue kernels none of it. In ping-pong kernels only the excess over the other
 // warpgroup's main loop shows. Stream-K kernels wait for their stores while all SMs write at once.
 double Cost::between_ns(double end) const {
@@ -327,6 +336,7 @@ double Cost::power_ns() const {
 
 GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
+  // Only TMA kernels need staging copies: the others read operands of any address.
   const bool waits = choice_.uses_maps() && row_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
