@@ -138,13 +138,13 @@ TEST_CASE("a box's rows are no wider than the TMA's swizzle of the same pattern"
   const struct {
     const char* smem;
     int64_t columns;  // of 2 bytes
-  } cases[] = {{"Sw<3,3,3> o 0 o (16,128):(128,1)", 64},
-               {"Sw<2,3,3> o 0 o (16,128):(128,1)", 32},
-               {"Sw<1,3,3> o 0 o (16,128):(128,1)", 16}};
-  for (const auto& [smem, columns] : cases) {
-    INFO(smem);
-    const BoxPlan plan = boxes("(256,256):(256,1)", smem, "(16,128)", "(0,0)");
-    CHECK(plan.box[1] == columns);
+  } kCases[] = {{"Sw<3,3,3> o 0 o (16,128):(128,1)", 64},
+                {"Sw<2,3,3> o 0 o (16,128):(128,1)", 32},
+                {"Sw<1,3,3> o 0 o (16,128):(128,1)", 16}};
+  for (const auto& one : kCases) {
+    INFO(one.smem);
+    const BoxPlan plan = boxes("(256,256):(256,1)", one.smem, "(16,128)", "(0,0)");
+    CHECK(plan.box[1] == one.columns);
   }
 }
 

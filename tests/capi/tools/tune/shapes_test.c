@@ -72,13 +72,13 @@ static void fields(void) {
 static void narrow(void) {
   static const char *const kLines[] = {
       "n=64 k=256 m=8 types=f8e4m3,f8e5m2->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc",
-      "n=64 k=256 m=8 types=f8e4m3->f8e5m2 a_scale=row b_scale=row fast_accumulate "
-      "d_quantize=1x128 scale_orders=rrc",
+      ("n=64 k=256 m=8 types=f8e4m3->f8e5m2 a_scale=row b_scale=row fast_accumulate "
+       "d_quantize=1x128 scale_orders=rrc"),
       "n=64 k=256 m=8 types=i8->i32", "n=64 k=256 m=8 types=tf32,tf32->f32 a_scale=tensor", NULL};
   static const char *const kSaid[] = {
       "f8e4m3,f8e5m2->bf16 rcr a_scale=1x128 b_scale=128x128 scale_orders=cc",
-      "f8e4m3->f8e5m2 rcr a_scale=row b_scale=row d_quantize=1x128 scale_orders=rrc "
-      "fast_accumulate",
+      ("f8e4m3->f8e5m2 rcr a_scale=row b_scale=row d_quantize=1x128 scale_orders=rrc "
+       "fast_accumulate"),
       "i8->i32 rcr", "tf32->f32 rcr a_scale=tensor"};
   tune_shapes shapes = shapes_of(kLines);
   if (!CHECK(shapes.count == (int32_t)COUNT(kSaid))) return;
