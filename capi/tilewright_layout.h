@@ -25,12 +25,13 @@ extern "C" {
  *  coordinates, not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
- *  Beside what each lists, functions return TW_ERROR_OVERFLOW if a number of the result exceeds 64
- *  bits, TW_ERROR_CAPACITY if the result has more leaves than TW_LAYOUT_MAX_LEAVES or is nested
- *  deeper than TW_LAYOUT_MAX_DEPTH, and TW_ERROR_UNSUPPORTED for a kind of operand that they do not
- *  support, such as basis strides in place of integer strides. The "Example:" lines below show the
- *  texts of the operands and of the result; the tests run every one. Several results are shown in
- *  one text: "offset + layout" for a part of a layout, and other forms that the functions explain.
+ *  Each function lists its own return values. Beside what each lists, functions return
+ *  TW_ERROR_OVERFLOW if a number of the result exceeds 64 bits, TW_ERROR_CAPACITY if the result has
+ *  more leaves than TW_LAYOUT_MAX_LEAVES or is nested deeper than TW_LAYOUT_MAX_DEPTH, and
+ *  TW_ERROR_UNSUPPORTED for a kind of operand that they do not support, such as basis strides in
+ *  place of integer strides. The "Example:" lines below show the texts of the operands and of the
+ *  result; the tests run every one. Several results are shown in one text: "offset + layout" for a
+ *  part of a layout, and other forms that the functions explain.
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
@@ -333,12 +334,12 @@ TW_API tw_status tw_layout_make_left(const tw_tuple *shape, tw_layout **out);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
 
-/** A compact layout whose strides increase with the numbers of an order.
+/** The layout whose strides increase with the numbers of an order. It is compact if these numbers
+ *  all differ. As in CuTe, modes with equal numbers get the same stride.
  *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
  *  Example: make_ordered_layout("(4,3,2)", "(0,1,1)") = "(4,3,2):(1,4,4)"
  *  @param shape extents, each at least 1. @param order with the shape's nesting, or coarser: a
- *  number then orders a whole mode, whose leaves are column-major. As in CuTe, modes with equal
- *  numbers get the same stride, and the result is then not compact. @param[out] out owned by the
+ *  number then orders a whole mode, whose leaves are column-major. @param[out] out owned by the
  *  caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
@@ -372,10 +373,11 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
                                    tw_tuple **tiler, tw_layout **out);
 
-/** Distributes at most `size` positions evenly over a shape. Each leaf of the shape, from the left,
- *  takes the greatest common divisor of its extent and what is left of `size`. The result maps a
- *  position to its linear coordinate in the shape. In the example 9 takes 1 of 8 positions and 32
- *  takes all 8; a step along the second leaf is 9 linear coordinates.
+/** Distributes at most `size` positions evenly over a shape. The leaves of the shape, from the
+ *  left, take factors of `size`: each takes the greatest common divisor of its extent and the
+ *  remaining size, which is then divided by it. The result maps a position to its linear coordinate
+ *  in the shape. In the example the leaf 9 takes the factor 1 and the leaf 32 the factor 8; a step
+ *  along the leaf 32 is 9 linear coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -591,9 +593,9 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler 
  *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
-/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). R has those modes of L
- *  that continue one another from stride 1 on: the first has stride 1, and each further one has as
- *  its stride the number of indices that those before it reach.
+/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). R is made of modes of L
+ *  that together are compact: taken by ascending stride, the first has stride 1, and the stride of
+ *  each further one is the product of the extents before it. Other modes of L are skipped.
  *  Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
  *  @param layout with integer strides, none negative. A swizzle is allowed if it maps the layout's
  *  indices onto themselves. @param[out] out owned by the caller.
@@ -884,9 +886,9 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
  *  The example's result has the form "box at boxes to slots".
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
- *  @param tensor one mode for each dimension, 1 to 5. A layout that returns coordinates determines
- *  the coordinates of the boxes, in its order; otherwise they are in the order of the tensor's
- *  modes.
+ *  @param tensor one mode for each dimension, 1 to 5. If it has basis strides, the coordinates of
+ *  boxes are those that it returns. If it has integer strides, coordinate k of a box belongs to
+ *  mode k of the tensor.
  *  @param smem the tile's modes in the tensor's order, followed by stages; may be swizzled.
  *  @param tile extents. @param coord which tile. @param ctas number of CTAs of a cluster that share
  *  the tile; 1 without sharing. Each box is then divided into that many equal boxes, one for each
@@ -910,8 +912,8 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
  *  1 would do without bank conflicts.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
- *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, whole
- *  bytes.
+ *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, a
+ *  multiple of 8.
  *  @param tv maps (thread, value) to a coordinate of layout; at most 32 threads.
  *  @param access_bytes 4, 8 or 16: bytes that each thread accesses at once.
  *  @param[out] passes number of passes. @param[out] least number of passes without bank conflicts.
@@ -996,8 +998,9 @@ TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape, tw_linear **out);
 
-/** outer(inner(x)): the bits of inner's coordinates, with the first dimension lowest, are outer's
- *  register, lane, warp and block bits.
+/** outer(inner(x)): the bits of inner's coordinate become the input bits of outer, from the lowest
+ *  on. The bits of a coordinate begin with those of its first dimension. The input bits begin with
+ *  the register bits, followed by the lane, warp and block bits.
  *  Example: linear_compose("register=[[2],[1]] -> (4)", "register=[[2]] lane=[[1]] -> (4)") =
  *  "register=[[1]] lane=[[2]] warp=[] block=[] -> (4)"
  *  @param outer not NULL. @param inner must have as many coordinate bits as outer has input bits.
