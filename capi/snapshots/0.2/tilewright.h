@@ -7,12 +7,12 @@
  *
  * Conventions, which hold for every function here:
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
- *   an output handle, pointer or number is NULL or 0, arrays keep their contents, and a struct that
- *   the function fills has zeros, unless the function says otherwise. After
- *   TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer holds the beginning of the text.
- *   tw_last_error() explains the calling thread's last failure: what was wrong, with the numbers,
- *   and what would work. Functions check their arguments before they do anything. The library never
- *   prints, aborts or exits.
+ *   an output handle, pointer or number is NULL or 0, arrays keep their contents, and in a struct
+ *   that the function fills all fields except struct_size and struct_mark are 0, unless the
+ *   function says otherwise. After TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer
+ *   holds the beginning of the text. tw_last_error() explains the calling thread's last failure:
+ *   what was wrong, with the numbers, and what would work. Functions check their arguments before
+ *   they do anything. The library never prints, aborts or exits.
  * - The errors from 100 to 199, such as TW_ERROR_INVALID_ARGUMENT, refuse a request that is wrong:
  *   its arguments contradict each other or a rule, or belong to the wrong device.
  *   TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or this device
@@ -43,22 +43,23 @@
  *   without the mark is refused with TW_ERROR_STRUCT. An initialized struct may be copied and
  *   reused.
  * - Structs can grow: a later version of the library may add fields at a struct's end. A program
- *   that was compiled against a shorter struct works with it, because the library reads and writes
- *   only as many bytes as the program gave to the init function; the fields that the program does
- *   not know have their defaults. A program's struct may also be longer than this library's, up to
- *   4096 bytes, if the fields that this library does not know are zero. Valid sizes are thus the
- *   multiples of the struct's alignment from the size of its first version to 4096 bytes. While the
- *   major version is 0, a new minor version may also break programs, as CONTRIBUTING.md describes.
+ *   that was compiled against the shorter struct also works with the later library, because the
+ *   library reads and writes only as many bytes as the program gave to the init function; the
+ *   fields that the program does not know have their defaults. A program's struct may also be
+ *   longer than this library's, up to 4096 bytes, if the fields that this library does not know are
+ *   zero. Valid sizes are thus the multiples of the struct's alignment from the size of its first
+ *   version to 4096 bytes. While the major version is 0, a new minor version may also break
+ *   programs, as CONTRIBUTING.md describes.
  * - Fields that are marked "required" must be set. A required field for which 0 can be a valid
  *   value, as for most sizes and strides, starts as TW_UNSET. The others, such as types, ranks and
  *   addresses, start as 0. A size of 0 makes an empty operation, which is planned and run like any
  *   other and accesses no memory; its addresses may be 0. There are exceptions: a matrix product
  *   with k = 0 still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped
- *   product of 0 rows writes the rows of D that become zero. The rest of a description can exclude
- *   a field or an address: it then has no meaning, as bias_dtype has none without a bias. An
- *   excluded field must keep the value that the init function gave it: the library refuses any
- *   other value rather than ignore it. A workspace is the exception: it is ignored if the plan
- *   needs none.
+ *   product of 0 rows still clears D with TW_GROUPED_ADD or TW_GROUPED_ZERO_OTHER_ROWS.
+ * - Some options leave a field or an address without meaning, as bias_dtype has none without a
+ *   bias. Such a field or address is called excluded. It must keep the value that the init function
+ *   gave it: the library refuses any other value rather than ignore it. A workspace is the
+ *   exception: it is ignored if the plan needs none.
  * - Arrays of extents and strides have 8 elements. Set the first `rank` of them; the others must
  *   keep the values that the init function gave them.
  * - Device addresses are `uint64_t`. Sizes of memory are in bytes. Extents and strides of tensors
@@ -109,7 +110,7 @@
 
 #define TW_VERSION_MAJOR 0 /**< a new major version may break programs */
 #define TW_VERSION_MINOR 2 /**< new features; may break programs while MAJOR is 0 */
-#define TW_VERSION_PATCH 0 /**< corrections */
+#define TW_VERSION_PATCH 0 /**< corrections; may also add features while MAJOR is 0 */
 
 #if defined(__GNUC__)
 #define TW_API __attribute__((visibility("default"))) /**< exported */
@@ -151,7 +152,8 @@ enum {
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
   TW_ERROR_NO_DEVICE = 3,          /**< there is no device of that kind and number */
   TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< the compute capability is below 9.0 */
-  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< neither the library nor the image has code for the device */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< this build lacks a needed kernel or its code for the device,
+                                      or the caller's image has no code for the device */
   TW_ERROR_NOT_BUILT = 6,          /**< the feature was left out of this build */
   /* Bad parameter. */
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument is invalid */
@@ -193,7 +195,8 @@ typedef struct tw_error_info {
   const char *argument;  /**< name of the argument or field, or NULL; static */
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
   int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
-  int64_t limit;         /**< what the rule allows */
+  int64_t limit; /**< the number in the rule: a bound, a required multiple or the only allowed
+                    value. The message says which */
 } tw_error_info;
 
 /** Initializes a ::tw_error_info, which other functions then fill in.
@@ -263,7 +266,8 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
 TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
 /** Element types. The types from TW_DTYPE_F32_FTZ on exist for tensor maps; operations that only
- *  move elements accept them too, because only the size of an element matters to them. */
+ *  move elements accept them too, because only the size of an element matters to them: see
+ *  tw_dtype_size(). */
 typedef int32_t tw_dtype;
 enum {
   TW_DTYPE_U8 = 1,
@@ -290,6 +294,9 @@ enum {
 };
 
 /** Bytes of one element. For a packed type: bytes of a group of 16 values in shared memory.
+ *  Operations that only move elements treat such a group as one element of this size, in global
+ *  memory too. A tensor map instead reads 8 bytes per group of 4-bit values, or 12 per group of
+ *  6-bit values, from global memory.
  *  @param dtype any number. @return 0 for a number that is not an element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API int32_t tw_dtype_size(tw_dtype dtype);
@@ -707,8 +714,9 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
 TW_API tw_status tw_stream_begin_capture(tw_stream *stream);
 
 /** Ends a capture, on any thread unless the stream is the per-thread default stream. Afterwards the
- *  stream and those that joined it execute work as before. This holds after a failure too, except
- *  TW_ERROR_OUT_OF_MEMORY, which leaves the capture as it was.
+ *  stream and those that joined it execute work as before. This holds after a failure too, with two
+ *  exceptions that leave the capture as it was: TW_ERROR_OUT_OF_MEMORY, and a stream that only
+ *  joined a capture.
  *  @param stream the stream that the capture began on.
  *  @param[out] graph owned by the caller; release it with tw_graph_destroy(). May be NULL: this
  *  ends the capture, even a broken one, and discards it.
@@ -903,7 +911,8 @@ typedef struct tw_rule_violation {
   const char *rule;     /**< stable id; static */
   const char *argument; /**< field of the description; static */
   int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
-  int64_t limit;        /**< what the rule allows */
+  int64_t limit;     /**< the number in the rule: a bound, a required multiple or the only allowed
+                        value. The message says which */
   char message[472]; /**< the broken rule in a sentence, with the numbers, and values of fields that
                         would work, as tw_tensor_map_propose() finds them; `...` stands for the
                         fields for which the buffer has no room */
@@ -989,13 +998,14 @@ typedef struct tw_tile_desc {
   tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
-  int32_t multicast;   /**< number of blocks of a cluster that share a tile: each loads an equal
-                          number of the tile's boxes and multicasts them to all; 1: no multicast */
-  uint32_t free_start; /**< bit k (k below rank): tiles may begin at any coordinate of mode k, also
-                          outside the tensor; in the mode of stride 1, at multiples of 16 bytes.
-                          Without the bit tw_tensor_map_box() may require multiples of the tile's
-                          extent or of the swizzle span */
-  uint32_t reserved;   /**< 0 */
+  int32_t multicast; /**< number of blocks of a cluster that share a tile: each loads an equal
+                        number of the tile's boxes and multicasts them to all; 1: no multicast */
+  /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, inside or
+   *  outside the tensor (at any multiple of 16 bytes if the mode has stride 1). If it is not set,
+   *  tw_tensor_map_box() may require that tiles begin inside the tensor along mode k, and at a
+   *  multiple of the tile's extent or of the swizzle span. */
+  uint32_t free_start;
+  uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
   int64_t shape[8];        /**< required: elements, outermost first */
   int64_t stride[8];       /**< required: elements, not bytes; one mode has stride 1 */
@@ -1054,8 +1064,9 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a merged mode other than the outermost one merged. Along all other
- *  modes start may be any number that gives 32-bit coordinates.
+ *  is outside the tensor along a mode that requires a start inside: a mode that was merged into
+ *  another one (not the outermost of the modes merged together), or a mode of extent 1 without its
+ *  bit in free_start. Along all other modes start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1221,21 +1232,23 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
 
 /** @defgroup plan Plans: operations made once and run many times
  *  A plan holds no memory of the caller: each run gives the addresses. Plans are immutable, so one
- *  plan may run on several streams at once. On a CUDA device a run neither allocates memory nor
- *  synchronizes, unless it is captured. It can be captured in a CUDA graph, which then holds the
- *  addresses and sizes of that run.
+ *  plan may run on several streams at once. On a CUDA device a run does not synchronize, and it
+ *  allocates memory only while it is captured. A CUDA graph that captures a run holds the addresses
+ *  and sizes of that run.
  *
  *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. The matrices of
  *  tw_gemm_plan() may be larger: all matrices of one operand together span at most 2^63 - 1 bytes,
  *  or 2^60 bytes if TW_GEMM_STAGING_COPY would copy them.
  *
- *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED if no kernel that
- *  this build embeds for the device supports the description, TW_ERROR_NO_KERNEL_IMAGE if the build
- *  embeds no kernel for the device, and TW_ERROR_DRIVER_TOO_OLD if the driver is older than the
- *  kernels need. Machine code needs a driver of at least the major version of the CUDA toolkit that
- *  compiled it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact
- *  version. The rest of the library, including the caller's own modules, works with older drivers:
- *  see tw_device_create().
+ *  Each function lists its own return values. Beside what each lists, functions that make a plan
+ *  return
+ *  - TW_ERROR_UNSUPPORTED if no kernel for the device's architecture supports the description;
+ *  - TW_ERROR_NO_KERNEL_IMAGE if the build has no code for the device, or if the plan needs a
+ *    kernel that was left out of the build;
+ *  - TW_ERROR_DRIVER_TOO_OLD if the driver is older than the kernels need. Machine code needs a
+ *    driver of at least the major version of the CUDA toolkit that compiled it. PTX, which the
+ *    driver compiles, needs a driver of at least the toolkit's exact version. The rest of the
+ *    library, including the caller's own modules, works with older drivers: see tw_device_create().
  *
  *  Each tw_x_plan() that takes a description has a tw_x_supported(), which answers without making a
  *  plan whether planning would succeed. It returns the status that planning would return for the
@@ -1247,7 +1260,7 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *    on a model of the device, to find out whether the remaining kernels suffice.
  *  - The dimensions of a tensor interleave in memory: the library then searches for elements that
  *    overlap.
- *  - A product has more tiles than a launch may have.
+ *  - A product has more tiles than a grid can have blocks.
  *  - A product has both max_sms and TW_GEMM_BATCH_INVARIANT.
  *  - It is the first call for an operation on a device.
  *  @{ */
@@ -1482,9 +1495,11 @@ typedef struct tw_copies_args {
   uint64_t dst;  /**< required: likewise for the destinations */
   int64_t count; /**< pairs of this run; -1: the plan's */
   /** Device address of a 64-bit counter to which the run adds the number of skipped pairs; 0: they
-   *  are not counted. Without a counter the host device waits for the stream, reads the lists and
-   *  refuses the run if it would skip a pair or if a pair's operands overlap. It does not do so
-   *  while the stream is captured. A CUDA device always skips them. */
+   *  are not counted. A pair is skipped if one of its addresses is 0 or lacks the promised
+   *  alignment. Without a counter the host device instead waits for the stream, reads the lists and
+   *  refuses the run if it has such a pair, or a pair whose operands overlap. It does not do so
+   *  while the stream is captured. A CUDA device never refuses a run for its pairs and does not
+   *  detect overlap: the result of a pair whose operands overlap is undefined. */
   uint64_t invalid_count;
 } tw_copies_args;
 
@@ -2250,23 +2265,23 @@ enum {
    *  For every m the kernels add along k in the same order and divide k among the same number of
    *  blocks. Both follow from the rest of the description and the chip. The price:
    *  - A product of few rows is slower.
-   *  - A column-major A needs an lda, because a packed one would depend on m, or
-   *    TW_GEMM_STAGING_COPY.
+   *  - A column-major A needs either TW_GEMM_STAGING_COPY or an explicit lda, because a packed lda
+   *    depends on m.
    *  - m is limited if max_sms is set and k is divided among blocks that must run at the same time.
-   *    That is the case if D is f16 and k is above 16384; and if D is f32, k is above 4096, and
-   *    there is an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If all blocks of
-   *    m rows then exceed max_sms, planning returns TW_ERROR_UNSUPPORTED and the message gives the
-   *    largest m that works. */
+   *    That is the case if D is f16 and k is above 16384 (a bf16 D does not show the rounding
+   *    errors that the division avoids). It is also the case if D is f32, k is above 4096, and
+   *    there is an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If a product of m
+   *    rows then needs more blocks than max_sms, planning returns TW_ERROR_UNSUPPORTED and the
+   *    message gives the largest m that works. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait for its end before they read an operand that is not declared constant
    *  and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
-  /** The caller promises that no kernel that may still be running when the run starts writes A.
-   *  These are the kernel before the run in the stream and, as long as that one was a dependent
-   *  launch too, the kernel before it, and so on up to and including the first kernel that was not
-   *  a dependent launch. The run may then read A before they have ended. Needs
-   *  TW_GEMM_PROGRAMMATIC. */
+  /** The run may read A before the preceding kernels in the stream have ended. The caller promises
+   *  that none of the kernels that may still be running at the start of the run writes A. To find
+   *  these kernels, go back in the stream from the run to the first kernel that was not a dependent
+   *  launch: that kernel and all after it may still be running. Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< likewise for B, for example weights */
   /** Runs may give the device address of their m: see tw_gemm_args's device_m. */
@@ -2280,7 +2295,9 @@ enum {
    *  its batch stride are multiples of 16 bytes and, if it has an 8-bit type or tf32, it is
    *  contiguous along k. Limits for such operands:
    *  - If it is A, min_m must equal m.
-   *  - If only its address may be unaligned, its matrices in a batch must not share elements.
+   *  - If its leading dimension and batch stride are multiples of 16 bytes but its address is not
+   *    promised to be one, its matrices in a batch must not share elements: the copy has the same
+   *    strides, and each matrix is copied.
    *  - The operand spans at most 2^60 bytes, and so does its copy. */
   TW_GEMM_STAGING_COPY = 128,
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
@@ -2332,9 +2349,8 @@ enum {
  *  and the scales of 128 columns are contiguous along k, then the matrix of scales is column-major.
  *  Quantization makes such scales: see ::tw_quantize_desc.
  *
- *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc,
- * ::tw_gemm_args,
- *  ::tw_grouped_desc and ::tw_grouped_args that describe scales of A and B} */
+ *  @experimental{all values except TW_SCALE_NONE; also the fields that describe scales of A and B
+ *  in ::tw_gemm_desc, ::tw_gemm_args, ::tw_grouped_desc and ::tw_grouped_args} */
 typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,    /**< no scales */
@@ -2352,10 +2368,10 @@ enum {
  *  D is f32 and k is above 4096, k may be split into several partial sums, and D is rounded as each
  *  of them is added. A zero result may have either sign.
  *
- *  A run may have any m from min_m to the plan's m. A plan may use different kernels for small and
- *  for large m: tw_gemm_ranges() lists them. The kernel for a given m is the same whatever min_m
- *  and m the plan has. If n, m or batch_count is 0, a run writes nothing. If k is 0, A B is zero,
- *  neither A nor B is read, and D is written. */
+ *  A run may have m = 0, or any m from min_m to the plan's m. A plan may use different kernels for
+ *  small and for large m: tw_gemm_ranges() lists them. The kernel for a given m is the same
+ *  whatever min_m and m the plan has. If n, m or batch_count is 0, a run writes nothing. If k is 0,
+ *  A B is zero, neither A nor B is read, and D is written. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
@@ -2415,7 +2431,8 @@ typedef struct tw_gemm_desc {
   int64_t min_m; /**< 0 by default: smallest number of rows in a run that is not empty; a plan
                     prepares no kernel for fewer rows */
   /** Leading dimension of A, elements (see tw_order). 0: packed, that is the length of a row, or of
-   *  a column if A is column-major. The fast kernels need pitches (lda and ldb in bytes) that are
+   *  a column if A is column-major. Wherever a field says packed, it means packed for the plan's m,
+   *  also in a run of fewer rows. The fast kernels need pitches (lda and ldb in bytes) that are
    *  multiples of 16 and below 2^40. */
   int64_t lda;
   int64_t ldb;            /**< likewise for B */
@@ -2520,9 +2537,9 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
  *  description; the other fields keep their values. Set `gate` before the call. A matrix that is
  *  contiguous along its columns becomes column-major, so a transposed view needs no copy. If
  *  a_dtype is TW_DTYPE_TF32 before the call, f32 tensors a and b keep that type.
- *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
- *  or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n.
- *  If a, b or c has one product, all products of the batch share it.
+ *  @param a [m, k] or [batch_count, m, k]. @param b [k, n] or [batch_count, k, n]. @param c as d,
+ *  or NULL if no run reads C. @param d [m, n] or [batch_count, m, n]; with a gate n / 2 in place of
+ *  n. If a, b or c has only one matrix, all products of the batch share it.
  *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, the strides are not those of a
  *  matrix in either order, or d is read-only.
@@ -2541,7 +2558,7 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
  *  more than 2^60 bytes if TW_GEMM_STAGING_COPY would copy them.
  *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types (f64, for example), the scales, the
  *  bias or the rest of the description on this device or with this max_sms; an extent is above 2^31
- *  - 1024; there are more than 2^20 products; there are more tiles than a launch can have; or
+ *  - 1024; there are more than 2^20 products; there are more tiles than a grid can have blocks; or
  *  TW_GEMM_STAGING_COPY would copy A and min_m is below m.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
@@ -2559,8 +2576,8 @@ TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
  *  Operands may interleave, as the column halves of one buffer do. They are refused if a short
  *  search cannot prove that they share no byte, which can happen with several different pitches and
  *  batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of addresses are checked, not the
- *  matrices. The run must not write into an array. The array of D may be that of C; it must share
- *  no byte with those of A and B.
+ *  matrices: the run must not write into an array; and D's array of addresses may be C's, but must
+ *  not overlap A's or B's, because an address in both would be a matrix that is read and written.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside the range min_m ... the plan's m; an
  *  address is 0 and the product is not empty; or an address is given that the description excludes,
@@ -2734,9 +2751,11 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *
  *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
  *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
- *  TW_GEMM_FAST_ACCUMULATE. Also, either both or neither must have any of: an epilogue (bias,
- *  activation, gate, d_scale, TW_GEMM_AMAX), a batch, TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
- *  TW_GEMM_DEVICE_SCALARS. Which of them does not matter.
+ *  TW_GEMM_FAST_ACCUMULATE. In addition, the following options form one class: an epilogue (bias,
+ *  activation, gate, d_scale, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
+ *  TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of them serves only plans
+ *  that have at least one, not necessarily the same. An entry that was measured with none serves
+ *  only plans that have none. With a batch, 8-bit types or tf32 these options do not matter.
  *
  *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
  *  the entry also serves the lower steps that end above t - t / 8:
@@ -2767,214 +2786,253 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 /** @name Grouped matrix products, for mixtures of experts
  *  @{ */
 
-/** How rows are assigned to groups. `groups` of a run is the device address of numbers that are
- *  read when the run executes; G is the number of groups. A group with invalid numbers (an end
- *  before its begin, or rows past the run's m) counts as empty. */
+/** How rows are assigned to groups. Each value says what the array tw_grouped_args.groups contains
+ *  for G = tw_grouped_desc.groups groups. The array is read when the run executes. A group whose
+ *  numbers are invalid (for example, it ends before its begin or past the run's m) counts as
+ *  empty. */
 typedef int32_t tw_grouping;
 enum {
-  TW_GROUPING_ALL = 0,  /**< all rows form one group, and there are no numbers */
-  TW_GROUPING_ENDS = 1, /**< [G]: each group's end. A group begins at the end of the previous one */
-  TW_GROUPING_OFFSETS = 2, /**< [G + 1]: each group's begin, then the end of the last group, like
-                              the offsets of tw_route_run() */
-  TW_GROUPING_PSUM = 3, /**< [G]: each group's end. A group begins at the end of the previous one,
-                           rounded up to a multiple of row_alignment */
-  TW_GROUPING_ROW_GROUPS = 4, /**< [m]: each row's group, or -1. The rows of a group must be
-                                 consecutive; otherwise the group counts as empty */
-  /** [G]: the number of rows of each group. Group g begins at row g * group_rows. */
+  TW_GROUPING_ALL = 0,  /**< all rows form one group; there is no array */
+  TW_GROUPING_ENDS = 1, /**< [G]: the end of each group, that is, the row after its last one. Each
+                           group begins at the end of the previous one, the first at row 0 */
+  TW_GROUPING_OFFSETS = 2,    /**< [G + 1]: the begin of each group, then the end of the last group,
+                                 like the offsets of tw_route_run() */
+  TW_GROUPING_PSUM = 3,       /**< [G]: the end of each group. Each group begins at the end of the
+                                 previous one, rounded up to a multiple of row_alignment */
+  TW_GROUPING_ROW_GROUPS = 4, /**< [m]: the group of each row, or -1 for none. The rows of a group
+                                 must be consecutive; otherwise the group counts as empty */
+  /** [G]: the number of rows of each group, at most group_rows. Group g begins at row
+   *  g * group_rows. */
   TW_GROUPING_MASKED = 5,
-  TW_GROUPING_K_RANGES = 6, /**< [G]: ends of ranges of k. A range begins at the end of the previous
-                               one. Each has a D of its own */
-  TW_GROUPING_BLOCKS = 20   /**< reserved for a later version; refused with TW_ERROR_UNSUPPORTED */
+  /** [G]: the end of each group. Groups are ranges of k instead of rows: each begins at the end of
+   *  the previous one, the first at 0, and must not end past the run's k. Each group has a matrix D
+   *  of its own. */
+  TW_GROUPING_K_RANGES = 6,
+  TW_GROUPING_BLOCKS = 20 /**< reserved for a later version; refused with TW_ERROR_UNSUPPORTED */
 };
 
 /** How the rows of the result are written to D. */
 typedef int32_t tw_grouped_combine;
 enum {
-  /** The rows are stored. If several rows go to one row of D, D holds one of them, unspecified
-   *  which. */
+  /** Rows of the result are stored. If several of them go to one row of D, D holds one of them;
+   *  which one is unspecified. */
   TW_GROUPED_STORE = 0,
-  /** Each row of D becomes the sum of the rows that go to it, each first rounded to d_dtype. The
-   *  sum is computed in f32 in ascending order of the rows. D is overwritten: a row to which no row
-   *  goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
+  /** Each row of D becomes the sum of the rows of the result that go to it. These are first rounded
+   *  to d_dtype and then added in f32 in a fixed order: by ascending row or, with
+   *  TW_GROUPED_INVERSE, in the order of tw_grouped_args.inverse. The old contents of D are lost: a
+   *  row of D to which no row goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
   TW_GROUPED_ADD = 1,
-  /** Rows are added to the contents of D with atomic additions in d_dtype, in any order, so results
-   *  do not repeat. Needs TW_GROUPED_SCATTER. */
+  /** Rows of the result are added to the contents of D by atomic additions in d_dtype. Their order
+   *  varies, so results do not repeat. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ADD_ATOMIC = 2
 };
 
 /** Options of a grouped product: bits of tw_grouped_desc.flags. */
 enum {
-  /** Row r of A is row a_rows[r] / a_divisor of the caller's A, which has a_count rows. An index
-   *  outside A stands for a row of zeros. */
+  /** Row r of the product reads row a_rows[r] / a_divisor of A, which has a_count rows. If that is
+   *  not a row of A, zeros are used. */
   TW_GROUPED_GATHER = 1,
-  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. A row
-   *  whose index is outside D is dropped. */
+  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. If that is
+   *  not a row of D, row r is dropped. */
   TW_GROUPED_SCATTER = 2,
   /** The bits of a row of the result depend neither on other rows nor on the sizes of groups. */
   TW_GROUPED_BATCH_INVARIANT = 4,
   /** As TW_GEMM_PROGRAMMATIC. */
   TW_GROUPED_PROGRAMMATIC = 8,
-  /** The weight of row r is row_weights[d_rows[r]] instead of row_weights[r]: weights of pairs, as
-   *  tw_route_run() writes them. Needs TW_GROUPED_SCATTER. */
+  /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. tw_route_run() writes
+   *  the weights of pairs in this form. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_WEIGHT_BY_INDEX = 16,
-  /** Rows of D to which no row of a group goes become zero: D is cleared first. */
+  /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
-  /** Runs give the inverse of d_rows (see tw_grouped_args's inverse), which makes sums in a fixed
-   *  order faster. Needs TW_GROUPED_ADD. */
+  /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes TW_GROUPED_ADD faster.
+   *  Needs TW_GROUPED_ADD. */
   TW_GROUPED_INVERSE = 64,
   /** As TW_GEMM_FAST_ACCUMULATE. @experimental{like the types that it is for} */
   TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
-/** Products of groups of rows, each group with a weight matrix of its own, as mixtures of experts
- *  need them. For each row r of group g, with the weight matrix w = group_map[g]:
+/** Products of groups of consecutive rows, each group with a weight matrix of its own, as in
+ *  mixtures of experts. Each row r of group g is multiplied by the weight matrix w = group_map[g],
+ *  or w = g without a map:
  *
  *      V[r] = alpha * group_alpha[w] * A[r] B[w] + bias[w]
  *      D[r] = act(V[r]) * weight(r)
  *
- *  With a gate, where p and q are the two columns of V[r] that `gate` pairs:
+ *  With a gate, p and q are the two columns of V[r] that form one column of D (see ::tw_gate):
  *
  *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * weight(r)
  *
- *  weight(r) is row_weights[r], with TW_GROUPED_WEIGHT_BY_INDEX row_weights[d_rows[r]], and 1
- *  without row_weights. group_alpha has, despite its name, one factor for each weight matrix. A
- *  limit of 0 means none. SiLU has a slope here: act(x) is x * sigmoid(slope * x).
- *  TW_ACTIVATION_SILU with the default limit, offset and slope gives SwiGLU; limit 7, offset 1 and
- *  slope 1.702 give the gate of gpt-oss. A is m x k, each weight matrix is k x n, and D is m x n,
- *  or m x (n / 2) with a gate; A and D are row-major. Accumulators and functions are f32. D is
- *  rounded once, except for the sums of tw_grouped_combine.
+ *  Here limit, offset and slope are the fields gate_limit, gate_offset and gate_slope, and with a
+ *  gate SiLU is x * sigmoid(slope * x). TW_ACTIVATION_SILU with the default limit, offset and slope
+ *  gives SwiGLU; limit 7, offset 1 and slope 1.702 give the gate of gpt-oss.
  *
- *  The rows of each group and all other arrays are read when the run executes, so one captured
- *  graph serves any routing. Rows that are in no group are neither read nor written. Groups must
- *  not share rows. If they do, the result of a shared row is unspecified: it is that of one of its
- *  groups or, where rows are added, the sum of several.
+ *  weight(r) is 1 without row_weights. With them it is row_weights[r], or row_weights[d_rows[r]]
+ *  with TW_GROUPED_WEIGHT_BY_INDEX.
  *
- *  TW_GROUPING_K_RANGES is for gradients of weights. A is k x m and B is k x n, both row-major.
- *  Each range g of rows of both gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is m x n and
- *  f32. An empty range gives zero (beta 0) or leaves D[g] unchanged (beta 1). There is no map,
- *  bias, activation or gate, and there are no row weights and no gather or scatter.
+ *  A is m x k, each weight matrix is k x n, and D is m x n, or m x (n / 2) with a gate. A and D are
+ *  row-major. TW_GROUPED_GATHER and TW_GROUPED_SCATTER instead take and put rows by index: A then
+ *  has a_count rows, or D has d_count. Accumulators are f32, or i32 if A is TW_DTYPE_I8 and has no
+ *  scales of blocks along k. Scalars and functions are f32. D is rounded once, except where
+ *  tw_grouped_combine adds rows.
  *
- *  8-bit types have scales in the pairs that ::tw_scale_kind lists, and A[r] B[w] is then the sum
- *  that it says. A's scales go by the row of A, which has them with it where rows are gathered: an
- *  index that names no row reads no scale either. Each weight matrix has scales of its own,
- *  b_scale_stride apart; with TW_SCALE_TENSOR that is one f32 each. Only scales that rows of groups
- *  need are read. With TW_GROUPING_K_RANGES TW_SCALE_ROW is one f32 for each row of A^T and each
- *  column of B, and scales by blocks of 128 of k are refused with TW_ERROR_UNSUPPORTED. On compute
- *  capability 9.0 the fast kernels take TW_DTYPE_F8E4M3 twice with scales, a column-major B and a D
- *  that is bf16 or f32; other products take slower kernels. The fast kernels multiply the sum of
- *  each 128 of k by its scales, even if these do not change along k: an infinite scale may then
- *  give NaN where the finished sum would give infinity.
+ *  The array of groups and all other arrays are read when the run executes, so one captured graph
+ *  serves any routing. A row that is in no group contributes nothing to D. Groups must not share
+ *  rows. If they do, the result of a shared row is unspecified: it is that of one of its groups or,
+ *  where rows are added, the sum of several.
  *
- *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
- *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
- *  they are. */
+ *  TW_GROUPING_K_RANGES computes gradients of weights. A is k x m and B is k x n, both row-major.
+ *  Group g is a range of rows of both, and gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is
+ *  m x n and f32. For an empty range D[g] becomes zero (beta 0) or does not change (beta 1). Maps,
+ *  biases, activations, gates, factors of matrices or rows, gather and scatter are not available.
+ *
+ *  Operands of 8-bit types can have scales, in the pairs that ::tw_scale_kind lists: A[r] B[w] is
+ *  then computed as it says.
+ *  - Scales of A are indexed by the row of A. With TW_GROUPED_GATHER that is the gathered row,
+ *    a_rows[r] / a_divisor. If that is not a row of A, no scale is read.
+ *  - Each weight matrix has scales of its own, b_scale_stride elements apart; with TW_SCALE_TENSOR
+ *    that is one f32 each.
+ *  - Only the scales of rows and weight matrices that groups use are read.
+ *  - With TW_GROUPING_K_RANGES, TW_SCALE_ROW means one f32 for each row of A^T (m in all) and for
+ *    each column of B. Scales of blocks along k are refused with TW_ERROR_UNSUPPORTED.
+ *
+ *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
+ *  B, scales, a column-major B, and a D that is bf16 or f32. Other products of 8-bit types take
+ *  slower kernels. The fast kernels multiply the sum of each 128 elements along k by its scales,
+ *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
+ *  finished sum would give infinity.
+ *
+ *  The forms of grouping are those of DeepGEMM (masked, psum and k-grouped layouts), of torch's
+ *  grouped_mm (ends), and of vLLM and llama.cpp (rows by pairs), so that their arrays can be used
+ *  unchanged. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size; /**< set by tw_grouped_desc_init() */
   uint32_t struct_mark; /**< likewise */
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
-   *  TW_DTYPE_I8. @experimental{the types behind TW_DTYPE_F16} */
+   *  TW_DTYPE_I8. @experimental{TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 and TW_DTYPE_I8} */
   tw_dtype a_dtype;
   /** 0, the default: a_dtype, or TW_DTYPE_F32 with TW_GROUPING_K_RANGES. The allowed types are:
    *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32;
    *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
-   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. There is no
-   *    default. */
+   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. One of them
+   *    must be given. */
   tw_dtype d_dtype;
-  tw_dtype bias_dtype;  /**< a_dtype or TW_DTYPE_F32, with 8-bit types TW_DTYPE_BF16,
-                             TW_DTYPE_F16 or TW_DTYPE_F32; 0, the default: there is no bias */
-  tw_dtype index_dtype; /**< type of the run's groups: TW_DTYPE_I32, the default, or TW_DTYPE_I64 */
+  tw_dtype bias_dtype;  /**< 0, the default: there is no bias. Otherwise TW_DTYPE_F32, a_dtype if
+                             that has 16 bits, or TW_DTYPE_BF16 or TW_DTYPE_F16 if a_dtype has 8 */
+  tw_dtype index_dtype; /**< type of the numbers in tw_grouped_args.groups: TW_DTYPE_I32, the
+                             default, or TW_DTYPE_I64 */
   tw_dtype row_index_dtype; /**< type of a_rows and d_rows: likewise */
-  tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. The fast kernels need
-                       TW_COLUMN_MAJOR, n rows of k elements */
+  tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. With 8-bit types and
+                       with TW_GATE_HALVES the fast kernels need TW_COLUMN_MAJOR, n rows of k
+                       elements */
   tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
   tw_grouped_combine combine; /**< TW_GROUPED_STORE by default */
   tw_activation activation;   /**< none by default */
   tw_gate gate;               /**< none by default; with a gate n must be even */
-  float gate_limit;           /**< above 0: bound of the gated columns; 0, the default: none */
-  float gate_offset;          /**< 0 by default. The three gate_ fields need a gate */
-  float gate_slope;           /**< 1 by default. Only with TW_ACTIVATION_SILU */
+  float gate_limit;           /**< limit in the formula of the gate, only with a gate; 0, the
+                                   default: no limit */
+  float gate_offset;          /**< offset in that formula, only with a gate; 0 by default */
+  float gate_slope;           /**< slope of SiLU, only with a gate and TW_ACTIVATION_SILU; 1 by
+                                   default */
   uint32_t flags;             /**< TW_GROUPED_ bits */
   uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
   uint32_t b_alignment;       /**< likewise for B */
   uint32_t d_alignment;       /**< likewise for D */
   uint32_t max_sms;           /**< at most this many SMs and blocks are used; 0: no limit */
-  int64_t m; /**< required: largest number of rows in a run, whether they are in a group or not; m,
-                n and k are 0 to 2^31 - 1024 (2147482624) */
+  int64_t m; /**< required: largest number of rows in a run, including rows in no group; with
+                TW_GROUPING_K_RANGES the columns of A. m, n and k are 0 to 2^31 - 1024
+                (2147482624) */
   int64_t n; /**< required: columns of B */
-  int64_t k; /**< required: columns of A, rows of B; if it is 0, A B is zero and D is written. With
-                TW_GROUPING_K_RANGES the rows of A and B */
-  int64_t groups;  /**< required unless grouping is TW_GROUPING_ALL: 0 to 1024 */
-  int64_t weights; /**< number of weight matrices; 0: groups */
-  int64_t lda; /**< elements between rows of A. For this field and the pitches and strides below 0
-                  means packed, unlike a batch stride of 0 in tw_gemm_desc */
-  int64_t ldb; /**< leading dimension of each weight matrix */
-  int64_t ldd; /**< elements between rows of D */
-  int64_t b_stride;    /**< elements between weight matrices */
-  int64_t d_stride;    /**< elements between matrices of D; only with TW_GROUPING_K_RANGES */
-  int64_t bias_stride; /**< elements between the biases of weight matrices */
-  int64_t group_rows;  /**< only with TW_GROUPING_MASKED: rows from the begin of a group to that of
-                          the next; 0: m / groups */
+  int64_t k; /**< required: columns of A and rows of each weight matrix; with TW_GROUPING_K_RANGES
+                largest number of rows of A and B in a run. If it is 0, A B is zero and D is
+                written */
+  int64_t groups; /**< required unless grouping is TW_GROUPING_ALL: number of groups, 0 to 1024. (In
+                     tw_grouped_args the field of this name is an address) */
+  int64_t weights;  /**< number of weight matrices; 0: groups. Runs need a group_map if it is below
+                       groups */
+  int64_t lda;      /**< elements between rows of A; 0: packed. (0 means packed in all pitches and
+                       strides of this struct. In tw_gemm_desc a batch stride of 0 means that the
+                       matrix is shared) */
+  int64_t ldb;      /**< leading dimension of each weight matrix; 0: packed */
+  int64_t ldd;      /**< elements between rows of D; 0: packed */
+  int64_t b_stride; /**< elements between weight matrices; 0: packed */
+  int64_t d_stride; /**< only with TW_GROUPING_K_RANGES: elements between the groups' matrices D,
+                       which must not share an element; 0: packed */
+  int64_t bias_stride; /**< only with bias_dtype: elements between the biases of weight matrices; 0:
+                          packed */
+  int64_t group_rows;  /**< only with TW_GROUPING_MASKED: rows from the begin of a group to the
+                          begin of the next, at most m / groups; 0: m / groups, rounded down */
   int64_t row_alignment; /**< only with TW_GROUPING_PSUM: groups begin at multiples of it; 0: 1 */
-  int64_t a_count;       /**< required with TW_GROUPED_GATHER: largest number of rows of A */
-  int64_t d_count;       /**< required with TW_GROUPED_SCATTER: largest number of rows of D */
-  /** With TW_GROUPED_GATHER: row r is A's row a_rows[r] / a_divisor, rounded down. Set it to top_k
-   *  if a_rows has numbers of pairs, token * top_k + slot. 0: 1. */
+  int64_t a_count; /**< required with TW_GROUPED_GATHER: rows of A, the largest number in a run */
+  int64_t d_count; /**< required with TW_GROUPED_SCATTER: likewise rows of D */
+  /** Only with TW_GROUPED_GATHER: an index in a_rows is divided by it and rounded down. Set it to
+   *  top_k if a_rows has numbers of pairs, token * top_k + slot. 0: 1. */
   int64_t a_divisor;
-  int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER for d_rows. d_count * d_divisor is below
-                        2^31 */
-  int64_t expected_rows;  /**< a hint: typical number of rows of a group that is not empty; 0:
-                             unknown. This version ignores it */
-  tw_dtype b_dtype;       /**< 0, the default: a_dtype. As tw_gemm_desc's */
-  tw_scale_kind a_scale;  /**< scales of A, with 8-bit types: TW_SCALE_NONE by default */
-  tw_scale_kind b_scale;  /**< scales of B; ::tw_scale_kind has the pairs */
-  tw_order a_scale_order; /**< of the matrix of A's scales, where they are by blocks: a row for each
-                               row of A. As DeepGEMM has them: TW_COLUMN_MAJOR */
-  tw_order b_scale_order; /**< of each weight matrix's scales, likewise: a column for each column of
-                               B or 128 of them. As DeepGEMM has them: TW_COLUMN_MAJOR */
+  int64_t d_divisor;     /**< only with TW_GROUPED_SCATTER: likewise for d_rows. d_count * d_divisor
+                            must be below 2^31 */
+  int64_t expected_rows; /**< a hint: typical number of rows of a group that is not empty; 0:
+                            unknown. This version ignores it */
+  tw_dtype b_dtype;      /**< 0, the default: a_dtype. With 8-bit floats the two may differ, but at
+                              least one must be TW_DTYPE_F8E4M3 */
+  tw_scale_kind a_scale; /**< scales of A, only with 8-bit types; TW_SCALE_NONE by default */
+  tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind lists the pairs that are supported */
+  tw_order a_scale_order; /**< only with TW_SCALE_1X128: order of the matrix of A's scales, which
+                               has one row for each row of A. DeepGEMM's is TW_COLUMN_MAJOR */
+  tw_order b_scale_order; /**< only with TW_SCALE_1X128 and TW_SCALE_128X128: order of the matrix of
+                               each weight matrix's scales, which has one column for each column of
+                               B, or for each 128 of them. DeepGEMM's is TW_COLUMN_MAJOR */
   uint32_t reserved;      /**< 0 */
-  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed */
-  int64_t b_scale_ld;     /**< of each weight matrix's scales */
-  /** With TW_GROUPING_MASKED, without TW_GROUPED_GATHER and with several scales alone: elements
-   *  from one group's scales of A to the next one's, where each group has a matrix of its own, of
-   *  group_rows rows, as DeepGEMM's masked layout has it. 0: one matrix has the scales of all rows
-   *  of A, as without it. */
+  int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
+  int64_t b_scale_ld; /**< leading dimension of the matrix of each weight matrix's scales, elements;
+                         0: packed */
+  /** Only with TW_GROUPING_MASKED, without TW_GROUPED_GATHER, and with an a_scale of TW_SCALE_ROW
+   *  or TW_SCALE_1X128. Above 0: each group has scales of A of its own, for group_rows rows, as in
+   *  DeepGEMM's masked layout. The value is the number of elements from one group's scales to those
+   *  of the next. 0, the default: one matrix has the scales of all rows of A. */
   int64_t a_scale_stride;
-  int64_t b_scale_stride; /**< elements between scales of weight matrices; 0: packed */
+  int64_t b_scale_stride; /**< elements between the scales of weight matrices; 0: packed. Not with
+                             TW_GROUPING_K_RANGES */
 } tw_grouped_desc;
 
 /** Addresses and scalars of a grouped product's run. Arrays are contiguous. */
 typedef struct tw_grouped_args {
   uint32_t struct_size; /**< set by tw_grouped_args_init() */
   uint32_t struct_mark; /**< likewise */
-  float alpha;          /**< 1 by default */
-  float beta;           /**< 0 by default; with TW_GROUPING_K_RANGES 0 or 1 */
-  int64_t m;            /**< rows of this run; -1: the plan's */
-  int64_t k;            /**< with TW_GROUPING_K_RANGES, rows of A and B; -1: the plan's */
-  int64_t a_count;      /**< with TW_GROUPED_GATHER, rows of A; -1: the plan's */
-  int64_t d_count;      /**< with TW_GROUPED_SCATTER, rows of D; -1: the plan's */
+  float alpha;          /**< 1 by default; with 0 neither A nor B is read */
+  float beta;           /**< 0 by default; only with TW_GROUPING_K_RANGES it may also be 1 */
+  int64_t m;            /**< rows of this run (with TW_GROUPING_K_RANGES columns of A), 0 to the
+                           plan's m; -1, the default: the plan's m */
+  int64_t k;            /**< likewise rows of A and B, only with TW_GROUPING_K_RANGES */
+  int64_t a_count;      /**< likewise rows of A, only with TW_GROUPED_GATHER */
+  int64_t d_count;      /**< likewise rows of D, only with TW_GROUPED_SCATTER */
   uint64_t a;           /**< required: device address of A */
   uint64_t b;           /**< required: device address of the weight matrices */
   uint64_t d;           /**< required: device address of D */
-  uint64_t bias;        /**< required with bias_dtype, else 0: n elements for each weight matrix */
-  uint64_t groups;      /**< required unless grouping is TW_GROUPING_ALL: see tw_grouping */
-  uint64_t group_map;   /**< i32 [groups]: each group's weight matrix. Rows of a group with -1, or
-                           with a number that names no matrix, count as rows in no group. 0: matrix
-                           g for group g */
-  uint64_t group_alpha; /**< f32, one per weight matrix: factors beside alpha; 0: none */
-  uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: [m] */
-  uint64_t d_rows;      /**< required with TW_GROUPED_SCATTER, else 0: [m] */
-  uint64_t row_weights; /**< f32 [m], with TW_GROUPED_WEIGHT_BY_INDEX [d_count * d_divisor]: a
-                           factor for each row, applied before rounding; 0: none */
-  uint64_t inverse;     /**< required with TW_GROUPED_INVERSE, else 0: i32 [d_count, d_divisor], as
-                           tw_route_run() writes it. For each t and s it has the row r with
-                           d_rows[r] = t * d_divisor + s, or -1. A row of D is the sum of its
-                           d_divisor rows in that order; entries that name no row in a group add
-                           nothing */
-  /** Device address of a 64-bit counter to which the run adds the numbers of
-   *  - invalid groups;
+  uint64_t bias;   /**< required with bias_dtype, else 0: device address of the biases, n elements
+                      for each weight matrix */
+  uint64_t groups; /**< required unless grouping is TW_GROUPING_ALL, else 0: device address of the
+                      array that ::tw_grouping describes. (In tw_grouped_desc the field of this name
+                      is a number) */
+  uint64_t group_map;   /**< device address of an i32 array with the weight matrix of each group. A
+                           group whose entry is -1, or is not a matrix, is skipped: its rows count
+                           as rows in no group. 0: group g has matrix g */
+  uint64_t group_alpha; /**< device address of an f32 array with one factor for each weight matrix
+                           (not for each group), which is multiplied with alpha; 0: none */
+  uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: device address of m indices */
+  uint64_t d_rows; /**< required with TW_GROUPED_SCATTER, else 0: device address of m indices */
+  uint64_t row_weights; /**< device address of f32 factors of rows: m of them, or with
+                           TW_GROUPED_WEIGHT_BY_INDEX d_count * d_divisor; 0: none */
+  /** Required with TW_GROUPED_INVERSE, else 0: device address of an i32 array [d_count, d_divisor],
+   *  as tw_route_run() writes it. For row t of D and slot s, entry [t, s] is the row r with
+   *  d_rows[r] = t * d_divisor + s, or -1 if there is none. Row t of D is the sum of the rows that
+   *  its d_divisor entries name, in the order of the slots. An entry that names no row of a group
+   *  adds nothing. */
+  uint64_t inverse;
+  /** Device address of a 64-bit counter to which the run adds the number of
+   *  - groups with invalid numbers;
    *  - entries of group_map that are neither -1 nor a matrix;
-   *  - entries of TW_GROUPING_ROW_GROUPS that are neither -1 nor a group;
-   *  - for rows of groups, entries of a_rows and d_rows that are neither -1 nor a row.
+   *  - with TW_GROUPING_ROW_GROUPS, rows whose number is neither -1 nor a group;
+   *  - for rows of groups that are not skipped, entries of a_rows that are neither -1 nor lead to a
+   *    row of A, and entries of d_rows that are neither -1 nor lead to a row of D.
    *
    *  0: they are not counted. */
   uint64_t invalid_count;
@@ -2982,12 +3040,13 @@ typedef struct tw_grouped_args {
                                tw_plan_info.workspace_bytes is 0. Some runs may pass 0: see
                                tw_grouped_plan() */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
-  uint64_t a_scale;         /**< required with a_scale, else 0: device address of A's scales, f32 */
-  uint64_t b_scale;         /**< likewise of the weight matrices' scales */
+  uint64_t a_scale;         /**< required with desc.a_scale, else 0: device address of A's scales,
+                               f32 */
+  uint64_t b_scale;         /**< likewise for the scales of the weight matrices */
 } tw_grouped_args;
 
-/** Initializes a ::tw_grouped_desc: bf16, row-major, i32 numbers, groups by their ends, rows that
- *  are stored in place; m, n, k and groups unset.
+/** Initializes a ::tw_grouped_desc: bf16, row-major weight matrices, i32 groups and indices,
+ *  TW_GROUPING_ENDS, TW_GROUPED_STORE; m, n, k and groups unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_grouped_desc) as the caller's compiler sees it.
  *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
@@ -2999,10 +3058,10 @@ TW_API tw_status tw_grouped_desc_init(tw_grouped_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
 
-/** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, order, pitches
- *  and strides of a description, but nothing of scales; the other fields keep their values. Set
- *  `flags`, `grouping` and `gate` before the call. The flags decide how the numbers of rows are
- *  filled in:
+/** Fills the types of A, B and D, the sizes n and k, the number of weight matrices, and the order,
+ *  pitches and strides of A, B and D in a description. The other fields, among them those of
+ *  scales, keep their values. Set `flags`, `grouping` and `gate` before the call. The flags decide
+ *  how the numbers of rows are filled in:
  *
  *  | flags have | m | a_count | d_count |
  *  |---|---|---|---|
@@ -3011,13 +3070,14 @@ TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
  *  | only TW_GROUPED_SCATTER | rows of a | - | rows of d |
  *  | both | keeps its value | rows of a | rows of d |
  *
- *  With TW_GROUPING_K_RANGES m is the number of columns of a. If `groups` is unset, it becomes the
- *  number of weight matrices, except with TW_GROUPING_ALL. With TW_GROUPING_K_RANGES it always
- *  becomes the number of d's matrices.
- *  @param a rows by k, with contiguous rows; with TW_GROUPING_K_RANGES k by m.
- *  @param b weight matrices by k by n, each in either order; with TW_GROUPING_K_RANGES k by n.
- *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES
- *  groups by m by n.
+ *  With TW_GROUPING_K_RANGES m becomes the number of columns of a, and `groups` the number of
+ *  matrices in d. Otherwise, if `groups` is unset, it becomes the number of weight matrices, except
+ *  with TW_GROUPING_ALL.
+ *  @param a [rows, k], with contiguous rows; with TW_GROUPING_K_RANGES [k, m].
+ *  @param b [weights, k, n], each matrix in either order; [k, n] if there is one. With
+ *  TW_GROUPING_K_RANGES [k, n], with contiguous rows.
+ *  @param d [rows, n], or [rows, n / 2] with a gate, with contiguous rows; with
+ *  TW_GROUPING_K_RANGES [groups, m, n].
  *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or d is read-only.
  *  @threadsafety{any thread} @since 0.2 */
@@ -3027,26 +3087,26 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 /** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
  *  If it is not 0, a run needs a workspace of that size in these cases:
  *  - the plan has TW_GROUPED_ADD or TW_GROUPING_ROW_GROUPS;
- *  - k is above 16384;
- *  - k is above 4096 and D is f32.
+ *  - A has a 16-bit type, and k is above 16384, or above 4096 if D is f32.
  *
- *  In all other cases a run may pass the address 0, and may then be slower. The workspace has room
- *  for:
+ *  In all other cases a run may pass the address 0 instead, and may then be slower. The workspace
+ *  holds:
  *  - with TW_GROUPED_ADD, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for each of
  *    these rows and each row of D;
  *  - with TW_GROUPING_ROW_GROUPS, 8 bytes for each group;
- *  - on compute capability 9.0, partial sums of tiles that several SMs compute together: up to 35
- *    MB on an H200;
- *  - on compute capability 9.0, a copy of gathered rows (m * k elements, at most 1 GiB), if m is at
- *    least 48 for each weight matrix and n is at least 768. The product loads the copy faster than
- *    the rows.
+ *  - on compute capability 9.0 and with 16-bit types, partial sums of tiles that several SMs
+ *    compute together: up to 35 MB on an H200;
+ *  - on compute capability 9.0 and with 16-bit types, a copy of gathered rows (m * k elements),
+ *    which the product loads faster than the rows themselves. The workspace has no such copy if it
+ *    would exceed 1 GiB, m is below 48 times the number of weight matrices, n is below 768, k is
+ *    not a multiple of 8, or grouping is TW_GROUPING_MASKED.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option is invalid
  *  or excluded by the others.
- *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, the types or scales of A
- *  and B do not go together, there are more than 1024
- *  groups, an extent is above 2147482624, or grouping is TW_GROUPING_BLOCKS.
+ *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types on this device, the types or scales of
+ *  A and B are no supported pair, there are more than 1024 groups, an extent is above 2147482624,
+ *  or grouping is TW_GROUPING_BLOCKS.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or d_count * d_divisor is 2^31
  *  or more.
  *  @retval TW_ERROR_OVERLAP matrices of D share elements.
@@ -3085,15 +3145,17 @@ TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc 
 TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_desc *desc,
                                            const char *candidate, tw_plan **plan);
 
-/** Enqueues a grouped product. No content of the run's arrays makes it read or write outside the
- *  operands or between the rows of D. The initial contents of the workspace do not matter. The run
- *  owns it until the run is done, so runs that may overlap in time need a workspace each. A run of
- *  0 rows writes only the rows of D that become zero.
+/** Enqueues a grouped product. Whatever the run's arrays contain, the run reads and writes nothing
+ *  outside the operands, and writes nothing between the rows of D. The initial contents of the
+ *  workspace do not matter. The run owns the workspace until the run is done, so runs that may
+ *  overlap in time need one each. A run with m = 0 still clears D with TW_GROUPED_ADD or
+ *  TW_GROUPED_ZERO_OTHER_ROWS; otherwise it does not write D.
  *  @param plan from tw_grouped_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address is given that the
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address or size is given that the
  *  description excludes, a size is outside the plan's range, beta is invalid, or there are fewer
- *  weight matrices than groups and no map. @retval TW_ERROR_MISALIGNED an address is not a multiple
- *  of its element size or lacks the promised alignment, or the workspace is not a multiple of 256.
+ *  weight matrices than groups and no group_map. @retval TW_ERROR_MISALIGNED an address is not a
+ *  multiple of its element size or lacks the promised alignment, or the workspace is not a multiple
+ *  of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP D, invalid_count or the workspace shares bytes with any other operand.
  *  @repeats{yes, unless rows are added by TW_GROUPED_ADD_ATOMIC, several rows are stored to one row
@@ -3336,12 +3398,13 @@ extern "C" {
  *  coordinates, not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
- *  Beside what each lists, functions return TW_ERROR_OVERFLOW if a number of the result exceeds 64
- *  bits, TW_ERROR_CAPACITY if the result has more leaves than TW_LAYOUT_MAX_LEAVES or is nested
- *  deeper than TW_LAYOUT_MAX_DEPTH, and TW_ERROR_UNSUPPORTED for a kind of operand that they do not
- *  support, such as basis strides in place of integer strides. The "Example:" lines below show the
- *  texts of the operands and of the result; the tests run every one. Several results are shown in
- *  one text: "offset + layout" for a part of a layout, and other forms that the functions explain.
+ *  Each function lists its own return values. Beside what each lists, functions return
+ *  TW_ERROR_OVERFLOW if a number of the result exceeds 64 bits, TW_ERROR_CAPACITY if the result has
+ *  more leaves than TW_LAYOUT_MAX_LEAVES or is nested deeper than TW_LAYOUT_MAX_DEPTH, and
+ *  TW_ERROR_UNSUPPORTED for a kind of operand that they do not support, such as basis strides in
+ *  place of integer strides. The "Example:" lines below show the texts of the operands and of the
+ *  result; the tests run every one. Several results are shown in one text: "offset + layout" for a
+ *  part of a layout, and other forms that the functions explain.
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
@@ -3644,12 +3707,12 @@ TW_API tw_status tw_layout_make_left(const tw_tuple *shape, tw_layout **out);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
 
-/** A compact layout whose strides increase with the numbers of an order.
+/** The layout whose strides increase with the numbers of an order. It is compact if these numbers
+ *  all differ. As in CuTe, modes with equal numbers get the same stride.
  *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
  *  Example: make_ordered_layout("(4,3,2)", "(0,1,1)") = "(4,3,2):(1,4,4)"
  *  @param shape extents, each at least 1. @param order with the shape's nesting, or coarser: a
- *  number then orders a whole mode, whose leaves are column-major. As in CuTe, modes with equal
- *  numbers get the same stride, and the result is then not compact. @param[out] out owned by the
+ *  number then orders a whole mode, whose leaves are column-major. @param[out] out owned by the
  *  caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
@@ -3683,10 +3746,11 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
                                    tw_tuple **tiler, tw_layout **out);
 
-/** Distributes at most `size` positions evenly over a shape. Each leaf of the shape, from the left,
- *  takes the greatest common divisor of its extent and what is left of `size`. The result maps a
- *  position to its linear coordinate in the shape. In the example 9 takes 1 of 8 positions and 32
- *  takes all 8; a step along the second leaf is 9 linear coordinates.
+/** Distributes at most `size` positions evenly over a shape. The leaves of the shape, from the
+ *  left, take factors of `size`: each takes the greatest common divisor of its extent and the
+ *  remaining size, which is then divided by it. The result maps a position to its linear coordinate
+ *  in the shape. In the example the leaf 9 takes the factor 1 and the leaf 32 the factor 8; a step
+ *  along the leaf 32 is 9 linear coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -3902,9 +3966,9 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler 
  *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
-/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). R has those modes of L
- *  that continue one another from stride 1 on: the first has stride 1, and each further one has as
- *  its stride the number of indices that those before it reach.
+/** Maps an index to its coordinate: L(R(i)) = i for every i below size(R). R is made of modes of L
+ *  that together are compact: taken by ascending stride, the first has stride 1, and the stride of
+ *  each further one is the product of the extents before it. Other modes of L are skipped.
  *  Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
  *  @param layout with integer strides, none negative. A swizzle is allowed if it maps the layout's
  *  indices onto themselves. @param[out] out owned by the caller.
@@ -4195,9 +4259,9 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
  *  The example's result has the form "box at boxes to slots".
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
- *  @param tensor one mode for each dimension, 1 to 5. A layout that returns coordinates determines
- *  the coordinates of the boxes, in its order; otherwise they are in the order of the tensor's
- *  modes.
+ *  @param tensor one mode for each dimension, 1 to 5. If it has basis strides, the coordinates of
+ *  boxes are those that it returns. If it has integer strides, coordinate k of a box belongs to
+ *  mode k of the tensor.
  *  @param smem the tile's modes in the tensor's order, followed by stages; may be swizzled.
  *  @param tile extents. @param coord which tile. @param ctas number of CTAs of a cluster that share
  *  the tile; 1 without sharing. Each box is then divided into that many equal boxes, one for each
@@ -4221,8 +4285,8 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
  *  1 would do without bank conflicts.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
- *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, whole
- *  bytes.
+ *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, a
+ *  multiple of 8.
  *  @param tv maps (thread, value) to a coordinate of layout; at most 32 threads.
  *  @param access_bytes 4, 8 or 16: bytes that each thread accesses at once.
  *  @param[out] passes number of passes. @param[out] least number of passes without bank conflicts.
@@ -4307,8 +4371,9 @@ TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape, tw_linear **out);
 
-/** outer(inner(x)): the bits of inner's coordinates, with the first dimension lowest, are outer's
- *  register, lane, warp and block bits.
+/** outer(inner(x)): the bits of inner's coordinate become the input bits of outer, from the lowest
+ *  on. The bits of a coordinate begin with those of its first dimension. The input bits begin with
+ *  the register bits, followed by the lane, warp and block bits.
  *  Example: linear_compose("register=[[2],[1]] -> (4)", "register=[[2]] lane=[[1]] -> (4)") =
  *  "register=[[1]] lane=[[2]] warp=[] block=[] -> (4)"
  *  @param outer not NULL. @param inner must have as many coordinate bits as outer has input bits.
