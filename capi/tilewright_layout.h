@@ -273,8 +273,8 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
  *  A tiler is of one of two kinds:
  *  - A layout, such as `8:2`. It cuts another layout as a whole, which then counts as a function of
  *    one number.
- *  - A list of tilers, `<a,b,...>`. It cuts another layout mode by mode. An entry n means `n:1`,
- *    and `_` keeps its mode. This is no ::tw_tuple.
+ *  - A list of tilers in angle brackets. It cuts another layout mode by mode. An entry n means
+ *    `n:1`, and `_` keeps its mode. This is no ::tw_tuple.
  *  @{ */
 
 /** Parses a tiler: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
@@ -613,8 +613,8 @@ TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **ou
 TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile; the
- *  second steps from tile to tile, and the last tile may extend past the end. A tiler `<a,b,...>`
- *  cuts mode by mode.
+ *  second steps from tile to tile, and the last tile may extend past the end. A tiler of several
+ *  layouts cuts mode by mode.
  *
  *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
  *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
@@ -657,7 +657,7 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
                                        tw_layout **out);
 
 /** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A; the second
- *  steps from copy to copy in B's order. A tiler `<a,b,...>` repeats mode by mode.
+ *  steps from copy to copy in B's order. A tiler of several layouts repeats mode by mode.
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mma.sync kernels for grouped products.
 #include "kernels/common/emit.cuh"
+#include "kernels/grouped/grouped_mma.cuh"
 #include "kernels/grouped/grouped_ranges.cuh"
 
 namespace tw {

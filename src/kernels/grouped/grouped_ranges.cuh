@@ -3,7 +3,7 @@
 // Groups that are ranges of k: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g are the
 // rows of A (rows x m) and B (rows x n) that belong to group g. Tiles of 64 x 64 by mma.sync.
 
-#include "kernels/grouped/grouped_mma.cuh"
+#include "kernels/grouped/grouped_units.cuh"
 
 namespace tw {
 
@@ -13,20 +13,6 @@ struct RangesShared {
   __align__(16) Storage b[kPlainTile * kPlainPitch];
   __align__(16) float sums[kPlainTile * kFullPlainPitch];
 };
-
-template <i32 kRows = kPlainTile, i32 kColumns = kPlainTile, i32 kPitch = kFullPlainPitch>
-__device__ __forceinline__ void ranges_put(const GroupedArgs& args, u64 d, const float* sums,
-                                           i32 m0, i32 n0) {
-#pragma unroll 1
-  for (auto item = static_cast<i32>(threadIdx.x); item < kRows * kColumns / 8;
-       item += static_cast<i32>(kPlainThreads)) {
-    const i32 row = item / (kColumns / 8), column = item % (kColumns / 8) * 8;
-    const i32 count = args.n - (n0 + column);
-    if (m0 + row >= args.m || count <= 0) continue;
-    const i64 element = (m0 + row) * args.d_pitch + n0 + column;
-    ranges_write(args, d + static_cast<u64>(element * 4), count, sums + row * kPitch + column);
-  }
-}
 
 template <class In>
 __device__ __forceinline__ void grouped_ranges(const GroupedArgs& args) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Grouped products of 8-bit types for any pitches, addresses and scales: tiles of 32 rows of a
-// group by 128 columns of B, in persistent blocks. The main loop is that of gemm_scaled_mma.cuh.
+// group by 128 columns of B, in persistent blocks. The main loop is that of scaled_loop.cuh.
 
-#include "kernels/gemm/mma/gemm_scaled_mma.cuh"
-#include "kernels/grouped/grouped_mma.cuh"
-#include "kernels/grouped/grouped_ranges.cuh"
+#include "kernels/gemm/mma/scaled_loop.cuh"
 #include "kernels/grouped/grouped_scales.h"
+#include "kernels/grouped/grouped_units.cuh"
 
 namespace tw {
 
