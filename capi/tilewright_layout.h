@@ -17,12 +17,14 @@ extern "C" {
  *  4 * 3 coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a
  *  mode. A mode can contain modes, as in `((2,3),4):((1,8),2)`; its coordinate can then be one
  *  number or a tuple. One number for several modes counts through them with the leftmost fastest
- *  (colexicographically). In this layout 3, (3,0) and ((1,1),0) are the same coordinate, with index
- *  9. Therefore every layout is also a function of one number, and can serve as one mode.
+ *  (colexicographically). In this layout the coordinates 3, (3,0) and ((1,1),0) are the same, and
+ *  have index 9. Therefore every layout is also a function of one number, and can serve as one
+ *  mode.
  *
  *  A layout can begin with a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can
- *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple. The layout then returns
- *  coordinates, not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
+ *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple, and `2@0@1` is 2 at element 0 of
+ *  its element 1 (the outermost element comes last). The layout then returns coordinates, not
+ *  indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
  *  Each function lists its own return values. Beside what each lists, functions return
@@ -35,7 +37,7 @@ extern "C" {
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
-typedef struct tw_tiler tw_tiler;   /**< How to cut a layout: a layout, or a tuple of tilers. */
+typedef struct tw_tiler tw_tiler;   /**< How to cut a layout: a layout, or a list of tilers. */
 typedef struct tw_linear tw_linear; /**< A linear layout over bits, as in Triton. */
 
 /** Limits of a layout: its number of leaves, and its depth of nesting. */
@@ -273,8 +275,9 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
  *  A tiler is of one of two kinds:
  *  - A layout, such as `8:2`. It cuts another layout as a whole, which then counts as a function of
  *    one number.
- *  - A list of tilers in angle brackets. It cuts another layout mode by mode. An entry n means
- *    `n:1`, and `_` keeps its mode. This is no ::tw_tuple.
+ *  - A list of tilers in angle brackets, one for each mode. It cuts another layout mode by mode. An
+ *    entry n means `n:1`, and `_` leaves the corresponding mode uncut. Such a list is a ::tw_tiler,
+ *    not a ::tw_tuple.
  *  @{ */
 
 /** Parses a tiler: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
@@ -363,6 +366,7 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 
 /** A thread-value layout: maps (thread, value) to the index in a tile. `threads` arranges the
  *  threads in the tile; each thread has a block of values that `values` arranges.
+ *  The example's result shows the tile's shape (16,128), a space, and the layout.
  *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
  *  ((32,4),(4,4)):((64,4),(16,1))"
  *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, a tuple owned
@@ -373,11 +377,12 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
                                    tw_tuple **tiler, tw_layout **out);
 
-/** Distributes at most `size` positions evenly over a shape. The leaves of the shape, from the
- *  left, take factors of `size`: each takes the greatest common divisor of its extent and the
- *  remaining size, which is then divided by it. The result maps a position to its linear coordinate
- *  in the shape. In the example the leaf 9 takes the factor 1 and the leaf 32 the factor 8; a step
- *  along the leaf 32 is 9 linear coordinates.
+/** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
+ *  linear coordinate in the shape. It has fewer than `size` positions if not all factors of `size`
+ *  divide extents: the leaves of the shape, from the left, each take the greatest common divisor of
+ *  their extent and the remaining size, which is then divided by it. In the example the leaf 9
+ *  takes the factor 1 and the leaf 32 the factor 8; a step along the leaf 32 is 9 linear
+ *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -485,7 +490,8 @@ TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout
 TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
                                     tw_layout **out);
 
-/** Coalesces without the modes of stride 0. Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
+/** Removes the modes of stride 0 and coalesces the others.
+ *  Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
  *  @param layout not NULL. @param profile as for tw_layout_coalesce(), may be NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
@@ -565,7 +571,8 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
  *  returns coordinates, each of their numbers indexes a mode of A.
  *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
  *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
- *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (indices
+ *  from several modes of B add up: 1 + 3 = 4 carries from A's first mode into its second one)
  *  @param a may have a swizzle or an offset, which remain in front. @param b not NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the composed function is not a layout.
@@ -719,8 +726,8 @@ TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b,
 TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
                                          const tw_tuple *order, tw_layout **out);
 
-/** The coordinates whose indices are equal in two layouts, counted from 0 without a gap: R with
- *  a(R(i)) = b(R(i)) = i.
+/** The coordinates that have the indices 0, 1, 2 and so on in both layouts, up to the first index
+ *  at which the layouts differ: R with a(R(i)) = b(R(i)) = i.
  *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
  *  @param a with integer strides. @param b likewise. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
@@ -826,8 +833,9 @@ TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **o
 TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
                                   int64_t *out);
 
-/** Converts a swizzle of elements of one size to elements of another size, both in bits. Swizzle
- *  bits below the size of the larger element are dropped.
+/** Converts a swizzle of elements of one size to elements of another size, both in bits. If the new
+ *  elements are larger, the swizzle's bits that would move parts within one of them are dropped, as
+ *  in the second example.
  *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
  *  Example: swizzle_recast("Sw<3,0,3>", 8, 16) = "Sw<2,0,3>"
  *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits size of
@@ -883,7 +891,7 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
 
 /** The boxes that the TMA moves for a tile: CuTe's tma_partition. In the example the tile (2,1) of
  *  128 x 128 bf16 takes two boxes of 128 x 64: a row of a box is one span of the 128-byte swizzle.
- *  The example's result has the form "box at boxes to slots".
+ *  The example's result shows the three outputs: box, the word "at", boxes, the word "to", slots.
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
  *  @param tensor one mode for each dimension, 1 to 5. If it has basis strides, the coordinates of
@@ -908,8 +916,8 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
                                          tw_layout **boxes, tw_layout **slots);
 
 /** Number of passes through shared memory (32 banks of 4 bytes) that a warp needs to access all its
- *  values. The examples' results have the form "passes of least": in the first one 32 passes, where
- *  1 would do without bank conflicts.
+ *  values. The examples' results show the two outputs: passes, the word "of", least. In the first
+ *  one 32 passes are needed, where 1 would do without bank conflicts.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
  *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, a
