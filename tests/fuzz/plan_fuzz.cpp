@@ -408,9 +408,10 @@ void grouped(Bytes* in) {
                              desc.lda,        desc.ldb,       desc.ldd,       desc.a_count,
                              desc.d_count,    desc.a_divisor, desc.d_divisor, desc.group_rows,
                              desc.a_scale_ld, desc.b_scale_ld};
-  const int64_t strides[] = {desc.b_stride,       desc.d_stride,       desc.bias_stride,
-                             desc.a_scale_stride, desc.b_scale_stride, 8 * desc.k};
-  if (plan && small(numbers, 14, 48) && small(strides, 6, 2048)) run_grouped(in, desc, plan);
+  const int64_t strides[] = {desc.b_stride, desc.d_stride, desc.bias_stride, desc.a_scale_stride,
+                             desc.b_scale_stride};
+  if (plan && small(numbers, 14, 48) && small(&desc.k, 1, 256) && small(strides, 5, 2048))
+    run_grouped(in, desc, plan);
   tw_plan_destroy(plan);
 }
 
