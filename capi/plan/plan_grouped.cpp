@@ -80,7 +80,7 @@ GroupedDesc convert(const tw_grouped_desc& from) {
   to.m = from.m;
   to.n = from.n;
   to.k = from.k;
-  // TW_GROUPING_ALL needs no number of groups.
+  // -1: not given, which only TW_GROUPING_ALL allows.
   to.groups = from.groups == TW_UNSET ? -1 : from.groups;
   to.weights = from.weights;
   to.lda = from.lda;

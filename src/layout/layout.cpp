@@ -213,7 +213,7 @@ Status make_flat(int rank, const int64_t* shape, const int64_t* stride, Layout* 
   LayoutBuilder builder(out);
   int64_t running = 1;
   for (int i = 0; i < rank; ++i) {
-    builder.leaf(shape[i], stride ? stride[i] : running, 1, 1);
+    builder.leaf(shape[i], stride ? stride[i] : running, /*level=*/1, /*join=*/1);
     if (shape[i] < 1) break;  // finish() reports it
     if (!stride && i + 1 < rank && !checked_mul(running, shape[i], &running))
       return too_large("the size", i);
@@ -238,7 +238,7 @@ Status make_coordinate_tensor(int rank, const int64_t* extents, Layout* out) {
                 "rank is %d: a coordinate tensor has 1 to %d modes", rank, kMaxLeaves);
   LayoutBuilder builder(out);
   for (int i = 0; i < rank; ++i)
-    builder.leaf(extents[i], Stride(1, basis_inner(0, 0, rank - 1 - i)), 1, 1);
+    builder.leaf(extents[i], Stride(1, basis_inner(0, 0, rank - 1 - i)), /*level=*/1, /*join=*/1);
   for (int i = 0; i < rank; ++i) builder.origin(0, basis_inner(0, 0, i));
   return builder.finish();
 }
@@ -259,7 +259,7 @@ Status check_plain(const Layout& layout, const char* verb) {
 
 Status extract(const Layout& layout, Node node, Layout* out) {
   LayoutBuilder builder(out);
-  builder.subtree(layout, node, 0, 0);
+  builder.subtree(layout, node, /*level=*/0, /*join=*/0);
   return builder.finish();
 }
 

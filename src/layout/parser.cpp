@@ -89,6 +89,7 @@ Status Parser::index(int* out) {
   return expected("an index from 0 to 61");
 }
 
+// `level` tuples surround the node; `join` of them also contain the leaf before.
 Status Parser::tuple_node(bool free, int level, int join, IntTuple* out) {
   if (level > kMaxDepth) return too_much();
   if (!accept('(')) {
@@ -147,6 +148,7 @@ Status Parser::sum(Stride* out) {
       TW_TRY(index(&index_of[depth++]));
     }
     Basis basis = 0;
+    // The text has the innermost index first: 1@0@2 is 1 at element 0 of element 2.
     for (int i = 0; i < depth; ++i) basis = basis_inner(basis, i, index_of[depth - 1 - i]);
     if (!add_scaled(out, Stride(value, basis), 1))
       return fail(Code::ERROR_CAPACITY, {.argument = "text", .limit = Stride::kMaxTerms},
@@ -156,7 +158,8 @@ Status Parser::sum(Stride* out) {
   return Code::OK;
 }
 
-// Reads the strides of a subtree of the shape, which must have the same parentheses.
+// Reads the strides of a subtree of the shape, which must have the same parentheses. `level` and
+// `join` as for tuple_node().
 Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
                        int join) {
   if (shape.is_leaf(node)) {
@@ -235,6 +238,7 @@ Status Parser::layout(Layout* out) {
   } else {
     IntTuple compact;
     TW_TRY(prefix_product(shape, &compact));
+    // shape.shared[i - 1] tuples contain both leaf i - 1 and leaf i.
     for (int i = 0; i < shape.leaves; ++i)
       builder.leaf(shape.value[i], compact.value[i], shape.depth[i],
                    i > 0 ? shape.shared[i - 1] : 0);

@@ -2,10 +2,11 @@
 #pragma once
 // Rows that are contiguous in every operand. A thread loads kFlight vectors of kVector elements (16
 // bytes of the widest operand) and then computes them; that is one turn. The lanes of a warp take
-// adjacent vectors, so that accesses to narrower operands coalesce as well.
+// adjacent vectors, so that accesses to narrower operands coalesce as well. Vectors begin at
+// multiples of their size in the destination, so the first and the last of a row can be partial.
 //
-// The launch selects the element types. A uniform branch per few vectors costs less than a tenfold
-// number of kernels.
+// A launch's arguments select the element types, by a uniform branch for every few vectors.
+// Templates over the types would make ten times as many kernels.
 
 #include "kernels/common/convert.cuh"
 #include "kernels/elementwise/element.h"
@@ -54,7 +55,7 @@ struct ThreadVectors {
     for (u32 k = 0; k < kFlight; ++k) {
       constexpr auto kElements = static_cast<i32>(kVector);
       const i32 before = static_cast<i32>(32 * k) * kElements;
-      // Only the first vector of the row can begin before it.
+      // Only the first vector can begin before the row, by `within` bytes.
       whole[k] = (k != 0 || start >= 0) && left >= before + kElements;
       parts = parts || (!whole[k] && left > before);
     }
@@ -224,6 +225,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
 #pragma unroll
         for (u32 e = 0; e < kVector; ++e) value[k][e] = product(by.alpha, value[k][e]);
     }
+    // With an activation, vectors have at most kActivatedVector elements.
     if constexpr (!kConvert && kVector <= kActivatedVector)
       activate_vectors(args.activation, value);
     if (multiplies)
@@ -285,6 +287,7 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
   const bool multiplies = args.combine == kSourcesMultiply;
 #pragma unroll
   for (u32 w = 0; w < 4; ++w) {
+    // Beta is 0 unless two sources are added.
     const u32 x = multiplies ? multiply_lanes<kBytes>(a[w], b[w]) : a[w];
     words[w] = combine_lanes<kBytes>(alpha, beta, x, b[w]);
   }
@@ -339,7 +342,7 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
       const auto& a = raw[kOperandA][k];
       const auto& b = raw[kOperandB][k];
       const auto& before = raw[kOperandDst][k];
-      if (kBytes == 8 && doubles)
+      if (kBytes == 8 && doubles)  // double_element() itself tests whether there is a reduction
         word_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
       else if (reduces)
         word_vector<kBytes, false, true>(args, a, b, before, words);

@@ -55,13 +55,14 @@ struct RowPieces {
     const u64 left = total - item;
     return left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces;
   }
-  /// Address of an item's first row on a dense packed side.
+  /// Address of an item's first row in the packed operand, if its rows are contiguous (args.dense).
   __device__ __forceinline__ u64 dense_address(u64 item) const {
     return args.packed + packed_row_of(args, item) * args.part_bytes;
   }
 
   // In shared memory, a stage's pieces are followed by 8 bytes for the table row number of each
-  // piece and then by 4 bytes for each weight.
+  // piece and then by 4 bytes for each weight. `stage` is the shared address of the stage; the
+  // result is the shared address of the number.
   __device__ __forceinline__ u32 row_note(u32 stage, u32 piece_slot) const {
     return stage + args.stage_bytes + piece_slot * 8;
   }

@@ -22,8 +22,9 @@ bool is_wanted(const GroupedDesc& d, const KernelEntry& row) {
   return d.candidate.empty() || d.candidate == row.symbol;
 }
 
-// The most tiles that m rows can have. Host code does not know the sizes of the groups, each of
-// which may end within a tile.
+// The most tiles that m rows can have. Host code does not know the sizes of the groups. The
+// number of tiles is largest if every group has a row: each group begins a tile with one row, and
+// every further tile takes tile_m more rows. With ranges() each group has a D of m rows.
 int64_t most_tiles(const GroupedProblem& problem, const KernelEntry& row, int64_t m) {
   const GroupedDesc& d = problem.desc;
   const int64_t columns = ceil_div(d.n, row.tile[1]);
@@ -108,6 +109,7 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
   return config;
 }
 
+// One thread for each of `things`: rows, groups or words, depending on the kernel.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t things) {
   const auto room = static_cast<int64_t>(max_blocks(device, problem.desc.max_sms, kStepBlocks));
@@ -120,7 +122,7 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
 
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& row, int64_t rows) {
-  // The grid is one cluster, whose blocks exchange what they find.
+  // The grid is one cluster, whose blocks exchange what they find. LaunchConfig{} has one block.
   const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
   LaunchConfig config;
   uint32_t& blocks = config.grid[0];

@@ -58,7 +58,7 @@ Status RowsPlan::prepare() {
   }
   if ((reachable & 1u << kRowsFew) != 0 && !setup_.kernels[kRowsPlain])
     TW_TRY(setup_.prepare_variant(kRowsPlain, 0));  // for runs whose count the device reads
-  if (number == 0)
+  if (number == 0)  // only if a test or benchmark restricts the methods
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the allowed methods 0x%x supports these rows", d.methods);
   return {};
@@ -75,9 +75,9 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   const bool weighted = problem().flag(kRowsWeighted);
   const auto index_width = static_cast<uint32_t>(problem().index_bytes);
-  // The bytes that a run moves. Other columns of the table may belong to other operands. The
-  // columns of packed rows that lie outside the table may, too, if a scatter reads the rows; a
-  // gather writes zeros to these columns.
+  // For the overlap check only the bytes that the run accesses count. In the table these are the
+  // moved columns. In packed rows a scatter skips the columns that lie outside the table; a gather
+  // writes zeros there, so they count.
   const uint64_t window = setup_.inner_table(run.table);
   const auto inner_bytes = static_cast<uint64_t>(problem().inner_bytes);
   const auto row_bytes = static_cast<uint64_t>(
@@ -157,6 +157,7 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   uint32_t method = problem().ordered() ? 0 : choose(run.table, run.packed);
   // The grid of kRowsFew is the count, which the host does not know here.
   if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;
+  // Only if a test or benchmark restricts the methods.
   if (method == 0 && !problem().ordered())
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},
                 "the only allowed method needs rows whose ends are multiples of 16 bytes");
@@ -173,7 +174,8 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   rows::fill(setup_, method, run.table, run.packed, &main);
   if (method != kRowsPlain)
     return setup_.launch(stream, method, rows::config(setup_, method, main), main);
-  // A launch covers fewer than kDividerLimit units: up to 32 GB with units of 16 bytes.
+  // A launch makes at most kDividerLimit accesses, row_units for each row: with accesses of 16
+  // bytes it moves up to 32 GB.
   for (i64 first = 0; first < count; first += main.rows.launch_rows) {
     main.rows.first_row = first;
     TW_TRY(setup_.launch(stream, method, rows::config(setup_, method, main), main));

@@ -128,8 +128,8 @@ Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image)
               choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
 }
 
-// Makes the checks of prepare() that need no loading, and finds nothing else. For an image without
-// code for the chip it fails as the driver would.
+// Checks, without loading anything, whether prepare() would find the kernel, and fails with the
+// same error. For an image without code for the chip, that is the error the driver would cause.
 Status Libraries::find_kernel(const KernelEntry& row) {
   const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);

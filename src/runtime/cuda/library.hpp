@@ -22,8 +22,8 @@ class CudaDevice;
 class Libraries {
  public:
   explicit Libraries(CudaDevice& device) : device_(device) {}
-  /// These three implement the functions of Device. find_kernel() only checks: it returns no
-  /// kernel.
+  /// These three implement the functions of Device. find_kernel() only checks, without
+  /// loading anything, whether prepare() would find the kernel.
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out);
   Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
   Status find_kernel(const KernelEntry& row);

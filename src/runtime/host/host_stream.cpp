@@ -133,6 +133,7 @@ Status HostStream::enqueue(Operation operation, const void* arguments, size_t by
 
 Status HostStream::synchronize() {
   if (device()->forked()) return device()->alive();  // a child has no worker thread to wait for
+  // On a lost or closed device this waits even during a capture, then reports the device's error.
   if (device()->alive().ok()) TW_TRY(check_not_captured());
   worker_->wait(worker_->enqueued());
   return device()->alive();

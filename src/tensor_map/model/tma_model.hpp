@@ -62,7 +62,8 @@ Outcome load_gather4(const TensorMapDesc& desc, int32_t column, const int32_t* r
 Outcome store_scatter4(const TensorMapDesc& desc, int32_t column, const int32_t* rows,
                        const uint8_t* shared, uint32_t offset);
 
-/// Loads one column through an im2col map. `offsets` has rank - 2 entries, W first.
+/// Loads one column through an im2col map. `offsets` is the position in the filter (im2colOffsets
+/// in PTX): rank - 2 entries, W first. `offset` is an address in shared memory, as for load_tile().
 Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint16_t* offsets,
                     uint8_t* shared, uint32_t offset);
 

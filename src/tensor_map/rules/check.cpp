@@ -55,7 +55,8 @@ void check_swizzle(const TensorMapDesc& desc, int32_t arch, Violations* out) {
     out->add(Rule::swizzle_arch, -1, swizzle, 3);
     return;
   }
-  // Padded types allow no swizzle, 128 bytes (3) and 128 bytes with 32-byte atoms (4).
+  // Padded types allow the swizzles 0 (none), 3 (128 bytes) and 4 (128 bytes, 32-byte atoms).
+  // U6X16 also allows 6 (128 bytes, 64-byte atoms).
   if (is_padded(desc.dtype) && swizzle != 0 && swizzle != 3 && swizzle != 4 &&
       !(swizzle == 6 && desc.dtype == DType::U6X16_ALIGN16B))
     out->add(Rule::packed_swizzle, -1, swizzle, number(desc.dtype));
@@ -73,8 +74,8 @@ void check_extents(const TensorMapDesc& desc, int32_t rank, Violations* out) {
     else if (dim > static_cast<uint64_t>(kMaxDim))
       out->add(Rule::global_dim_limit, i, number(dim), kMaxDim);
   }
-  // The innermost extent of a packed type counts whole bytes (2 elements of 4 bits); that of a
-  // padded type counts whole boxes of 128 elements.
+  // The innermost extent of a packed type must be a whole number of bytes (a multiple of 2 elements
+  // of 4 bits), that of a padded type a multiple of 128 elements, one box.
   const uint32_t group = is_padded(desc.dtype) ? 128 : (is_packed(desc.dtype) ? 2 : 1);
   if (rank > 0 && desc.global_dim[0] % group != 0)
     out->add(Rule::packed_dim, 0, number(desc.global_dim[0]), group);
@@ -140,6 +141,7 @@ void check_box(const TensorMapDesc& desc, int32_t rank, Violations* out) {
       sane = false;
     }
     if (stride - 1u >= static_cast<uint32_t>(kMaxElementStride)) sane = false;
+    // Rounded down, as the driver does for this limit. The TMA moves box / stride rounded up.
     if (sane) bits *= stride == 1 ? box : box / stride;
   }
   if (rank > 0) {

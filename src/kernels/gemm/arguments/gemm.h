@@ -16,7 +16,8 @@
 // along the contiguous dimension, see gemm_box_extent; boxes of D are slabs, see gemm_slab:
 //   A row-major: dims {k, m}, else {m, k}
 //   B row-major: dims {n, k}, else {k, n}
-//   D: dims {n rounded down to 16 bytes, m}; swap-AB {m rounded down to 16 bytes, n}
+//   D: dims {n rounded down to 16 bytes, m}; swap-AB {m rounded down to 16 bytes, n}. A TMA store
+//   can only end at a multiple of 16 bytes: plain stores write the rest, see plain_from
 
 #include "kernels/arguments.h"
 
@@ -62,11 +63,11 @@ static_assert(__builtin_offsetof(GemmArgs, m) == 464, "host and device must agre
 static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor
-/// cores truncate every sum towards zero, so a chain drifts with the square root of k: on an H200,
-/// with N(0, 1) inputs, by 0.73 * 2^-20 of the sum of magnitudes at k = 4096 and by 1.3 * 2^-20 at
-/// k = 16384. n chains divide the drift by n: each chain drifts by 1 / (n sqrt(n)) of it, and the
-/// drifts of different chains have independent signs. One chain suffices for a k of up to
-/// `longest`; GemmArgs::more_chains limits n to 256.
+/// cores truncate every sum towards zero. With N(0, 1) inputs the error of one chain over all of k,
+/// relative to the sum of magnitudes, is E = 0.73 * 2^-20 at k = 4096 and 1.3 * 2^-20 at k = 16384
+/// on an H200: it grows with sqrt(k). Each of c chains covers k / c and 1 / c of the magnitudes, so
+/// its error is E / (c sqrt(c)). These c errors have independent signs and add up to E / c. One
+/// chain suffices for a k of up to `longest`; GemmArgs::more_chains limits c to 256.
 TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
   i32 chains = 1;
   while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
@@ -80,20 +81,22 @@ enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 enum : u32 {
   kGemmColumnA = 1,   // A is column-major (contiguous along m)
   kGemmColumnB = 2,   // B is column-major (contiguous along k)
-  kGemmNoMaps = 4,    // uses no maps, takes any pitch (with kGemmSplit at least 7 elements)
+  kGemmNoMaps = 4,    // uses no maps, takes any pitch; with kGemmSplit see kGemmNoMapsSplitMinPitch
   kGemmPingpong = 8,  // consumer warpgroups alternate tiles: one writes, the other multiplies
   kGemmSplit = 16,    // split-K: a cluster of 2 to 8 CTAs divides k of each tile
   kGemmSwapAB = 32,   // swap-AB: the operands are swapped, D is written column-major
   kGemmF16Accumulators = 64,  // accumulators in f16
   kGemmPrologue = 256,  // computes no product: a kernel that runs before one, see gemm_pointers.h
-  kGemmBatched = 512,   // batched kernel: alpha * A B without C or epilogue, see gemm_batch.cuh
+  kGemmBatched = 512,   // batched kernel, with kGemmEpilogue: only alpha * A B, see gemm_batch.cuh
   kGemmStagingCopy = 1024,  // with kGemmPrologue: the staging copy, see gemm_realign.h
   kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
   kGemmStreamK = 4096,      // stream-K: units after the last full wave are divided along k
   kGemmGrouped = 8192,      // grouped family: each group of rows has its own weight matrix
   kGemmScaled = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
   kGemmNoPromotion = 32768,  // narrow types: no promotion, accumulators stay in the tensor cores
-  kGemmEpilogue = 128        // every epilogue, and batches; launched with gemm_full.h's arguments
+  // Launched with gemm_full.h's arguments: every epilogue, C and batches, unless kGemmBatched
+  // restricts the kernel.
+  kGemmEpilogue = 128
 };
 
 /// The schedules, by the names that kernel entries use. "full" in the names of schedules, types and
@@ -159,7 +162,8 @@ TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmStreamK) return {line, 2 * kGemmWidthStep, true};
-  // Two slabs of 256 columns leave shared memory for four stages, two of 64 columns for five.
+  // A tile of more than 192 columns is written in slabs of a quarter of its columns (`lines`): if
+  // tile.n is 256, two slabs of 64 columns leave memory for five stages, two of 256 for only four.
   if (tile.variant & kGemmSwapAB) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
   if (gemm_stages_by_warp(tile) && tile.n % (line / 2) == 0) return {line / 2, 64, true};
@@ -216,8 +220,9 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }
 
-/// Whether a thread has registers to park the upper 16 bits of each accumulator of a chain. The
-/// next chain then starts from the part that the upper bits do not cover (gemm_park).
+/// Whether a thread has registers to split each accumulator at the end of a chain (gemm_park): it
+/// parks the upper 16 bits, two accumulators to a register. The exact remainder is the start value
+/// of the next chain, at whose end the parked part is added again.
 TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 variant) {
   const u32 sharers = variant & kGemmPingpong ? 1 : gemm_consumers(tile_m);
   return !gemm_keeps_chains(tile_m, tile_n, variant) && tile_m / 64 / sharers * tile_n / 2 <= 128;
@@ -245,10 +250,11 @@ TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
   return (most * tile.m * 32 + 1023) / 1024 * 1024;
 }
 
-/// The shared-memory layout: kernels, plans and tests take it from here. After two slabs (or one if
-/// that makes a fourth stage possible) there are as many stages as fit. What is left, less than a
-/// stage, goes to more slabs, so that more of D leaves the registers before a consumer warpgroup
-/// waits for TMA stores.
+/// The shared-memory layout: kernels, plans and tests take it from here. First, each consumer
+/// warpgroup gets memory for two slabs, or for one if that makes a fourth stage possible (kernels
+/// that stage by warp want more, see below). Then there are as many stages as fit. The rest, less
+/// than a stage, goes to more slabs, so that more of D leaves the registers before a consumer
+/// warpgroup waits for TMA stores.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
@@ -314,11 +320,12 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   return shared;
 }
 
-/// Extent of a TMA box besides its 64 contiguous elements, where `sharers` CTAs of a cluster each
-/// load a part of an operand's tile and multicast it. `lines` is the tile's m for A,
-/// gemm_b_stage_columns for B. If the operand is contiguous along k, each CTA loads one box with
-/// its share of the lines. Otherwise a box has 64 lines, and the CTAs divide the boxes among them,
-/// or the k of each box if the number of boxes is no multiple of `sharers`.
+/// Extent of a TMA box along its second dimension; the first has 64 contiguous elements. `sharers`
+/// CTAs of a cluster each load a part of an operand's tile and multicast it. `lines` is the tile's
+/// m for A, gemm_b_stage_columns for B. If the operand is contiguous along k, the second dimension
+/// is lines: each CTA loads one box with its share of them. Otherwise the 64 contiguous elements
+/// are lines, and the second dimension is k: the CTAs divide the boxes among them, or the k of each
+/// box if the number of boxes is no multiple of `sharers`.
 TW_KERNEL_HD constexpr u32 gemm_box_extent(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
   if (along_k) return lines / sharers;
   return lines / 64 % sharers == 0 ? tile_k : tile_k / sharers;

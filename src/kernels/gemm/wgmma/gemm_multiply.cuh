@@ -9,11 +9,13 @@
 namespace tw {
 
 // Releases the stage to every CTA that loads into it: this one, and those that multicast to it,
-// which are in its row or column of the cluster. One warp arrives for its warpgroup, since wgmma
-// completes for all warps of a warpgroup at once. With split-K the hardware's cluster has several
-// clusters of kCluster CTAs: `own` is the rank in the hardware's cluster, `rank` that in the
-// smaller one, and own - rank is the first CTA of the smaller one. If the cluster has one row or
-// one column, all its CTAs are meant, and without split-K the ranks are not needed.
+// which are in its row or column of CTAs. One warp arrives for its warpgroup, since wgmma
+// completes for all warps of a warpgroup at once.
+//
+// With split-K a hardware cluster consists of several groups of kCluster CTAs, one for each part of
+// k: `own` is the rank in the hardware cluster, `rank` that in the group, and own - rank is the
+// group's first CTA. If the group is a single row or column, the stage is released to all its CTAs.
+// Without split-K that group is the whole hardware cluster, so its first CTA is 0.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& ring, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -52,8 +54,9 @@ __device__ __forceinline__ void gemm_multiply(
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
   // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
-  // it would delay the products after each barrier, which small tiles cannot hide. Descriptors
-  // count 16 bytes. A piece is 64 rows of 128 bytes.
+  // it would delay the products after each barrier, which small tiles cannot hide. Addresses in
+  // descriptors are in units of 16 bytes. A piece is the 64 rows of A that one wgmma multiplies; a
+  // stage holds 128 bytes of each.
   const u32 stage_step = ring.step() / 16;
   const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
   const u64 upper = of_ring >> 32 << 32;
@@ -184,9 +187,9 @@ __device__ __forceinline__ void gemm_keep(
 }
 
 // Ends a chain with half the registers of gemm_keep: moves the upper 16 bits of each accumulator to
-// `parked`. The remainder stays in d, where the next chain starts. It is small beside the chain's
-// products, so it loses no more to truncation than a start at 0. The split is exact; an infinity
-// leaves no remainder. After the last chain, d has the total.
+// `parked`. The remainder stays in d as the start value of the next chain. It is so small that the
+// next chain's sums lose no more to truncation than if the chain had started at 0. The split is
+// exact; an infinity leaves no remainder. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kAccumulators],
                                           u32 (&parked)[Config::kPieces][Config::kAccumulators / 2],

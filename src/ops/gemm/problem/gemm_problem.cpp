@@ -184,6 +184,8 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
   TW_TRY(gemm_batch(out));
   TW_TRY(gemm_scaling(&d));
+  // The description of an i8 product may say i32, which means the same as the default: kernels for
+  // narrow types have only one type of accumulators.
   if (d.is_narrow()) d.accumulator = DType::F32;
   if (d.d_order == Order::column) *out = turned(*out);
   return {};
@@ -197,6 +199,7 @@ GemmProblem turned(const GemmProblem& problem) {
   const DType b_type = d.b_type();
   d.b_dtype = std::exchange(d.a_dtype, b_type);
   std::swap(d.a_scaling, d.b_scaling);
+  // Only scales that form a matrix, and so have a leading dimension, have an order.
   if (d.a_scaling.leading != 0) d.a_scaling.order = flipped(d.a_scaling.order);
   if (d.b_scaling.leading != 0) d.b_scaling.order = flipped(d.b_scaling.order);
   std::swap(d.a_order, d.b_order);

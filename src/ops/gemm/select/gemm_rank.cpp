@@ -50,9 +50,6 @@ bool orders_fit(const KernelEntry& row, const GemmDesc& desc) {
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
-// Gate::halves: a tile loads half of its columns from each half of the operand. If the operand is
-// not contiguous along k, its boxes are 64 columns wide. So half a tile must be whole boxes, and
-// the second half of the operand must begin at a multiple of 16 bytes.
 bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmBatched)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_epilogue_kernel()) return true;
@@ -69,15 +66,18 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   const bool by_m = seen.swapped;  // the gate halves the kernel's m
   const bool along_k = by_m ? seen.desc.a_order == Order::row : seen.desc.b_order == Order::column;
   const int64_t half = (by_m ? seen.desc.m : seen.desc.n) / 2;
-  // In a stream-K kernel, half the rows of each consumer warpgroup come from each half of the
-  // operand. If the operand is not contiguous along k, a box has 64 rows and cannot be that small.
+  // With Gate::halves a tile loads half of its lines from each half of the operand. Boxes of an
+  // operand that is not contiguous along k have 64 lines. In a stream-K kernel each consumer
+  // warpgroup takes 32 lines from each half, which is less than such a box.
   if (choice.has(kGemmStreamK)) return along_k;
+  // In other kernels half a tile must be whole boxes, and the second half of the operand must begin
+  // at a multiple of 16 bytes.
   return along_k ||
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
 
-// Whether lines of D are whole 16-byte pieces in every run. Lines along m are shorter in runs with
-// fewer rows.
+// Whether lines of D are whole 16-byte pieces in every run. A line is what D stores contiguously.
+// If it runs along the caller's m (along_rows), runs with fewer rows have shorter lines.
 bool stores_whole_pieces(const GemmProblem& seen) {
   const GemmDesc& d = seen.desc;
   const bool along_rows = seen.swapped == (d.d_order == Order::row);
@@ -95,8 +95,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmNoPromotion) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
     return GemmMisfit::sums;
-  // Scales that vary along k are applied to the accumulators of each 128 of k outside the tensor
-  // cores, which the fast kernels do not do.
+  // Kernels without promotion keep their accumulators in the tensor cores for all of k, so they
+  // cannot apply scales that vary along k.
   if (choice.has(kGemmNoPromotion) && seen.desc.a_scaling.kind >= ScaleKind::k128)
     return GemmMisfit::sums;
   if (choice.has(kGemmF16Accumulators) && seen.desc.accumulator != DType::F16)
@@ -142,7 +142,8 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   const GemmProblem other = turned(problem);
   for (const KernelEntry& row : kernel_entries(Family::gemm)) {
     GemmChoice choice{&row, 1};
-    // Without epilogue or batch, consider only basic kernels; otherwise only epilogue kernels.
+    // kGemmEpilogue marks the kernels for epilogues, batches, C and narrow types, batched kernels
+    // among them. A problem uses either these kernels or the others.
     if (choice.has(kGemmEpilogue) != problem.wants_epilogue_kernel()) continue;
     if (choice.has(kGemmBatched) && !problem.is_alone()) continue;
     const bool splits = choice.shares_k();
@@ -162,7 +163,8 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
                                     return !maps(c) && c.has(kGemmSplit | kGemmShort);
                                   }),
                    choices_.end());
-  // If the caller asks for f16 accumulators, use f32 only if no kernel has f16 ones.
+  // If a kernel has the f16 accumulators that the caller asks for, drop the TMA kernels with f32
+  // ones. Kernels without maps, which have f32 ones, stay: they serve runs with unaligned operands.
   const auto half = [](const GemmChoice& c) { return c.has(kGemmF16Accumulators); };
   if (std::any_of(choices_.begin(), choices_.end(), half))
     choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
@@ -228,7 +230,8 @@ bool GemmRanking::has(const GemmChoice& choice) const {
 }
 
 // A plan with dependent launch (PDL) also uses entries measured without it. Its own entries are
-// added last, because within an m bucket the last entry wins.
+// added last, because within an m bucket the last entry wins. find() sorts by m, so among
+// entries of one kind the one with the most rows wins.
 void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
   const bool programmatic = std::exchange(key.programmatic, false);
   for (const bool own : {false, true}) {
@@ -260,8 +263,8 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 
 // Calls take(choice, problem as the kernel sees it, nanoseconds) for every choice with room for m
 // rows. The time is that of the upper end of m's bucket, so that all m of a bucket choose alike.
-// Room is checked for m itself: at the bucket's upper end a choice may lack blocks that a launch of
-// m rows has.
+// Whether the launch fits is checked for m itself: m rows may fit in the largest grid and in
+// max_sms where the bucket's upper end would not.
 template <class Take>
 void GemmRanking::each(int64_t m, Take take) const {
   GemmProblem exact = problem_, step = problem_;
