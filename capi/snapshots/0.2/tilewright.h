@@ -7,9 +7,9 @@
  *
  * Conventions, which hold for every function here:
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
- *   an output handle, pointer or number is NULL or 0, arrays keep their contents, and in a struct
- *   that the function fills all fields except struct_size and struct_mark are 0, unless the
- *   function says otherwise. After TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer
+ *   an output handle, pointer or number is NULL or 0, and output arrays keep their contents. An
+ *   output struct has 0 in every field except struct_size and struct_mark. Exceptions are stated
+ *   with the function. After TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer
  *   holds the beginning of the text. tw_last_error() explains the calling thread's last failure:
  *   what was wrong, with the numbers, and what would work. Functions check their arguments before
  *   they do anything. The library never prints, aborts or exits.
@@ -195,8 +195,10 @@ typedef struct tw_error_info {
   const char *argument;  /**< name of the argument or field, or NULL; static */
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
   int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
-  int64_t limit; /**< the number in the rule: a bound, a required multiple or the only allowed
-                    value. The message says which */
+  /** Another number of the message, which says what it is. Usually a bound, a required multiple or
+   *  the only allowed value; for some rules the value of a field that contradicts `got`, such as
+   *  the rank or the type. */
+  int64_t limit;
 } tw_error_info;
 
 /** Initializes a ::tw_error_info, which other functions then fill in.
@@ -250,7 +252,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  tw_device_log_set(). TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor
  *  maps that the driver encodes differently from the library. TW_LOG_INFO reports devices that are
  *  opened, and tensor maps in which the library corrects an error of the driver. TW_LOG_DEBUG
- *  reports each plan with its kernel, and each call that fails with its message.
+ *  reports each plan and its kernel, and the message of each failing call.
  *
  *  The library calls the callback in the middle of other calls, possibly on a thread of the
  *  library. The callback must return normally: no exception and no longjmp() may leave it. It must
@@ -475,11 +477,11 @@ TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory
 TW_API tw_status tw_free_host(tw_device *device, void *memory);
 
 /** Makes memory from another allocator known to a device, so that operands may lie in it. The host
- *  device refuses operands in memory that it does not know. A CUDA device only checks the
- *  arguments, so that one program works on both. Ranges may overlap each other and blocks of
- *  tw_malloc(), but an operand must lie inside a single one of them. An address may be registered
- *  several times: its range has the largest size that was registered, until tw_memory_unregister()
- *  has been called as many times.
+ *  device refuses operands in memory that it does not know. On a CUDA device this function checks
+ *  its arguments and does nothing else, so that one program works on both. Ranges may overlap each
+ *  other and blocks of tw_malloc(), but an operand must lie inside a single one of them. An address
+ *  may be registered several times. Its range then has the largest of the registered sizes, and
+ *  keeps it until every registration of the address has been undone by a tw_memory_unregister().
  *  @param device not NULL. @param address the first byte; the memory remains owned by the caller. 0
  *  is allowed if bytes is 0; nothing happens then. @param bytes size of the range. A range of 0
  *  bytes has no effect on the check of operands.
@@ -911,8 +913,7 @@ typedef struct tw_rule_violation {
   const char *rule;     /**< stable id; static */
   const char *argument; /**< field of the description; static */
   int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
-  int64_t limit;     /**< the number in the rule: a bound, a required multiple or the only allowed
-                        value. The message says which */
+  int64_t limit;        /**< as in ::tw_error_info */
   char message[472]; /**< the broken rule in a sentence, with the numbers, and values of fields that
                         would work, as tw_tensor_map_propose() finds them; `...` stands for the
                         fields for which the buffer has no room */
@@ -969,8 +970,9 @@ TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch a
 TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
 
 /** Decodes 128 bytes into a description, for example from a core dump or another library. The bytes
- *  do not distinguish an im2col-wide map from an im2col map, nor types that share a code: the
- *  function returns the first such type.
+ *  do not distinguish an im2col-wide map from an im2col map, nor types that share a code, such as
+ *  u16 and i16, or all types of 8 bits. Of these the function returns the type with the lowest
+ *  number.
  *  @param bytes 128 of them, at any address.
  *  @param[in,out] desc initialized; the function fills in what it could decode, also after
  *  TW_ERROR_UNSUPPORTED.
@@ -982,8 +984,8 @@ TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *des
 /** Makes a tensor map. @param device not NULL. @param desc not NULL.
  *  @param[out] map owned by the caller; release it with tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
- *  @retval TW_ERROR_UNSUPPORTED an im2col-wide map, which this driver or this build does not
- *  support.
+ *  @retval TW_ERROR_UNSUPPORTED the map is an im2col-wide map, and this driver or this build does
+ *  not support those.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
                                       tw_tensor_map **map);
@@ -1002,8 +1004,8 @@ typedef struct tw_tile_desc {
                         number of the tile's boxes and multicasts them to all; 1: no multicast */
   /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, inside or
    *  outside the tensor (at any multiple of 16 bytes if the mode has stride 1). If it is not set,
-   *  tw_tensor_map_box() may require that tiles begin inside the tensor along mode k, and at a
-   *  multiple of the tile's extent or of the swizzle span. */
+   *  the map may fold or merge mode k, see tw_tensor_map_create_tile(). This restricts where tiles
+   *  may begin: see TW_ERROR_MISALIGNED and TW_ERROR_INVALID_ARGUMENT at tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
@@ -1029,8 +1031,10 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
 
 /** Makes a map that moves tiles with the smallest number of boxes. A mode of the tensor is normally
  *  one dimension of the map. There are two exceptions, which let one box move more of a tile:
- *  - Folding: if a row of the tile is wider than the swizzle span, its mode becomes two dimensions.
- *    The second one counts swizzle spans.
+ *  - Folding: if the tile's extent along a mode is too large for one box, the mode becomes two
+ *    dimensions: the elements of a piece, and the number of the piece. A box has at most 256
+ *    elements along a mode. With a swizzle a row of the box also has at most as many bytes as the
+ *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
  *  A mode is folded or modes are merged only if boxes at the edge of the tensor still read and
@@ -1105,7 +1109,8 @@ TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
 /** The coordinate tensor: a layout that maps the tensor's coordinates to TMA coordinates. Modes are
- *  outermost first, as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
+ *  outermost first. For example, a tensor of shape (1024,512) has the layout `(0,0) o
+ *  (1024,512):(1@1,1@0)`: see the introduction to layouts in tilewright_layout.h.
  *  @param map not NULL. @param[out] layout owned by the caller; release it with
  *  tw_layout_destroy().
  *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds the largest size of a layout,
@@ -1302,8 +1307,8 @@ typedef struct tw_plan_info {
   uint64_t bytes_read;       /**< bytes of the operands, each counted once */
   uint64_t bytes_written;    /**< likewise */
   uint64_t flops;            /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;  /**< size of the workspace that runs use; some GEMM runs may omit it,
-                                see tw_gemm_args */
+  uint64_t workspace_bytes;  /**< size of the workspace for runs. Some runs may do without: see the
+                                field `workspace` of the operation's arguments */
 } tw_plan_info;
 
 /** Initializes a ::tw_plan_info, which other functions then fill in.
@@ -1363,11 +1368,11 @@ enum {
   TW_ACTIVATION_NONE = 0, /**< x */
   TW_ACTIVATION_RELU = 1, /**< max(x, 0); NaN stays NaN */
   TW_ACTIVATION_GELU = 2, /**< x / 2 (1 + erf(x / sqrt 2)); absolute error within 2^-21 |x| */
-  /** x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); error within 2^-20 (1 + |u|)
-   *  times the value, plus 2^-110. In a GEMM the x that the function gets has an error of its own,
-   *  of up to 2^-23 (|alpha A B| + |bias|). */
+  /** x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); absolute error at most
+   *  2^-20 (1 + |u|) |result| + 2^-110. In a GEMM the x that the function gets has an error of its
+   *  own, of up to 2^-23 (|alpha A B| + |bias|). */
   TW_ACTIVATION_GELU_TANH = 3,
-  /** x / (1 + exp(-x)); error within 2^-20 (1 + |x|) times the value, plus 2^-110. */
+  /** x / (1 + exp(-x)); absolute error at most 2^-20 (1 + |x|) |result| + 2^-110. */
   TW_ACTIVATION_SILU = 4
 };
 
@@ -1377,7 +1382,7 @@ enum {
 /** Options of a copy: bits of tw_copy_desc.flags. */
 enum {
   /** The copy may overwrite the padding of the destination: the bytes from the end of a row to the
-   *  next multiple of 16. This is faster if rows do not end at multiples of 16 bytes. */
+   *  next address that is a multiple of 16. This is faster if rows do not end at such addresses. */
   TW_COPY_PADDING_WRITABLE = 1
 };
 
@@ -1401,16 +1406,17 @@ typedef struct tw_copy_desc {
   int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
-  /** Makes the source a window of a tensor with these extents: coordinate i of the window is
-   *  coordinate src_start + i of the tensor, and elements outside the tensor get the fill value. 0:
-   *  no bounds check along that dimension. */
+  /** Extents of the tensor of which the source is a window. (`shape` has the extents of the window
+   *  itself.) Coordinate i of the window is coordinate src_start + i of the tensor, and elements
+   *  outside the tensor get the fill value. 0: no bounds check along that dimension. */
   int64_t src_shape[8];
   int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
                            is 0 */
 } tw_copy_desc;
 
 /** Addresses of a copy's run. Each is the address of the element whose coordinates are all 0. If
- *  the source is a window of a tensor, src is the address of that element of the tensor. */
+ *  the source is a window, src is the address of the tensor's element (0, ..., 0), not of the
+ *  window's first element. */
 typedef struct tw_copy_args {
   uint32_t struct_size; /**< set by tw_copy_args_init() */
   uint32_t struct_mark; /**< likewise */
@@ -1572,9 +1578,10 @@ typedef struct tw_prefetch_desc {
   int64_t columns;         /**< required with rank 0 and only for it: elements of a row */
   int64_t pitch;           /**< elements between rows; 0: columns. Only with rank 0 */
   /** Maximum number of bytes to prefetch; 0: no limit. A row here is a contiguous range of the
-   *  operand. Only whole rows are prefetched, and the dimension with the smallest stride varies
-   *  fastest. Unless dimensions interleave in memory this is the ascending order of addresses. If
-   *  the first row exceeds the budget, its beginning is prefetched. */
+   *  operand. Only whole rows are prefetched, in this order: of the dimensions outside a row, the
+   *  one with the smallest stride varies fastest. Unless dimensions interleave in memory this is
+   *  the ascending order of addresses. If the first row exceeds the budget, its beginning is
+   *  prefetched. */
   int64_t budget;
   int64_t shape[8];  /**< required with rank 1 to 8: elements, outermost first */
   int64_t stride[8]; /**< required with rank 1 to 8: elements; may be 0 or negative */
@@ -1821,13 +1828,13 @@ enum {
   TW_RAGGED_UNPAD = 1 /**< from the padded operand to the packed one */
 };
 
-/** A copy between sequences of different lengths in two forms. The packed operand is [tokens,
- *  packed_columns], with the sequences one after the other. The padded operand is [batch, rows,
- *  columns]. Sequence b has the packed rows offsets[b] to offsets[b + 1] - 1, like cu_seqlens. Row
- *  r of padded sequence b holds row `row` + r of the sequence, and columns `column` to
- *  column + columns - 1 of it, where `row` and `column` are arguments of the run. Padding writes
- *  the fill value to rows that the sequence does not have. Unpadding skips these rows. Either pitch
- *  of the padded operand may be the larger one, so the order [rows, batch, columns] works too.
+/** A copy between two forms of a batch of sequences of different lengths. The packed operand is
+ *  [tokens, packed_columns], with the sequences one after the other. The padded operand is [batch,
+ *  rows, columns]. Sequence b has the packed rows offsets[b] to offsets[b + 1] - 1, like
+ *  cu_seqlens. Element [b, r, c] of the padded operand is the packed operand's element
+ *  [offsets[b] + row + r, column + c], where `row` and `column` are arguments of the run. Padding
+ *  writes the fill value to rows that the sequence does not have. Unpadding skips these rows.
+ *  padded_pitch may exceed padded_batch_pitch, so the order [rows, batch, columns] works too.
  *
  *  Offsets are read when the run executes. A sequence has no rows if one of its two offsets is
  *  negative, they decrease, or they exceed the tokens of the run. Whatever the offsets hold,
@@ -1955,10 +1962,11 @@ enum {
 };
 
 /** Routing of tokens to experts, for mixtures of experts. For each token the top_k experts with the
- *  largest ranking keys (see below) are chosen, best first. Slot s of token t is the pair t * top_k
- *  + s. The results are the experts and weights of all pairs, and the pairs in order of their
- *  experts, as grouped matrix products consume them. Everything is read and computed when the run
- *  executes, so one captured graph serves any logits.
+ *  largest ranking keys (see below) are chosen, best first. Each token has top_k slots, one for
+ *  each chosen expert. A token with one of its slots is a pair; slot s of token t is pair number
+ *  t * top_k + s. The results are the experts and weights of all pairs, and the pairs in order of
+ *  their experts, as grouped matrix products consume them. Everything is read and computed when the
+ *  run executes, so one captured graph serves any logits.
  *
  *  Experts are ranked by a key:
  *
@@ -2023,8 +2031,8 @@ typedef struct tw_route_args {
   uint64_t ids;     /**< i32 [tokens, top_k]: the experts; -1 for a given id that names none */
   uint64_t weights; /**< f32 [tokens, top_k] */
   uint64_t counts;  /**< i32 [local_experts]: number of pairs of each local expert */
-  uint64_t offsets; /**< [local_experts + 1]: number of pairs of all lower local experts; the last
-                       is the number of pairs in `order` */
+  uint64_t offsets; /**< [local_experts + 1]: entry e is the position in `order` at which the pairs
+                       of local expert e begin; the last entry is the number of pairs in `order` */
   uint64_t order; /**< i32 [tokens, top_k]: the pairs sorted by local expert, pairs of one expert in
                      ascending order; then -1 for each dropped pair */
   uint64_t order_tokens; /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: an
@@ -2133,11 +2141,11 @@ enum {
  *  integers; and, or and xor support integers; inc and dec support u32. For min and max, -0 is
  *  below +0. A reduction uses no atomics: nothing else may write the destination at the same time.
  *
- *  Examples. To scale and convert a cache in one call: a_dtype TW_DTYPE_BF16, dst_dtype
+ *  Examples. To scale and convert a key-value cache in one call: a_dtype TW_DTYPE_BF16, dst_dtype
  *  TW_DTYPE_F8E4M3, flags TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS, and in each run
  *  device_alpha, the address of the factor. A gated layer silu(a) * b: TW_COMBINE_MULTIPLY and
- *  TW_ACTIVATION_SILU. A factor for each row: TW_COMBINE_MULTIPLY, and an f32 b whose stride along
- *  the columns is 0; for each column likewise. */
+ *  TW_ACTIVATION_SILU. A factor for each row of a matrix: TW_COMBINE_MULTIPLY, and an f32 b with
+ *  b_stride[1] = 0. A factor for each column: the same with b_stride[0] = 0. */
 typedef struct tw_elementwise_desc {
   uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
   uint32_t struct_mark;        /**< likewise */
@@ -2267,12 +2275,12 @@ enum {
    *  - A product of few rows is slower.
    *  - A column-major A needs either TW_GEMM_STAGING_COPY or an explicit lda, because a packed lda
    *    depends on m.
-   *  - m is limited if max_sms is set and k is divided among blocks that must run at the same time.
-   *    That is the case if D is f16 and k is above 16384 (a bf16 D does not show the rounding
-   *    errors that the division avoids). It is also the case if D is f32, k is above 4096, and
-   *    there is an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If a product of m
-   *    rows then needs more blocks than max_sms, planning returns TW_ERROR_UNSUPPORTED and the
-   *    message gives the largest m that works. */
+   *  - max_sms may limit m. For accuracy, some products divide a long k among blocks that must run
+   *    at the same time: those with an f16 D and k above 16384 (in a bf16 D the better accuracy
+   *    would not show), and those with an f32 D, k above 4096, and an epilogue, a batch,
+   *    TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If such a product of m rows needs more blocks
+   *    than max_sms, planning returns TW_ERROR_UNSUPPORTED and the message gives the largest m that
+   *    works. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait for its end before they read an operand that is not declared constant
@@ -2295,9 +2303,9 @@ enum {
    *  its batch stride are multiples of 16 bytes and, if it has an 8-bit type or tf32, it is
    *  contiguous along k. Limits for such operands:
    *  - If it is A, min_m must equal m.
-   *  - If its leading dimension and batch stride are multiples of 16 bytes but its address is not
-   *    promised to be one, its matrices in a batch must not share elements: the copy has the same
-   *    strides, and each matrix is copied.
+   *  - If only its address may be misaligned (its leading dimension and batch stride are multiples
+   *    of 16 bytes), its matrices in a batch must not share elements: each matrix is copied
+   *    separately, and the copy keeps the operand's strides.
    *  - The operand spans at most 2^60 bytes, and so does its copy. */
   TW_GEMM_STAGING_COPY = 128,
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
@@ -2408,9 +2416,10 @@ typedef struct tw_gemm_desc {
   uint32_t b_alignment;       /**< likewise for B */
   uint32_t c_alignment;       /**< likewise for C */
   uint32_t d_alignment;       /**< likewise for D */
-  uint32_t max_sms; /**< at most this many SMs and blocks are used; 0: no limit. The short kernel
-                       that reads arrays of addresses before a product is not counted: it has a
-                       block of four warps for each four products */
+  /** At most this many SMs and blocks are used; 0: no limit. With TW_GEMM_BATCH_POINTERS another
+   *  kernel first reads the arrays of addresses. Its blocks, one of four warps for every four
+   *  products, are not counted. */
+  uint32_t max_sms;
   tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
                   all products of a batch share the bias */
   tw_activation activation; /**< none by default */
@@ -2674,8 +2683,11 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  with the line "tilewright gemm tuning 1". Then follow, for each chip, a line "device <name>" and
  *  a line for each shape. Empty lines and lines that begin with # are skipped. The line of a shape
  *  has:
- *  - the types of A and B, of D and of the accumulators;
- *  - the orders of A, B and D (r or c), the SMs used, m, n, k, the candidate and its microseconds;
+ *  - three types: that of A (which is also that of B unless "by" follows, see below), that of D and
+ *    that of the accumulators;
+ *  - the orders of A, B and D in one word of three letters (r or c), the SMs used, m, n, k, the
+ *    candidate and its microseconds. The line then begins, for example, with
+ *    "bf16 bf16 f32 rcr 132 64 2112 7168";
  *  - for a batch, "x" and the number of products;
  *  - "programmatic" if it was measured with TW_GEMM_PROGRAMMATIC;
  *  - for 8-bit types and tf32 only: "by" and the type of B if it differs from A's; "scales" and a
@@ -2718,9 +2730,10 @@ typedef struct tw_gemm_tune_desc {
 TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 
 /** Measures candidates for one matrix product on the caller's stream and operands, and adds the
- *  fastest to a set. It also tries the set's entry for the product. D is overwritten many times,
- *  and if C equals D its values grow with each run that has a beta: give a scratch D if its values
- *  matter. It waits for the stream's earlier work. Measure while nothing else runs on the chip.
+ *  fastest to a set. It also tries the set's entry for the product. D is overwritten many times; if
+ *  args.c equals args.d, each run applies beta to the result of the previous run. Set scratch_d if
+ *  the contents of D matter. The function waits for the stream's earlier work. Measure while
+ *  nothing else runs on the chip.
  *  Kernels that divide k among blocks are tried if the workspace is large enough. 64 MB suffices on
  *  every chip for any product without staging copies; a chip with 132 SMs needs at most 35 MB.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
@@ -2771,8 +2784,8 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  entries of one step the one with the most rows wins. An entry that was measured with
  *  TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
  *
- *  The cost model chooses for all other rows. Entries of other chips are ignored. tw_plan_explain()
- *  says whether an entry or the cost model chose.
+ *  The cost model chooses for the steps that no entry serves. Entries of other chips are ignored.
+ *  tw_plan_explain() says whether an entry or the cost model chose.
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; it is copied from and not
  *  kept.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
@@ -2896,8 +2909,11 @@ enum {
  *    each column of B. Scales of blocks along k are refused with TW_ERROR_UNSUPPORTED.
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
- *  B, scales, a column-major B, and a D that is bf16 or f32. Other products of 8-bit types take
- *  slower kernels. The fast kernels multiply the sum of each 128 elements along k by its scales,
+ *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
+ *  multiples of 16 (without TW_GROUPING_K_RANGES packed ones are if k is), and with a gate so must
+ *  n. Other products of 8-bit types take slower kernels.
+ *
+ *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
  *  finished sum would give infinity.
  *
@@ -2913,8 +2929,7 @@ typedef struct tw_grouped_desc {
   /** 0, the default: a_dtype, or TW_DTYPE_F32 with TW_GROUPING_K_RANGES. The allowed types are:
    *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32;
    *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
-   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. One of them
-   *    must be given. */
+   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32, but not 0. */
   tw_dtype d_dtype;
   tw_dtype bias_dtype;  /**< 0, the default: there is no bias. Otherwise TW_DTYPE_F32, a_dtype if
                              that has 16 bits, or TW_DTYPE_BF16 or TW_DTYPE_F16 if a_dtype has 8 */
@@ -2950,8 +2965,8 @@ typedef struct tw_grouped_desc {
   int64_t weights;  /**< number of weight matrices; 0: groups. Runs need a group_map if it is below
                        groups */
   int64_t lda;      /**< elements between rows of A; 0: packed. (0 means packed in all pitches and
-                       strides of this struct. In tw_gemm_desc a batch stride of 0 means that the
-                       matrix is shared) */
+                       strides of this struct except a_scale_stride. In tw_gemm_desc a batch stride
+                       of 0 means that the matrix is shared) */
   int64_t ldb;      /**< leading dimension of each weight matrix; 0: packed */
   int64_t ldd;      /**< elements between rows of D; 0: packed */
   int64_t b_stride; /**< elements between weight matrices; 0: packed */
@@ -3031,8 +3046,8 @@ typedef struct tw_grouped_args {
    *  - groups with invalid numbers;
    *  - entries of group_map that are neither -1 nor a matrix;
    *  - with TW_GROUPING_ROW_GROUPS, rows whose number is neither -1 nor a group;
-   *  - for rows of groups that are not skipped, entries of a_rows that are neither -1 nor lead to a
-   *    row of A, and entries of d_rows that are neither -1 nor lead to a row of D.
+   *  - for rows of groups that are not skipped, entries of a_rows other than -1 that name no row of
+   *    A, and entries of d_rows other than -1 that name no row of D.
    *
    *  0: they are not counted. */
   uint64_t invalid_count;
@@ -3218,9 +3233,11 @@ typedef struct tw_quantize_desc {
   int64_t rows;    /**< required: largest number of rows in a run; rows * ceil(columns / 128) is at
                       most 2^30, whatever the scales */
   int64_t columns; /**< required: elements of a row (the k of a product); below 2^31 */
-  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast if columns, both
-                        pitches and both addresses are multiples of 8 elements (bf16, f16) or of 4
-                        elements (f32) */
+  /** Elements between rows of the source; 0: columns. A run is fast if columns and both pitches are
+   *  multiples of 8 (the 16- or 32-bit type is bf16 or f16) or of 4 (it is f32), the address of the
+   *  16- or 32-bit matrix is a multiple of 16 bytes, and the address of the 8-bit matrix is a
+   *  multiple of 8 or 4 bytes, respectively. */
+  int64_t src_pitch;
   int64_t dst_pitch; /**< likewise for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
                         packed for the description's rows. Not with TW_SCALE_TENSOR */
@@ -3390,12 +3407,14 @@ extern "C" {
  *  4 * 3 coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a
  *  mode. A mode can contain modes, as in `((2,3),4):((1,8),2)`; its coordinate can then be one
  *  number or a tuple. One number for several modes counts through them with the leftmost fastest
- *  (colexicographically). In this layout 3, (3,0) and ((1,1),0) are the same coordinate, with index
- *  9. Therefore every layout is also a function of one number, and can serve as one mode.
+ *  (colexicographically). In this layout the coordinates 3, (3,0) and ((1,1),0) are the same, and
+ *  have index 9. Therefore every layout is also a function of one number, and can serve as one
+ *  mode.
  *
  *  A layout can begin with a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can
- *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple. The layout then returns
- *  coordinates, not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
+ *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple, and `2@0@1` is 2 at element 0 of
+ *  its element 1 (the outermost element comes last). The layout then returns coordinates, not
+ *  indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
  *  Each function lists its own return values. Beside what each lists, functions return
@@ -3408,7 +3427,7 @@ extern "C" {
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
-typedef struct tw_tiler tw_tiler;   /**< How to cut a layout: a layout, or a tuple of tilers. */
+typedef struct tw_tiler tw_tiler;   /**< How to cut a layout: a layout, or a list of tilers. */
 typedef struct tw_linear tw_linear; /**< A linear layout over bits, as in Triton. */
 
 /** Limits of a layout: its number of leaves, and its depth of nesting. */
@@ -3646,8 +3665,9 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
  *  A tiler is of one of two kinds:
  *  - A layout, such as `8:2`. It cuts another layout as a whole, which then counts as a function of
  *    one number.
- *  - A list of tilers, `<a,b,...>`. It cuts another layout mode by mode. An entry n means `n:1`,
- *    and `_` keeps its mode. This is no ::tw_tuple.
+ *  - A list of tilers in angle brackets, one for each mode. It cuts another layout mode by mode. An
+ *    entry n means `n:1`, and `_` leaves the corresponding mode uncut. Such a list is a ::tw_tiler,
+ *    not a ::tw_tuple.
  *  @{ */
 
 /** Parses a tiler: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
@@ -3736,6 +3756,7 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 
 /** A thread-value layout: maps (thread, value) to the index in a tile. `threads` arranges the
  *  threads in the tile; each thread has a block of values that `values` arranges.
+ *  The example's result shows the tile's shape (16,128), a space, and the layout.
  *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
  *  ((32,4),(4,4)):((64,4),(16,1))"
  *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, a tuple owned
@@ -3746,11 +3767,12 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
                                    tw_tuple **tiler, tw_layout **out);
 
-/** Distributes at most `size` positions evenly over a shape. The leaves of the shape, from the
- *  left, take factors of `size`: each takes the greatest common divisor of its extent and the
- *  remaining size, which is then divided by it. The result maps a position to its linear coordinate
- *  in the shape. In the example the leaf 9 takes the factor 1 and the leaf 32 the factor 8; a step
- *  along the leaf 32 is 9 linear coordinates.
+/** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
+ *  linear coordinate in the shape. It has fewer than `size` positions if not all factors of `size`
+ *  divide extents: the leaves of the shape, from the left, each take the greatest common divisor of
+ *  their extent and the remaining size, which is then divided by it. In the example the leaf 9
+ *  takes the factor 1 and the leaf 32 the factor 8; a step along the leaf 32 is 9 linear
+ *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -3858,7 +3880,8 @@ TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout
 TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
                                     tw_layout **out);
 
-/** Coalesces without the modes of stride 0. Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
+/** Removes the modes of stride 0 and coalesces the others.
+ *  Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
  *  @param layout not NULL. @param profile as for tw_layout_coalesce(), may be NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
@@ -3938,7 +3961,8 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
  *  returns coordinates, each of their numbers indexes a mode of A.
  *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
  *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
- *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (indices
+ *  from several modes of B add up: 1 + 3 = 4 carries from A's first mode into its second one)
  *  @param a may have a swizzle or an offset, which remain in front. @param b not NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the composed function is not a layout.
@@ -3986,8 +4010,8 @@ TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **ou
 TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile; the
- *  second steps from tile to tile, and the last tile may extend past the end. A tiler `<a,b,...>`
- *  cuts mode by mode.
+ *  second steps from tile to tile, and the last tile may extend past the end. A tiler of several
+ *  layouts cuts mode by mode.
  *
  *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
  *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
@@ -4030,7 +4054,7 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
                                        tw_layout **out);
 
 /** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A; the second
- *  steps from copy to copy in B's order. A tiler `<a,b,...>` repeats mode by mode.
+ *  steps from copy to copy in B's order. A tiler of several layouts repeats mode by mode.
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.
@@ -4092,8 +4116,8 @@ TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b,
 TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
                                          const tw_tuple *order, tw_layout **out);
 
-/** The coordinates whose indices are equal in two layouts, counted from 0 without a gap: R with
- *  a(R(i)) = b(R(i)) = i.
+/** The coordinates that have the indices 0, 1, 2 and so on in both layouts, up to the first index
+ *  at which the layouts differ: R with a(R(i)) = b(R(i)) = i.
  *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
  *  @param a with integer strides. @param b likewise. @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
@@ -4199,8 +4223,9 @@ TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **o
 TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
                                   int64_t *out);
 
-/** Converts a swizzle of elements of one size to elements of another size, both in bits. Swizzle
- *  bits below the size of the larger element are dropped.
+/** Converts a swizzle of elements of one size to elements of another size, both in bits. If the new
+ *  elements are larger, the swizzle's bits that would move parts within one of them are dropped, as
+ *  in the second example.
  *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
  *  Example: swizzle_recast("Sw<3,0,3>", 8, 16) = "Sw<2,0,3>"
  *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits size of
@@ -4256,7 +4281,7 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
 
 /** The boxes that the TMA moves for a tile: CuTe's tma_partition. In the example the tile (2,1) of
  *  128 x 128 bf16 takes two boxes of 128 x 64: a row of a box is one span of the 128-byte swizzle.
- *  The example's result has the form "box at boxes to slots".
+ *  The example's result shows the three outputs: box, the word "at", boxes, the word "to", slots.
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
  *  @param tensor one mode for each dimension, 1 to 5. If it has basis strides, the coordinates of
@@ -4281,8 +4306,8 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
                                          tw_layout **boxes, tw_layout **slots);
 
 /** Number of passes through shared memory (32 banks of 4 bytes) that a warp needs to access all its
- *  values. The examples' results have the form "passes of least": in the first one 32 passes, where
- *  1 would do without bank conflicts.
+ *  values. The examples' results show the two outputs: passes, the word "of", least. In the first
+ *  one 32 passes are needed, where 1 would do without bank conflicts.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
  *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, a
