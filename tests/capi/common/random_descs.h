@@ -359,9 +359,9 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
     d->combine = random_seldom(r, 60, 2, TW_GROUPED_STORE);
   }
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
+  if (random_chance(r, 30)) random_grouped_scales(r, d);
   random_mistake(r, &d->m, 8);        /* up to ldd */
   random_mistake(r, &d->b_stride, 8); /* up to a_divisor */
-  if (random_chance(r, 30)) random_grouped_scales(r, d);
 }
 
 static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {
