@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products of 8-bit floats with scales on Hopper: as grouped_wgmma.cuh, with sums that
-// leave the tensor cores after each k block of 128. No tile is shared along k. Scales that do not
-// change along k multiply each block's sum all the same.
-//
-// With a stage come the block's scales: one for each of the tile's columns of the weights, whatever
-// it is a scale of, and one for each of its rows. All threads of the producer's warpgroup copy
-// them, and rows that are gathered.
+// Grouped products of 8-bit floats with scales on Hopper. They differ from grouped_wgmma.cuh in
+// three points: the accumulators of each k block of 128 are multiplied by the block's scales and
+// added in f32, also if the scales do not change along k; no tile is divided along k; and a stage
+// also holds the block's scales, one for each weight column and each row of the tile. All threads
+// of the producer warpgroup copy the scales and the gathered rows.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/grouped/grouped_scales.h"
@@ -14,7 +12,7 @@
 
 namespace tw {
 
-/// Scales of the stages, at the end of the ring: that of stage 0 is the last.
+/// The scales of the stages lie at the end of the pipeline's memory, those of stage 0 last.
 template <class Config>
 inline constexpr u32 kGroupedStageScales = (Config::kTileM + Config::kTileN) * 4;
 template <class Config>
@@ -23,8 +21,8 @@ __device__ __forceinline__ u32 grouped_stage_scales(const GemmPipeline<Config>& 
          static_cast<u32>(ring.stage + 1) * kGroupedStageScales<Config>;
 }
 
-/// The column of B that a tile's line is of: gated lines are eights of either kind in turn. -1
-/// where there is none.
+/// The column of B for a line of the tile, or -1. With a gate, eight lines of gates and eight
+/// linear lines alternate.
 __device__ __forceinline__ i32 grouped_line_column(const GroupedArgs& args, i32 m0, i32 line) {
   if (args.gate == kGateNone) return m0 + line < args.n ? m0 + line : -1;
   const i32 pair = m0 / 2 + line / 16 * 8 + line % 8, kind = line / 8 % 2;
@@ -32,8 +30,8 @@ __device__ __forceinline__ i32 grouped_line_column(const GroupedArgs& args, i32 
   return args.gate == kGateHalves ? pair + kind * (args.n / 2) : 2 * pair + kind;
 }
 
-/// Where a thread's scales of a tile lie for the next k block: of a column and of two rows, 0 where
-/// there is none.
+/// Addresses of the scales that a thread copies for the next k block: those of one column and of
+/// two rows; 0 if there is none.
 struct GroupedScalePlaces {
   u64 column;
   u64 rows[2];
@@ -60,7 +58,7 @@ __device__ __forceinline__ GroupedScalePlaces grouped_scale_places(const Grouped
   return places;
 }
 
-/// A block's scales on their way to shared memory; those that there are not become 0.
+/// Starts the copies of a k block's scales to shared memory. Missing scales become 0.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& all,
                                                     GroupedScalePlaces& places, u32 to, i32 lines) {
@@ -79,7 +77,7 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& all
       copy(places.rows[i], to + (1 + i) * (kGatherThreads * 4), all.scales.a.block_step);
 }
 
-/// Whether rows are gathered: kept with the ring, or, where floats leave no register, read anew.
+/// Whether rows are gathered. An f32 D leaves no register for it, so it is read again there.
 template <class Config>
 __device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
                                                 const GemmPipeline<Config>& ring) {
@@ -121,7 +119,8 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
   ptx::grid_dependency_launch();
 }
 
-/// A tile's products times their scales. All warps read scales, and each says so.
+/// Multiplies a tile and applies its scales. All warps read scales, so each warp arrives at the
+/// stage's empty barrier.
 template <class Config>
 __device__ __forceinline__ void grouped_promote(const GroupedArgs& args,
                                                 float (&d)[Config::kAccumulators], i32 blocks,
