@@ -25,7 +25,7 @@ HEADINGS = {
 }
 TITLES = {
     "copies": "Copies", "small_copies": "Copies under 1 MB", "elementwise": "Conversions, sums, reductions",
-    "moves": "Many copies, ragged copies", "prefetch": "Prefetches", "rows": "Gather and scatter",
+    "drawn_moves": "Copies, gathers and scatters, drawn cases", "moves": "Many copies, ragged copies", "prefetch": "Prefetches", "rows": "Gather and scatter",
     "row_sums": "Scatter with addition", "rows_more": "Gather and scatter, other cases",
     "gemm": "GEMM, drawn shapes", "gemm_batch": "GEMM, batches", "gemm_chain": "GEMM, chains",
     "gemm_step": "A decode step", "gemm_epilogue": "GEMM, epilogues", "grouped": "Grouped GEMM, drawn shapes",
@@ -89,6 +89,7 @@ DRAWN = {
     "gemm": (gemm_class, lambda row: row["cublaslt_us"] / row["us"]),
     "grouped": (lambda row: row["class"], lambda row: row["ratio"]),
     "scaled": (scaled_class, lambda row: row["ratio"]),
+    "drawn_moves": (lambda row: row["operation"], lambda row: row["torch_ratio"]),
     "moe": (lambda row: row["model"], lambda row: row["ratio"]),
 }
 
