@@ -171,9 +171,11 @@ inline int64_t weight_of(const GroupedCase& c, int64_t g) {
   return weight < -1 || weight >= c.weights() ? -2 : weight;
 }
 
-/// A number and the error bound of a result.
+/// A number and the error bound of a result. If it is a sum: its terms' magnitudes and their
+/// number.
 struct Bounded {
   double value = 0, error = 0;
+  double size = 0, terms = 0;
 };
 
 inline Bounded activated(Activation which, Bounded x) {
@@ -284,9 +286,13 @@ inline void put_row(const GroupedCase& c, const std::vector<Bounded>& row, int64
       d = {row[size_t(j)].value, error};
       continue;
     }
-    // Each addition may round; the bound holds for any order.
+    // Each of d.terms additions may round a partial sum, which in some order is as large as d.size.
+    // These increments add up to no less than d.terms * d.size.
+    if (d.terms == 0) d.size = std::abs(d.value);  // what D had before
     d.value += row[size_t(j)].value;
-    d.error += error + 2 * rounding * (std::abs(d.value) + size) + 2 * least;
+    d.size += size;
+    d.terms += 1;
+    d.error += error + 2 * rounding * (d.size + d.terms * size) + 2 * least;
   }
 }
 
