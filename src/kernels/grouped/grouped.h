@@ -93,7 +93,7 @@ inline constexpr i32 kGroupedTileRows = 256;
 inline constexpr i32 kGroupedTileColumns = 128;
 inline constexpr i32 kGroupedTileK = 64;
 /// Likewise of 8-bit types, whose sums of a k block need registers of their own.
-inline constexpr i32 kGroupedScaledTileRows = 192;
+inline constexpr i32 kGroupedScaledTileRows = 160;
 inline constexpr i32 kGroupedScaledTileK = 128;
 
 /// Threads of a block of a step. kGroupedFind may be launched with one cluster of up to 8 blocks,

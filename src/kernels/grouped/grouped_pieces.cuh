@@ -142,16 +142,20 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumula
   const u32 line0 = threadIdx.x % 128 / 4, piece = threadIdx.x % 4;
   const i32 x = at0 + static_cast<i32>(piece) * 8;
 #pragma unroll
-  for (i32 slab = 0; slab < Config::kTileN / GatedSlab::kLines; ++slab) {
+  for (i32 slab = 0; slab * GatedSlab::kLines < Config::kTileN; ++slab) {
     const i32 r0 = tile.row0 + slab * GatedSlab::kLines;
     if (r0 >= tile.end) break;
     const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
 #pragma unroll
     for (int four = 0; four < GatedSlab::kLines / 32; ++four) {
       const int i = slab * (GatedSlab::kLines / 4) + four * 8;
+      if (i >= Config::kAccumulators / 2) break;
+      // The tile's last rows may be half of a store's.
+      const auto pair = [&](int at) {
+        return at < Config::kAccumulators / 2 ? Out::pack(v[at], v[at + 1]) : 0u;
+      };
       const u32 to = GatedSlab::place(buffer, static_cast<u32>(four) * 32 + lane, warp);
-      ptx::stmatrix_x4_trans(to, Out::pack(v[i], v[i + 1]), Out::pack(v[i + 2], v[i + 3]),
-                             Out::pack(v[i + 4], v[i + 5]), Out::pack(v[i + 6], v[i + 7]));
+      ptx::stmatrix_x4_trans(to, pair(i), pair(i + 2), pair(i + 4), pair(i + 6));
     }
     stream_staged(group);
     if (x >= args.n / 2) continue;

@@ -69,7 +69,7 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& all
   static_assert(Config::kTileM == kGatherThreads && Config::kTileN <= 2 * kGatherThreads,
                 "a thread has a column and two rows");
   const auto thread = static_cast<i32>(threadIdx.x);
-  to += threadIdx.x * 4;
+  to += narrow_scale_slot(threadIdx.x) * 4;
   copy(places.column, to, all.scales.b.block_step);
 #pragma unroll
   for (u32 i = 0; i < 2; ++i)
@@ -119,49 +119,36 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
   ptx::grid_dependency_launch();
 }
 
-/// Multiplies a tile and applies its scales. All warps read scales, so each warp arrives at the
-/// stage's empty barrier.
+/// The stages of grouped kernels: all of them hold scales.
 template <class Config>
-__device__ __forceinline__ void grouped_promote(const GroupedArgs& args,
-                                                float (&d)[Config::kAccumulators], i32 blocks,
-                                                i32 width, GemmPipeline<Config>& ring, u32 group) {
-  using In = typename Config::In;
-#pragma unroll
-  for (float& value : d) value = 0.0f;
-#pragma unroll 1
-  for (; blocks > 0; --blocks) {
-    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+struct GroupedStages {
+  const GroupedArgs& args;
+  __device__ __forceinline__ void landed(const GemmPipeline<Config>& ring) const {
     if (grouped_gathers<Config>(args, ring)) ptx::fence_async_shared();
-    const u32 stage = ptx::kept(ring.a());
-    const u64 a = ptx::wgmma_descriptor(stage + group * (64 * 128), 64 * 128, 1024);
-    const u64 b = ptx::wgmma_descriptor(stage + Config::kShared.a_bytes, 64 * 128, 1024);
-    float part[Config::kAccumulators];
-    ptx::wgmma_new_width(part, typename In::A{}, typename In::B{}, a, b,
-                         static_cast<u32>(width <= 128 ? width / 32 - 1 : width / 16 - 5));
-    ptx::wgmma_wait<0>();
-#pragma unroll
-    for (float& value : part) gemm_pin(value);
-    const u32 scales = ptx::kept(grouped_stage_scales<Config>(ring));
-    narrow_add_scaled<Config>(d, part, width,
-                              NarrowPlaces(scales + group * 256, scales + Config::kTileM * 4));
-    ptx::sync_warp();
-    if (ptx::lane_id_again() == 0) ptx::mbarrier_arrive(ring.empty_barrier(ring.stage));
-    ring.advance();
   }
-}
+  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& ring) const {
+    return ptx::kept(grouped_stage_scales<Config>(ring));
+  }
+};
 
 template <class Config>
-__device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args,
+__device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool one_row,
                                                        const GroupedTiles& table,
                                                        const GroupedShares& shares,
                                                        GemmPipeline<Config> ring, u32 group) {
   GroupedLines<Config> lines(
       args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
+  const GroupedStages<Config> stages{args};
   float d[Config::kAccumulators];
   for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < shares.units;
        unit += static_cast<i32>(ptx::grid_size_again())) {
-    grouped_promote<Config>(args, d, shares.k_blocks,
-                            grouped_spot<Config>(args, table, shares, unit).width, ring, group);
+    const i32 width = grouped_spot<Config>(args, table, shares, unit).width;
+    if (one_row)
+      NarrowLoop<Config, GroupedStages<Config>, NarrowBy::one_row>(stages, ring, group)
+          .sum(d, shares.k_blocks, width);
+    else
+      NarrowLoop<Config, GroupedStages<Config>, NarrowBy::rows>(stages, ring, group)
+          .sum(d, shares.k_blocks, width);
     const GroupedSpot tile = grouped_spot<Config>(
         args, table, shares, static_cast<i32>(ptx::kept(static_cast<u32>(unit))));
     lines.read(args, tile);
@@ -192,7 +179,8 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& al
   ptx::sync_block();
   if (warp >= 4) {
     ptx::set_max_registers_up<GroupedRegisters<Config>::kMany>();
-    grouped_scaled_consume<Config>(args, table, shares, ring, warp / 4 - 1);
+    grouped_scaled_consume<Config>(args, all.scales.b_by == kScaleBlock && args.gate == kGateNone,
+                                   table, shares, ring, warp / 4 - 1);
   } else {
     ptx::set_max_registers_down<GroupedRegisters<Config>::kFew>();
     grouped_scaled_produce<Config>(all, table, shares, ring, ring.base + Shared::kARows);

@@ -19,6 +19,11 @@ __device__ __forceinline__ u64 wgmma_descriptor(u32 shared, u32 leading_bytes, u
          static_cast<u64>(stride_bytes >> 4) << 32 | 1ull << 62;
 }
 
+/// The lower half of a descriptor.
+__device__ __forceinline__ u32 wgmma_descriptor_low(u32 shared, u32 leading_bytes) {
+  return static_cast<u32>(wgmma_descriptor(shared, leading_bytes, 1024));
+}
+
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -240,54 +245,53 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #undef TW_PAIR16
 #undef TW_WGMMA_ANY_WIDTH
 
-// The same for a 192-column tile; overwrites d. Unused columns become zeros: a register that a
-// branch does not write would stay live from before, and from tile to tile.
-#define TW_ZERO(i) "mov.f32 %" #i ", 0f00000000;\n\t"
-#define TW_ZERO4(a, b, c, d) TW_ZERO(a) TW_ZERO(b) TW_ZERO(c) TW_ZERO(d)
-#define TW_ZERO8(a, b, c, d, e, f, g, h) TW_ZERO4(a, b, c, d) TW_ZERO4(e, f, g, h)
-#define TW_ZEROS_16 \
-  TW_ZERO8(16, 17, 18, 19, 20, 21, 22, 23) TW_ZERO8(24, 25, 26, 27, 28, 29, 30, 31)
-#define TW_ZEROS_32 \
-  TW_ZERO8(32, 33, 34, 35, 36, 37, 38, 39) TW_ZERO8(40, 41, 42, 43, 44, 45, 46, 47)
-#define TW_ZEROS_48 \
-  TW_ZERO8(48, 49, 50, 51, 52, 53, 54, 55) TW_ZERO8(56, 57, 58, 59, 60, 61, 62, 63)
-#define TW_ZEROS_64 \
-  TW_ZERO8(64, 65, 66, 67, 68, 69, 70, 71) TW_ZERO8(72, 73, 74, 75, 76, 77, 78, 79)
-#define TW_ZEROS_80 \
-  TW_ZERO8(80, 81, 82, 83, 84, 85, 86, 87) TW_ZERO8(88, 89, 90, 91, 92, 93, 94, 95)
-#define TW_ZEROS TW_ZEROS_16 TW_ZEROS_32 TW_ZEROS_48 TW_ZEROS_64 TW_ZEROS_80
-#define TW_NEW(n, kinds) TW_WIDTH(n, kinds, ", 1, 1", "%96", "%97", "0")
+// The products of a k block of 128 bytes for narrow types, as one wgmma group that overwrites d.
+// `a` and `b` are the lower halves of descriptors; 1024 bytes are between groups of eight rows.
+// Additions of whole descriptors would take twice as many instructions.
 #define TW_NEW4(d, i) "=f"(d[i]), "=f"(d[i + 1]), "=f"(d[i + 2]), "=f"(d[i + 3])
-#define TW_NEW16(d, i) TW_NEW4(d, i), TW_NEW4(d, i + 4), TW_NEW4(d, i + 8), TW_NEW4(d, i + 12)
-#define TW_NEWS(d)                                                                    \
-  TW_NEW16(d, 0), TW_NEW16(d, 16), TW_NEW16(d, 32), TW_NEW16(d, 48), TW_NEW16(d, 64), \
-      TW_NEW16(d, 80)
-#define TW_WGMMA_NEW_WIDTH(A, B, kinds)                                                        \
-  __device__ __forceinline__ void wgmma_new_width(float(&d)[96], A, B, u64 desc_a, u64 desc_b, \
-                                                  u32 width) {                                 \
-    asm volatile("{\n\t" TW_ZEROS TW_STEPS("%96", "%97") \
-                 "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192;\n\t" \
-                 "brx.idx.uni %98, WIDTHS;\n\t" TW_NEW(32, kinds) TW_NEW(64, kinds) TW_NEW(96, kinds) TW_NEW(128, kinds) TW_NEW(144, kinds) TW_NEW(160, kinds) TW_NEW(176, kinds) TW_NEW(192, kinds) "END:\n\t}" \
-                 : TW_NEWS(d) \
-                 : "l"(desc_a), "l"(desc_b), "r"(width));                                     \
+#define TW_NEW8(d, i) TW_NEW4(d, i), TW_NEW4(d, i + 4)
+#define TW_NEW16(d, i) TW_NEW8(d, i), TW_NEW8(d, i + 8)
+#define TW_NEWS_32(d) TW_NEW16(d, 0)
+#define TW_NEWS_64(d) TW_NEWS_32(d), TW_NEW16(d, 16)
+#define TW_NEWS_96(d) TW_NEWS_64(d), TW_NEW16(d, 32)
+#define TW_NEWS_128(d) TW_NEWS_96(d), TW_NEW16(d, 48)
+#define TW_NEWS_144(d) TW_NEWS_128(d), TW_NEW8(d, 64)
+#define TW_NEWS_160(d) TW_NEWS_128(d), TW_NEW16(d, 64)
+#define TW_LOW_STEP(n, kinds, a, b, step, p)                                     \
+  "add.u32 x, " a ", " step ";\n\tmov.b64 p, {x, h};\n\tadd.u32 x, " b ", " step \
+  ";\n\tmov.b64 q, {x, h};\n\t" TW_STEP(n, kinds, ", 1, 1", "p", "q", p)
+#define TW_WGMMA_NEW(n, a, b, A, B, kinds)                                                    \
+  __device__ __forceinline__ void wgmma_new(float(&d)[n / 2], A, B, u32 low_a, u32 low_b) {   \
+    asm volatile(                                                                             \
+        "{\n\t.reg .b64 p, q;\n\t.reg .b32 x, h;\n\tmov.b32 h, 0x40000040;\n\t"               \
+        "wgmma.fence.sync.aligned;\n\t" TW_LOW_STEP(n, kinds, a, b, "0", "0")                 \
+            TW_LOW_STEP(n, kinds, a, b, "2", "1") TW_LOW_STEP(n, kinds, a, b, "4", "1")       \
+                TW_LOW_STEP(n, kinds, a, b, "6", "1") "wgmma.commit_group.sync.aligned;\n\t}" \
+        : TW_NEWS_##n(d)                                                                      \
+        : "r"(low_a), "r"(low_b));                                                            \
   }
-TW_WGMMA_NEW_WIDTH(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
-TW_WGMMA_NEW_WIDTH(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
-TW_WGMMA_NEW_WIDTH(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
-#undef TW_WGMMA_NEW_WIDTH
-#undef TW_NEWS
+#define TW_WGMMA_NEWS(A, B, kinds)             \
+  TW_WGMMA_NEW(32, "%16", "%17", A, B, kinds)  \
+  TW_WGMMA_NEW(64, "%32", "%33", A, B, kinds)  \
+  TW_WGMMA_NEW(96, "%48", "%49", A, B, kinds)  \
+  TW_WGMMA_NEW(128, "%64", "%65", A, B, kinds) \
+  TW_WGMMA_NEW(144, "%72", "%73", A, B, kinds) \
+  TW_WGMMA_NEW(160, "%80", "%81", A, B, kinds)
+TW_WGMMA_NEWS(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
+TW_WGMMA_NEWS(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
+TW_WGMMA_NEWS(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
+#undef TW_WGMMA_NEWS
+#undef TW_WGMMA_NEW
+#undef TW_LOW_STEP
+#undef TW_NEWS_160
+#undef TW_NEWS_144
+#undef TW_NEWS_128
+#undef TW_NEWS_96
+#undef TW_NEWS_64
+#undef TW_NEWS_32
 #undef TW_NEW16
+#undef TW_NEW8
 #undef TW_NEW4
-#undef TW_NEW
-#undef TW_ZEROS
-#undef TW_ZEROS_16
-#undef TW_ZEROS_32
-#undef TW_ZEROS_48
-#undef TW_ZEROS_64
-#undef TW_ZEROS_80
-#undef TW_ZERO8
-#undef TW_ZERO4
-#undef TW_ZERO
 #undef TW_STEPS
 #undef TW_WIDTH
 #undef TW_STEP

@@ -55,6 +55,8 @@ Status GemmKernel::prepare(Device& device) {
   const uint32_t blocks =
       maps ? usable_sms(device, d.max_sms) : gemm_no_maps_blocks(device, d.max_sms, splits);
   room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
+  const GemmChip chip = GemmChip::of(device, d.max_sms);
+  std::copy(std::begin(chip.clusters), std::end(chip.clusters), clusters_);
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
   args_.b_stride_k = problem_.b_stride_k();
@@ -281,7 +283,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 cop
 }
 
 GemmShares GemmKernel::shares(const GemmArgs& args) const {
-  return gemm_shares(choice_, problem_.desc, args.m, args.n, room_);
+  return gemm_shares(choice_, problem_.desc, args.m, args.n, room_, clusters_);
 }
 
 // Sets B's boxes for the tile width in use, and the stages and bytes per stage that follow from it.
@@ -299,9 +301,11 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->width = static_cast<i32>(width);
   args->width_number = shares.width_number;
   args->stage_step = gemm_stream_stage(tile_, width);
-  const int64_t ring = gemm_ring_bytes(choice_, problem_.desc, tile_, shares.width);
+  const int64_t ring =
+      gemm_ring_bytes(choice_, problem_.desc, tile_, shares.width) - shares.joined_bytes(choice_);
   args->stages =
       static_cast<i32>(std::min(static_cast<u32>(ring) / args->stage_step, kGemmMaxStages));
+  args->joined = static_cast<i32>(shares.joined);
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
@@ -321,13 +325,15 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
   args.counter_tag = counter_tag();
-  args.partials = static_cast<u32>(s.counter_bytes(choice_.cluster()));
+  args.partials = static_cast<u32>(s.joined > 0 ? args.stages * static_cast<i64>(args.stage_step)
+                                                : s.counter_bytes(choice_.cluster()));
   args.whole_units = static_cast<i32>(s.whole);
   args.share = static_cast<i32>(s.share);
   args.depth = static_cast<i32>(s.depth);
   args.chain_blocks = static_cast<i32>(s.chain);
   LaunchConfig launch = config(base);
   launch.grid[0] = static_cast<uint32_t>(s.clusters) * choice_.cluster();
+  if (s.joined > 0) launch.cluster[0] = static_cast<uint32_t>(s.joined);
   if (pointers_) {
     TW_TRY(pointers_->launch(stream, run, &args.full));
   } else if (copied != 0) {

@@ -96,7 +96,8 @@ class GemmKernel {
   GemmProblem problem_;  // as the kernel sees it
   GemmChoice choice_;
   uint32_t room_ = 1;  // clusters (of mma.sync kernels: blocks) that run at the same time
-  i32 band_ = 1;       // units along m if all concurrent units form a square of D
+  uint32_t clusters_[kMaxCluster + 1] = {};  // of any kernel that run at the same time, by size
+  i32 band_ = 1;  // units along m if all concurrent units form a square of D
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: a run gives addresses, not arrays of them
   GemmTile tile_{};                         // of a TMA kernel

@@ -228,6 +228,31 @@ TEST_CASE("gemm scaled: every form and order of scales, around blocks of 128") {
       }
 }
 
+TEST_CASE("gemm scaled: tiles of every width") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(13);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (const int64_t m : {20, 50, 90, 120, 140, 155, 170, 180, 200, 215, 230, 250}) {
+      ScaledCase c;
+      c.desc.a_dtype = pair.first;
+      c.desc.b_dtype = pair.second;
+      c.desc.d_dtype = d_type(pair.first, number);
+      k_major(&c);
+      c.desc.m = m;
+      c.desc.n = 136;
+      c.desc.k = 128 + number % 7 * 100;
+      scales(number % 5, number % 4, &c);
+      scale_pitches(number % 3, &c);
+      pitches(16, number % 2, &c);
+      if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::k128)
+        c.desc.fast_accumulate = number % 2 == 0;
+      ++number;
+      lab.check(random, c);
+    }
+}
+
 TEST_CASE("gemm scaled: random shapes, options and pitches") {
   Lab lab;
   if (!lab) return;

@@ -40,6 +40,10 @@ TEST_CASE("grouped scaled: hundreds of random products") {
   check_random(3, 400, {.m = 150, .n = 300, .k = 400, .groups = 12}, false);
 }
 
+TEST_CASE("grouped scaled: many rows in few groups") {
+  check_random(9, 80, {.m = 450, .n = 160, .k = 300, .groups = 2}, false);
+}
+
 TEST_CASE("grouped scaled: random ranges of k") {
   check_random(4, 150, {.m = 100, .n = 200, .k = 600, .groups = 12}, true);
 }

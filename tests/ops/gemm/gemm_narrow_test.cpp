@@ -74,7 +74,8 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
 
     const GemmChoice choice = all.front().choice;
     const GemmProblem seen = turned(gemm_problem_of(desc));
-    const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132);
+    const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
+    const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132, clusters);
     CHECK(s.together == (gate == Gate::none ? 1 : 2));
     CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
     CHECK(s.units() == gemm_units(choice, seen));
@@ -101,7 +102,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
   }
   const auto device = hopper();
   GemmChoice choice;
-  REQUIRE(parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x192_1x1_scaledstream/2",
+  REQUIRE(parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x160_1x1_scaledstream/2",
                             &choice)
               .ok());
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::halves)), choice).ok());

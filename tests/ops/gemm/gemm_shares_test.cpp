@@ -63,7 +63,10 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const GemmChoice choice{row, 1u << random() % 4};
     const int64_t at_once = upto(132);
     const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
-    const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once);
+    uint32_t clusters[kMaxCluster + 1] = {};
+    for (uint32_t size = 1; size <= kMaxCluster; ++size)
+      clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
+    const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once, clusters);
     INFO(row->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
          at_once);
     CHECK(s.clusters <= at_once);
@@ -91,7 +94,13 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     }
     CHECK(most <= s.parts());
     CHECK(s.parts() <= choice.split + 1);
-    if (s.workspace_bytes(choice) == 0) CHECK(most == 1);
+    if (s.workspace_bytes(choice) == 0) CHECK((most == 1 || s.joined > 0));
+    if (s.joined > 0) {
+      for (const auto& [unit, parts] : units) CHECK(static_cast<int64_t>(parts.size()) == s.joined);
+      CHECK(s.units() <= clusters[s.joined]);
+      CHECK(s.workspace_bytes(choice) == 0);
+      CHECK(s.joined_bytes(choice) >= s.joined * row->tile[0] * 4 * 16);
+    }
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, p.desc.n, at_once));
   }
 }

@@ -5,7 +5,8 @@
 // With U units and G concurrent clusters, one cluster each computes the first `whole_units` =
 // U / G * G units. The k blocks of the remaining units, numbered unit by unit, are divided evenly:
 // cluster c multiplies blocks c * share to (c + 1) * share - 1. If several clusters multiply a
-// unit, their partial accumulators meet in the workspace, see wgmma/stream_meet.cuh.
+// unit, their partial accumulators meet in the workspace, see wgmma/stream_meet.cuh, or in shared
+// memory if all of them form a cluster, see wgmma/stream_join.cuh.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 
@@ -15,7 +16,8 @@ struct GemmStreamArgs {
   GemmEpilogueArgs full;
   u64 workspace;     // counters, then at `partials` partial accumulators
   u64 counter_tag;   // upper 56 bits of a valid counter; a counter without it counts as zero
-  u32 partials;      // offset of the partial accumulators in the workspace, in bytes
+  u32 partials;      // offset of the partial accumulators in bytes: in the workspace, or in the
+                     // shared memory of joined CTAs
   i32 whole_units;   // units that one cluster computes alone
   i32 share;         // k blocks of divided units for each cluster
   i32 depth;         // k blocks counted per divided unit; those beyond the product's k are empty
@@ -24,6 +26,7 @@ struct GemmStreamArgs {
   u32 width_number;
   i32 stages;  // of the pipeline, and bytes from one to the next
   u32 stage_step;
+  i32 joined;  // CTAs of a cluster that multiply one unit; 0: units meet in the workspace
 };
 
 static_assert(sizeof(GemmStreamArgs) == 768, "host and device must agree on the layout");
@@ -62,6 +65,15 @@ struct GemmParts {
 };
 TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 depth, i32 share) {
   return {unit * depth / share, ((unit + 1) * depth - 1) / share};
+}
+
+/// Columns of a tile that each of `joined` CTAs adds up and writes, at most: a multiple of 16. And
+/// the bytes that a CTA receives.
+TW_KERNEL_HD constexpr i32 gemm_joined_columns(i32 width, i32 joined) {
+  return (width / 16 + joined - 1) / joined * 16;
+}
+TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) {
+  return tile_m * static_cast<u32>(gemm_joined_columns(width, joined) * joined) * 4;
 }
 
 /// Which of a cluster's two places in the workspace holds its part of a unit: the second (1) if the

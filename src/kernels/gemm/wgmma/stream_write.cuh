@@ -30,7 +30,7 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccu
   const auto thread = static_cast<i32>(threadIdx.x % 128);
   const i32 line0 = thread / 8, piece16 = thread % 8;
 #pragma unroll
-  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
+  for (i32 slab = 0; slab < kAcross * ((Config::kTileN + kLines - 1) / kLines); ++slab) {
     const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
     const i32 y = n0 + slab / kAcross * kLines;
     if (y >= end) break;

@@ -87,6 +87,7 @@ class Cost {
   double steps_ = 1;                              // k blocks that one CTA multiplies for a tile
   double whole_ = 0, last_ = 1, last_steps_ = 1;  // full waves; the last wave's clusters, k blocks
   double parts_ = 1;                              // clusters that share a tile of the last wave
+  bool joined_ = false;                           // those blocks form a cluster
   double stages_ = 1;
   // For each k block of a CTA (see lines_of() for lines). lines_: lines that the CTA loads if the
   // other SM of the pair is idle. crowded_lines_: the same if the other SM is busy; the delay
@@ -143,7 +144,8 @@ void Cost::count_waves() {
 }
 
 void Cost::count_shares() {
-  const GemmShares s = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_));
+  const GemmShares s =
+      gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_), chip_.clusters);
   parts_ = static_cast<double>(s.parts());
   apart_ = s.shared() > 0 && s.depth % s.share != 0;
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
@@ -155,18 +157,24 @@ void Cost::count_shares() {
   whole_ = together * std::ceil(static_cast<double>(s.whole) / (together * at_once_)) -
            (s.shared() > 0 ? 0 : 1);
   const GemmTile tile = gemm_tile(row_, seen_.in_bytes, seen_.out_bytes);
-  stages_ = static_cast<double>(gemm_ring_bytes(choice_, d_, tile, s.width) /
-                                gemm_stream_stage(tile, static_cast<u32>(s.width)));
+  stages_ =
+      static_cast<double>((gemm_ring_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
+                          gemm_stream_stage(tile, static_cast<u32>(s.width)));
+  joined_ = s.joined > 0;
 }
 
 // For 64 rows and 32 bytes of k wgmma takes N / 2 clocks, or longer if it waits for shared memory,
-// which delivers A and B at 128 bytes per clock: 16 + N / 4 clocks.
+// which delivers A and B at 128 bytes per clock: 16 + N / 4 clocks. Kernels that add the
+// accumulators of each k block outside the tensor cores take longer.
 double Cost::step_ns() const {
   if (!choice_.uses_maps()) return plain_step_ns();
   const double products = tm_ / 64 * (row_.tile[2] * seen_.in_bytes / 32.0);
   const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
   const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
-  return ns(model_.tensor * floor);
+  const double clocks = model_.tensor * floor;
+  if (!choice_.has(kGemmScaled) || choice_.has(kGemmNoPromotion)) return ns(clocks);
+  if (d_.a_scaling.kind < ScaleKind::k128) return ns(clocks + model_.promote_clocks * tn_);
+  return ns(std::max(clocks + model_.promote_scaled_clocks * tn_, model_.promote_step_clocks));
 }
 
 // Several CTAs of these kernels share an SM. Returns the time in which each of them does one k
@@ -252,7 +260,7 @@ double Cost::launch_ns() const {
   return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
          (choice_.has(kGemmStreamK) && choice_.has(kGemmEpilogue) ? model_.stream_option_ns : 0) +
-         (shares_loads() ? model_.cluster_ns : 0) - hidden;
+         (shares_loads() || joined_ ? model_.cluster_ns : 0) - hidden;
 }
 
 // Writing one tile's accumulators to D. With split-K each CTA of the cluster writes a part.
@@ -285,9 +293,12 @@ double Cost::chains_ns() const {
   return (gemm_chains(d_.k) - 1) * epilogue_ns(0, element);
 }
 
-// Reduction of partial accumulators: within the cluster (split-K), or through the L2 (stream-K).
+// Reduction of partial accumulators: within the cluster (split-K and joined blocks of stream-K), or
+// through the L2 (stream-K).
 double Cost::reduce_ns() const {
   const double sums = tm_ * tn_ * 4;
+  if (joined_)
+    return model_.part_ns * parts_ + ns(sums * (1 - 1 / parts_) * model_.exchange_clocks);
   if (choice_.has(kGemmStreamK)) {
     return parts_ == 1 ? 0 : model_.stream_ns + sums * parts_ / model_.stream_bytes;
   }

@@ -44,6 +44,32 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
   s->clusters = s->whole > 0 ? at_once : ceil_div(rest * s->depth, s->share);
 }
 
+// Most bytes where joined parts meet. They leave room for three stages of the widest tile.
+constexpr int64_t kMostJoinedBytes = 80 << 10;
+
+// Lets the blocks that share a unit form a cluster, if the kernel can do that and all clusters run
+// at the same time.
+bool join(const GemmChoice& choice, int64_t at_once, const uint32_t* clusters, GemmShares* s) {
+  const bool can = choice.has(kGemmScaled) && choice.cluster() == 1 && s->together == 1 &&
+                   choice.row->dtypes[0] != DType::I8;
+  if (!can || s->k_blocks > s->chain) return false;
+  const int64_t most =
+      std::min({int64_t{choice.split}, s->k_blocks, at_once / std::max<int64_t>(s->units(), 1)});
+  for (int64_t parts = most; parts > 1; --parts) {
+    s->share = ceil_div(s->k_blocks, parts);
+    s->joined = ceil_div(s->k_blocks, s->share);
+    if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMostJoinedBytes) {
+      s->depth = s->joined * s->share;
+      s->whole = 0;
+      s->clusters = s->units() * s->joined;
+      return true;
+    }
+  }
+  s->share = 1;
+  s->joined = 0;
+  return false;
+}
+
 }  // namespace
 
 int32_t gemm_chains_of(const GemmDesc& desc) {
@@ -84,7 +110,7 @@ int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_
 }
 
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
-                       int64_t at_once) {
+                       int64_t at_once, const uint32_t* clusters) {
   GemmShares s;
   const KernelEntry& row = *choice.row;
   s.width_number = width_number(choice, seen, n);
@@ -95,7 +121,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
   s.batch = std::max<int64_t>(seen.batch, 1);
   s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
   s.chain = ceil_div(gemm_chain_length(seen), row.tile[2]);
-  share_rest(choice, at_once, &s);
+  if (!join(choice, at_once, clusters, &s)) share_rest(choice, at_once, &s);
   return s;
 }
 
@@ -111,6 +137,13 @@ int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t
 void GemmShares::share_nothing(int64_t at_once) {
   whole = units();
   clusters = std::clamp<int64_t>(units() / together, 1, at_once);
+  joined = 0;
+}
+
+int64_t GemmShares::joined_bytes(const GemmChoice& choice) const {
+  if (joined == 0) return 0;
+  return gemm_joined_bytes(static_cast<u32>(choice.row->tile[0]), static_cast<i32>(width),
+                           static_cast<i32>(joined));
 }
 
 int64_t GemmShares::parts() const {
@@ -123,7 +156,7 @@ int64_t GemmShares::counter_bytes(uint32_t cluster) const {
 }
 
 int64_t GemmShares::workspace_bytes(const GemmChoice& choice) const {
-  if (shared() == 0 && k_blocks <= chain) return 0;
+  if (joined > 0 || (shared() == 0 && k_blocks <= chain)) return 0;
   return counter_bytes(choice.cluster()) +
          clusters * 2 * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(choice.row->tile[0]), static_cast<u32>(width));

@@ -23,6 +23,7 @@ struct GemmShares {
   int64_t chain = 1;     // most k blocks of an accumulation chain
   int64_t k_blocks = 1;  // k blocks of a unit, without padding
   int64_t together = 1;  // consecutive units that one cluster multiplies
+  int64_t joined = 0;    // blocks that share a unit as one cluster; 0: parts meet in the workspace
 
   int64_t units() const { return units_m * units_n * batch; }
   int64_t shared() const { return units() - whole; }
@@ -32,6 +33,8 @@ struct GemmShares {
   int64_t parts() const;
   /// Offset of the accumulators in the workspace, after the counters of each block of a cluster.
   int64_t counter_bytes(uint32_t cluster) const;
+  /// Bytes of a block's shared memory where joined parts meet.
+  int64_t joined_bytes(const GemmChoice& choice) const;
   /// 0 if no partial accumulators meet in the workspace.
   int64_t workspace_bytes(const GemmChoice& choice) const;
 };
@@ -40,9 +43,10 @@ struct GemmShares {
 bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc);
 
 /// The division of an m x n product among `at_once` concurrent clusters. m and n are the run's
-/// extents as the kernel sees them, like `seen`.
+/// extents as the kernel sees them, like `seen`. `clusters` has the number of concurrent clusters
+/// for each size in blocks, up to kMaxCluster.
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
-                       int64_t at_once);
+                       int64_t at_once, const uint32_t* clusters);
 
 /// Workspace bytes that suffice for any run of at most `rows` rows (the caller's m).
 int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once);

@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
+#include "kernels/gemm/wgmma/stream_join.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
 
@@ -36,22 +37,27 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
                                               const StreamItem& item,
                                               const GemmPipeline<Config>& ring, u32 group) {
   const GemmStreamArgs& args = all.stream;
-  if (item.end - item.begin < work.blocks) {
+  if (stream_joins<Config>(args)) {
+    if (!stream_join<Config>(d, args, ring)) return;
+  } else if (item.end - item.begin < work.blocks) {
     const auto cluster = static_cast<i32>(ptx::block_id_again());
     const i32 shared = item.unit - work.whole;
     const i32 which = gemm_stream_place(shared, args.depth, args.share, cluster);
     const StreamPlace<Config> place(args, cluster, which, 0);
     if (!stream_meet<Config>(d, args, shared, place, 0, ring.tile(0))) return;
   }
-  const auto sizes = StreamSizes<Config>::of(args);
-  const FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
-  const FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
-  u32 largest = 0;
   narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
-    narrow_scale_sums<Config>(sums, all, ring, group);
+    const StreamSlice slice = stream_slice<Config>(args);
+    narrow_scale_sums<Config>(sums, all, ring, group, slice.first);
+    const auto sizes = StreamSizes<Config>::of(args);
+    FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
+    FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
+    tile.n0 += slice.first;
+    run.lines = min(run.lines, tile.n0 + slice.columns);
+    u32 largest = 0;
     narrow_write<Config>(sums, all, run, tile, ring.base, group, largest);
+    scaled_amax(args.full, all.scales.d_type, largest);
   });
-  scaled_amax(args.full, all.scales.d_type, largest);
 }
 
 template <class Config>
@@ -93,9 +99,11 @@ __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
       ptx::mbarrier_init(ring.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
     }
+    if (stream_joins<Config>(all.stream)) ptx::mbarrier_init(ring.tile(0), 1);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
+  if (stream_joins<Config>(all.stream)) ptx::cluster_arrive_relaxed();
 }
 
 template <class Config>
@@ -103,7 +111,7 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
   static_assert(Config::kCluster == 1,
                 "stream-K epilogue kernels have no clusters, so no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
   ring.run = &all.stream;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   narrow_begin<Config>(all, ring, warp);
@@ -122,6 +130,8 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
     if (Config::kPromotes && gemm_scales_along_k(all.scales))
       narrow_load_scales<Config>(all, ring, static_cast<i32>(threadIdx.x) - 32);
   }
+  // The consumers wait when they have multiplied their part.
+  if (stream_joins<Config>(all.stream)) ptx::cluster_wait();
 }
 
 }  // namespace tw

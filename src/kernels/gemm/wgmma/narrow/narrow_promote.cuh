@@ -10,67 +10,164 @@
 
 namespace tw {
 
-// d += part, for the columns in use. `width` is a multiple of 16 columns, eight elements of `part`.
-template <class Config>
-__device__ __forceinline__ void narrow_add(float (&d)[Config::kAccumulators],
-                                           const float (&part)[Config::kAccumulators], i32 width) {
-#pragma unroll
-  for (int i = 0; i < Config::kAccumulators; ++i) {
-    if (i % 8 == 0 && i * 2 >= width) break;
-    d[i] += part[i];
-  }
-}
+/// What the accumulators of a k block are multiplied by: nothing, scales of rows and columns, or
+/// scales of columns and one that all rows of a thread share.
+enum class NarrowBy { nothing, rows, one_row };
 
-template <class Config>
-__device__ __forceinline__ void narrow_add_scaled(float (&d)[Config::kAccumulators],
-                                                  const float (&part)[Config::kAccumulators],
-                                                  i32 width, const NarrowPlaces& scales) {
-  float row[2];
-  scales.of_rows(row);
-#pragma unroll
-  for (int group = 0; group < Config::kAccumulators / 4; ++group) {
-    if (group % 2 == 0 && group * 8 >= width) break;
-    float column[2];
-    scales.of_columns(group, column);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      d[group * 4 + i] =
-          act::fused(part[group * 4 + i], row[i / 2] * column[i % 2], d[group * 4 + i]);
+/// The main loop of one tile. Source tells what else differs between kernels: where a stage's
+/// scales are, and what must precede the reading of a stage.
+///
+/// Both warpgroups together have to take fewer clocks for everything else than one of them takes
+/// for its products. That decided the order below, which was measured:
+/// - Loads from shared memory wait behind wgmma instructions that wait for the tensor cores. All
+///   scales of a k block are therefore loaded before its products are started.
+/// - The next stage's barrier is tested while the products run.
+template <class Config, class Source, NarrowBy kBy>
+struct NarrowLoop {
+  using In = typename Config::In;
+  using Sums = float[Config::kAccumulators];
+  static constexpr bool kScales = kBy != NarrowBy::nothing;
+  const Source& source;
+  GemmPipeline<Config>& ring;
+  NarrowPlaces places;  // of the scales, relative to the stage's
+  u32 first_a, to_b;    // lower halves of descriptors: of A in stage 0, from there to B
+
+  __device__ __forceinline__ NarrowLoop(const Source& stages, GemmPipeline<Config>& pipeline,
+                                        u32 group)
+      : source(stages),
+        ring(pipeline),
+        places(group * 256, Config::kTileM * 4),
+        first_a(ptx::wgmma_descriptor_low(pipeline.base + group * (64 * 128), 64 * 128)),
+        to_b((Config::kShared.a_bytes - group * (64 * 128)) / 16) {
+    places.rows = ptx::kept(places.rows);
+    places.columns = ptx::kept(places.columns);
   }
-}
+
+  /// The scales of a thread's rows and columns in the stage whose scales begin at `from`.
+  template <int kFloats>
+  struct Scales {
+    float row[2], column[kFloats / 8][4];
+    __device__ __forceinline__ void load(const NarrowPlaces& places, u32 from) {
+      if constexpr (kScales) {
+        const NarrowPlaces at = places.from(from);
+        at.of_rows(row);
+#pragma unroll
+        for (int sixteen = 0; sixteen < kFloats / 8; ++sixteen)
+          at.of_columns(sixteen, column[sixteen]);
+      }
+    }
+    // Multiplies rows' and columns' scales, and not earlier: between wgmma instructions it would
+    // delay them.
+    __device__ __forceinline__ void finish() {
+      if constexpr (kScales) {
+#pragma unroll
+        for (auto& four : column)
+#pragma unroll
+          for (float& value : four) {
+            gemm_pin(value);
+            if (kBy == NarrowBy::one_row) value *= row[0];
+          }
+      }
+    }
+    __device__ __forceinline__ float of(int i) const {
+      const float value = column[i / 8][i / 4 % 2 * 2 + i % 2];
+      return kBy == NarrowBy::one_row ? value : row[i / 2 % 2] * value;
+    }
+  };
+
+  template <int kFloats>
+  static __device__ __forceinline__ void add(Sums& d, const float (&part)[kFloats],
+                                             Scales<kFloats>& scales) {
+    static_assert(kFloats <= Config::kAccumulators);
+    scales.finish();
+#pragma unroll
+    for (int i = 0; i < kFloats; ++i) {
+      if constexpr (kScales)
+        d[i] = act::fused(part[i], scales.of(i), d[i]);
+      else
+        d[i] += part[i];
+    }
+  }
+
+  /// Releases a stage. If it holds scales, all warps have read them and all have to arrive.
+  __device__ __forceinline__ void release(i32 stage) const {
+    if (kScales) {
+      if (ptx::elect_one()) ptx::mbarrier_arrive(ring.empty_barrier(stage));
+      ptx::sync_warp();
+    } else if (threadIdx.x % 128 == 0) {
+      ptx::mbarrier_arrive(ring.empty_barrier(stage));
+    }
+  }
+
+  template <int kWidth>
+  __device__ __forceinline__ void sum_of(Sums& d, i32 blocks) const {
+    bool landed = false;
+#pragma unroll 1
+    for (; blocks > 0; --blocks) {
+      float part[kWidth / 2];
+      Scales<kWidth / 2> scales;
+      if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+      source.landed(ring);
+      scales.load(places, source.scales(ring));
+      const i32 stage = ring.stage;
+      const u32 a = first_a + static_cast<u32>(stage) * (ring.step() / 16);
+      ptx::wgmma_new(part, typename In::A{}, typename In::B{}, a, a + to_b);
+      ring.advance();
+      landed = blocks > 1 && ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+      ptx::wgmma_wait<0>();
+#pragma unroll
+      for (float& value : part) gemm_pin(value);
+      add(d, part, scales);
+      release(stage);
+    }
+  }
+
+  /// d = the sum of `blocks` k blocks of a tile of `width` columns. Each width has a loop of its
+  /// own: in one loop for all of them, the branches cost registers and instructions.
+  __device__ __forceinline__ void sum(Sums& d, i32 blocks, i32 width) const {
+    static_assert(Config::kTileN == 160, "the widest loop has 160 columns");
+#pragma unroll
+    for (float& value : d) value = 0.0f;
+    switch (width) {
+      case 32:
+        return sum_of<32>(d, blocks);
+      case 64:
+        return sum_of<64>(d, blocks);
+      case 96:
+        return sum_of<96>(d, blocks);
+      case 128:
+        return sum_of<128>(d, blocks);
+      case 144:
+        return sum_of<144>(d, blocks);
+      default:
+        return sum_of<160>(d, blocks);
+    }
+  }
+};
+
+/// The stages of the stream-K kernels.
+template <class Config>
+struct NarrowStages {
+  const GemmNarrowArgs& all;
+  __device__ __forceinline__ void landed(const GemmPipeline<Config>&) const {}
+  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& ring) const {
+    return narrow_stage_scales<Config>(ring, all.stream.width);
+  }
+};
 
 template <class Config>
 __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators],
                                                const GemmNarrowArgs& all, const StreamItem& item,
                                                GemmPipeline<Config>& ring, u32 group) {
-  using In = typename Config::In;
-  const bool along_k = gemm_scales_along_k(all.scales);
-  const i32 width = all.stream.width;
-#pragma unroll
-  for (float& value : d) value = 0.0f;
-#pragma unroll 1
-  for (i32 block = item.begin; block < item.end; ++block) {
-    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    const u64 a = ptx::wgmma_descriptor(ring.a() + group * (64 * 128), 64 * 128, 1024);
-    const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
-    float part[Config::kAccumulators];
-    ptx::wgmma_new_width(part, typename In::A{}, typename In::B{}, a, b, all.stream.width_number);
-    ptx::wgmma_wait<0>();
-#pragma unroll
-    for (float& value : part) gemm_pin(value);
-    if (along_k) {
-      const u32 scales = narrow_stage_scales<Config>(ring, width);
-      narrow_add_scaled<Config>(d, part, width,
-                                NarrowPlaces(scales + group * 256, scales + Config::kTileM * 4));
-      // Every warp reads scales from the stage, so that every warp has to release it.
-      ptx::sync_warp();
-      if (ptx::lane_id_again() == 0) ptx::mbarrier_arrive(ring.empty_barrier(ring.stage));
-    } else {
-      if (ptx::thread_id_again() % 128 == 0) ptx::mbarrier_arrive(ring.empty_barrier(ring.stage));
-      narrow_add<Config>(d, part, width);
-    }
-    ring.advance();
-  }
+  const NarrowStages<Config> stages{all};
+  const i32 blocks = item.end - item.begin, width = all.stream.width;
+  const auto sum = [&](auto loop) { loop.sum(d, blocks, width); };
+  if (!gemm_scales_along_k(all.scales))
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::nothing>(stages, ring, group));
+  else if (all.scales.a_by == kScaleBlock && all.stream.full.gate != kGateHalves)
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::one_row>(stages, ring, group));
+  else
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::rows>(stages, ring, group));
 }
 
 }  // namespace tw

@@ -50,6 +50,13 @@ __device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& r
          static_cast<u32>(ring.stage * (Config::kTileM + width)) * 4;
 }
 
+// Where a line's scale is stored, as an index. Within 16 lines the four scales that one thread
+// needs are neighbors: those of columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. A multiple of 16 lines
+// may be added to the line or to the index.
+__device__ __forceinline__ u32 narrow_scale_slot(u32 line) {
+  return line / 16 * 16 + line / 2 % 4 * 4 + line / 8 % 2 * 2 + line % 2;
+}
+
 // Loads the scales of all stages that the CTA multiplies. kScaleLoaders threads call it.
 template <class Config>
 __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
@@ -70,7 +77,8 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
 #pragma unroll 1
     for (i32 block = item.begin; block < item.end; ++block) {
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      const u32 to = narrow_stage_scales<Config>(ring, args.width) + static_cast<u32>(thread) * 4;
+      const u32 to = narrow_stage_scales<Config>(ring, args.width) +
+                     narrow_scale_slot(static_cast<u32>(thread)) * 4;
 #pragma unroll
       for (i32 i = 0; i < kMost; ++i) {
         if (thread + i * kScaleLoaders >= Config::kTileM + args.width) break;
@@ -85,24 +93,29 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
   }
 }
 
-// Shared-memory addresses of the scales of a thread's two rows and of its first two columns. They
-// are recomputed at each use, because two sets of accumulators leave no registers to keep them in.
+// Shared-memory addresses of the scales of a thread's two rows and of its columns.
 struct NarrowPlaces {
   u32 rows, columns;
 
   __device__ __forceinline__ NarrowPlaces(u32 rows_at, u32 columns_at) {
     const u32 thread = ptx::thread_id_again();
-    rows = rows_at + (thread / 32 % 4 * 16 + thread % 32 / 4) * 4;
-    columns = columns_at + thread % 4 * 8;
+    rows = rows_at + narrow_scale_slot(thread / 32 % 4 * 16 + thread % 32 / 4) * 4;
+    columns = columns_at + thread % 4 * 16;
+  }
+  // The same relative to another address.
+  __device__ __forceinline__ NarrowPlaces from(u32 address) const {
+    NarrowPlaces moved = *this;
+    moved.rows += address;
+    moved.columns += address;
+    return moved;
   }
   __device__ __forceinline__ void of_rows(float (&scale)[2]) const {
     scale[0] = __uint_as_float(ptx::shared_load<4>(rows));
-    scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 32));
+    scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 8));
   }
-  __device__ __forceinline__ void of_columns(int group, float (&scale)[2]) const {
-    const u64 both = ptx::shared_load<8>(columns + static_cast<u32>(group) * 32);
-    scale[0] = __uint_as_float(static_cast<u32>(both));
-    scale[1] = __uint_as_float(static_cast<u32>(both >> 32));
+  // The scales of a thread's four columns of 16.
+  __device__ __forceinline__ void of_columns(int sixteen, float (&scale)[4]) const {
+    ptx::load_shared_v4(columns + static_cast<u32>(sixteen) * 64, scale);
   }
 };
 
@@ -134,8 +147,8 @@ __device__ __forceinline__ void narrow_ask_for_scales(const GemmNarrowArgs& all,
         line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
     const NarrowLine from = narrow_line_of<Config>(all, sizes.m, sizes.n, tile, of_tile);
     const bool there = from.address != 0;
-    ptx::async_copy<4>(to + static_cast<u32>(line) * 4, there ? from.address : all.scales.a.address,
-                       there ? 4 : 0);
+    ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
+                       there ? from.address : all.scales.a.address, there ? 4 : 0);
   }
 }
 

@@ -36,24 +36,26 @@ __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Con
 }
 
 // Multiplies finished accumulators by the scales that narrow_ask_for_scales() copied, after the
-// caller waited for its copies. All threads of the warpgroup must call it.
+// caller waited for its copies. d begins at column `first` of the tile, a multiple of 16. All
+// threads of the warpgroup must call it.
 template <class Config>
 __device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
                                                   const GemmNarrowArgs& all,
-                                                  const GemmPipeline<Config>& ring, u32 group) {
+                                                  const GemmPipeline<Config>& ring, u32 group,
+                                                  i32 first) {
   if (!narrow_scales_sums(all.scales)) return;
   stream_staged(group);
   const u32 scales = narrow_tile_scales<Config>(ring, group);
-  const NarrowPlaces places(scales, scales + 256);
+  const NarrowPlaces places(scales, scales + 256 + static_cast<u32>(first) * 4);
   float row[2];
   places.of_rows(row);
 #pragma unroll
-  for (int eight = 0; eight < Config::kAccumulators / 4; ++eight) {
-    if (eight % 2 == 0 && eight * 8 >= all.stream.width) break;
-    float column[2];
-    places.of_columns(eight, column);
+  for (int sixteen = 0; sixteen < Config::kAccumulators / 8; ++sixteen) {
+    if (sixteen * 16 >= all.stream.width - first) break;
+    float column[4];
+    places.of_columns(sixteen, column);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) d[eight * 4 + i] *= row[i / 2] * column[i % 2];
+    for (int i = 0; i < 8; ++i) d[sixteen * 8 + i] *= row[i / 2 % 2] * column[i / 4 * 2 + i % 2];
   }
 }
 
