@@ -70,6 +70,7 @@ def rows_sides(device, stream, case):
 def measure(device, race, stream, case):
     sides = copy_sides if isinstance(case, moves_draw.Copy) else rows_sides
     ours, torchs, results, plan = sides(device, stream, case)
+    torch.cuda.synchronize()  # the operands are made on another stream
     with torch.cuda.stream(race.stream):
         ours(0)
         torchs(0)
