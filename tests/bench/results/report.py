@@ -36,13 +36,13 @@ TITLES = {
 
 
 def read(folder):
-    """All files of the folder as (name, contents), with rows as dictionaries."""
+    """All files, in a folder for each GPU, as (path, contents), with rows as dictionaries."""
     found = []
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob("*/*.json")):
         data = json.loads(path.read_text())
         if data["rows"] and isinstance(data["rows"][0], list):
             data["rows"] = [dict(zip(data["columns"], row)) for row in data["rows"]]
-        found.append((path.name, data))
+        found.append((str(path.relative_to(folder)), data))
     return found
 
 
@@ -111,7 +111,7 @@ def ratios(data):
 
 
 def section(name, data):
-    lines = [f"## {TITLES[data['kind']]}", "", f"[{name}]({name}), `{data['command']}`. {data['method']}", ""]
+    lines = [f"## {TITLES[data['kind']]}", "", f"[{name.split('/')[-1]}]({name}), `{data['command']}`. {data['method']}", ""]
     if data["kind"] in DRAWN:
         rows = [(group, len(r), f"{statistics.geometric_mean(r):.3f}", f"{min(r):.3f}")
                 for group, r in ratios(data).items()]
@@ -128,27 +128,24 @@ def pages(folder):
     made = {}
     for (gpu, date), files in grouped.items():
         lines = [f"<!-- SPDX-License-Identifier: Apache-2.0 -->", f"# {gpu}, {date}", "",
-                 f"Driver {files[0][1]['driver']}. `report.py` makes this page from the JSON files beside it. A ratio",
+                 f"Driver {files[0][1]['driver']}. `report.py` makes this page from the JSON files. A ratio",
                  "above 1 means that the library is faster than its peer.", ""]
         for name, data in sorted(files, key=lambda file: (list(TITLES).index(file[1]["kind"]), file[0])):
             lines += section(name, data)
-        made[f"{gpu.split()[-1].lower()}_{date}.md"] = "\n".join(lines).rstrip() + "\n"
+        made[f"{gpu.split()[1].lower()}_{date}.md"] = "\n".join(lines).rstrip() + "\n"
     return made
 
 
 def picture_data(folder):
-    """The data of overview.svg: for copies our and torch's fraction of a contiguous copy's speed; for products the
-    ratios of each class."""
-    files = [data for _, data in read(folder)]
+    """The data of overview.svg, all of one GPU: that of the newest drawn moves. For moves our and torch's fraction of a
+    contiguous copy's speed; for products the ratios of each class."""
+    moves = [data for _, data in read(folder) if data["kind"] == "drawn_moves"][-1]
+    files = [data for _, data in read(folder) if data["gpu"] == moves["gpu"]]
     newest = {data["kind"]: data for data in files}
-    copies = []
-    for row in newest["copies"]["rows"]:
-        if row["torch_ratio"] and row["of_contiguous"]:
-            copies.append((row["case"], row["of_contiguous"], row["of_contiguous"] / row["torch_ratio"]))
-    for row in newest["rows"]["rows"]:
-        for what in ("gather", "scatter"):
-            ours = row[f"{what}_of_contiguous"]
-            copies.append((f"{what}, rows of {row['row']}", ours, ours / row[f"{what}_torch_ratio"]))
+    shares = collections.OrderedDict()
+    for row in sorted(moves["rows"], key=lambda row: row["operation"]):
+        ours = row["of_contiguous"]
+        shares.setdefault(row["operation"], []).append((ours, ours / row["torch_ratio"]))
     gemm = {}
     for data in files:  # Of one class the later file of a date counts.
         if data["kind"] == "gemm" and data["date"] == newest["gemm"]["date"]:
@@ -158,9 +155,8 @@ def picture_data(folder):
              ("fp8 against DeepGEMM (block) and cuBLASLt", ratios(newest["scaled"])),
              ("whole layer against vLLM", ratios(newest["moe"])))
     products = [(peer, name, values) for peer, classes in peers for name, values in classes.items()]
-    dates = sorted({newest[kind]["date"] for kind in ("copies", "rows", "gemm", "grouped", "scaled", "moe")})
-    return {"gpu": newest["gemm"]["gpu"], "driver": newest["gemm"]["driver"], "dates": dates,
-            "copies": copies, "products": products}
+    dates = sorted({newest[kind]["date"] for kind in ("drawn_moves", "gemm", "grouped", "scaled", "moe")})
+    return {"gpu": moves["gpu"], "driver": moves["driver"], "dates": dates, "moves": shares, "products": products}
 
 
 def digest(data):
@@ -173,21 +169,27 @@ def draw(data, path):
     matplotlib.rcParams.update({"svg.hashsalt": "tilewright", "font.size": 8, "svg.fonttype": "none",
                                 "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False})
     from matplotlib import pyplot
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 7.2), gridspec_kw={"width_ratios": [1, 1.05]})
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 7.2), gridspec_kw={"width_ratios": [0.8, 1.05]})
     ours, theirs = "#0b7a5b", "#b0b4ba"
 
-    names = [case for case, _, _ in data["copies"]]
-    places = range(len(names), 0, -1)
-    for place, (_, mine, peer) in zip(places, data["copies"]):
-        left.plot([peer, mine], [place, place], color="#dddddd", linewidth=1, zorder=1)
-    left.scatter([peer for _, _, peer in data["copies"]], places, color=theirs, s=16, label="torch", zorder=2)
-    left.scatter([mine for _, mine, _ in data["copies"]], places, color=ours, s=18, label="tilewright", zorder=3)
+    ticks, labels, place = [], [], 0
+    for operation, shares in data["moves"].items():
+        for side, (name, color) in enumerate((("tilewright", ours), ("torch", theirs))):
+            values = [pair[side] for pair in shares]
+            left.scatter(values, [place] * len(values), color=color, s=12, alpha=0.5, linewidths=0)
+            left.scatter([statistics.geometric_mean(values)], [place], color=color, s=60, marker="|", linewidths=2.6)
+            ticks.append(place)
+            labels.append(f"{operation}, {name} ({len(values)})")
+            place -= 1
+        place -= 0.5
     left.axvline(1, color="#888888", linewidth=0.8, linestyle=":")
-    left.set_yticks(list(places), names)
-    left.set_xlim(0, 1.08)
-    left.set_xlabel("share of the speed of a contiguous copy of as many bytes")
-    left.set_title("Copies, gathers and scatters (fixed cases)", loc="left")
-    left.legend(loc="lower left", frameon=False)
+    left.set_xscale("log")
+    left.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
+    left.minorticks_off()
+    left.set_yticks(ticks, labels)
+    left.set_ylim(4 * place, 2)
+    left.set_xlabel("share of the speed of a contiguous copy of as many bytes; dots: cases, bars: geometric means")
+    left.set_title("Copies, gathers and scatters, drawn by seed (how many)", loc="left")
 
     place, ticks, labels, before = 0, [], [], None
     for peer, name, values in data["products"]:
