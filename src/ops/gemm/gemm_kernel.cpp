@@ -189,10 +189,14 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   LaunchConfig config;
   // Split-K launches a cluster per unit; all other kernels are persistent.
   uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
-  if (choice_.has(kGemmStreamK)) clusters = static_cast<uint32_t>(shares(args).clusters);
+  config.cluster[0] = choice_.cluster();
+  if (choice_.has(kGemmStreamK)) {
+    const GemmShares s = shares(args);
+    clusters = static_cast<uint32_t>(s.clusters);
+    config.cluster[0] = stream_cluster(s);
+  }
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
-  config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
   // With arrays of addresses, a small kernel reads the arrays first. PDL lets the product start
   // while that kernel still runs.
@@ -282,6 +286,10 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 cop
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
+uint32_t GemmKernel::stream_cluster(const GemmShares& shares) const {
+  return shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster();
+}
+
 GemmShares GemmKernel::shares(const GemmArgs& args) const {
   return gemm_shares(choice_, problem_.desc, args.m, args.n, room_, clusters_);
 }
@@ -333,7 +341,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   args.chain_blocks = static_cast<i32>(s.chain);
   LaunchConfig launch = config(base);
   launch.grid[0] = static_cast<uint32_t>(s.clusters) * choice_.cluster();
-  if (s.joined > 0) launch.cluster[0] = static_cast<uint32_t>(s.joined);
+  launch.cluster[0] = stream_cluster(s);
   if (pointers_) {
     TW_TRY(pointers_->launch(stream, run, &args.full));
   } else if (copied != 0) {

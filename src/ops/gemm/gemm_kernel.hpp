@@ -88,6 +88,7 @@ class GemmKernel {
   // `behind_own`: the plan's staging copy has been enqueued just before.
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
+  uint32_t stream_cluster(const GemmShares& shares) const;  // blocks of a launch's clusters
   GemmShares shares(const GemmArgs& args) const;
   void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
   u32 early_after_copy(u32 copied) const;

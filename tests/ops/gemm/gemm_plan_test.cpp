@@ -220,12 +220,36 @@ TEST_CASE("every candidate can be forced, and runs for every m") {
     for (const int64_t m : {1, 64, 300}) {
       const PaperLaunch launch = launched(device, *plan, m);
       CHECK(launch.kernel == candidate.choice.row->symbol);
-      CHECK(launch.config.cluster[0] == candidate.choice.cluster());
+      // Stream-K blocks that share a tile may form a cluster.
+      const bool joins = candidate.choice.has(kGemmStreamK) && candidate.choice.cluster() == 1;
+      if (joins)
+        CHECK(launch.config.cluster[0] <= candidate.choice.split);
+      else
+        CHECK(launch.config.cluster[0] == candidate.choice.cluster());
       CHECK(launch.config.grid[0] % launch.config.cluster[0] == 0);
     }
     CHECK(plan->explain().find("forced by the caller") != std::string::npos);
     CHECK(plan->explain().find(text) != std::string::npos);
     CHECK(plan->info().kernel == std::string(candidate.choice.row->symbol));
+  }
+}
+
+TEST_CASE("blocks that share a tile as a cluster need no workspace") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(164, 2048, 8192);
+  desc.min_m = 164;
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  for (const auto& [text, cluster] : {std::pair<const char*, uint32_t>{"/1", 1},
+                                      {"/2", 2},
+                                      {"/4", 3}}) {  // the device runs 30 clusters of four
+
+    INFO(text);
+    const auto plan =
+        forced(device, desc, (std::string("gemm_bf16_bf16_rc_64x256_1x1_stream") + text).c_str());
+    REQUIRE(plan);
+    CHECK(plan->info().cluster[0] == cluster);
+    CHECK(plan->info().grid[0] == 32 * cluster);
+    CHECK(plan->info().workspace_bytes == 0);
   }
 }
 

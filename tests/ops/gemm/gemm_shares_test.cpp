@@ -99,6 +99,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       for (const auto& [unit, parts] : units) CHECK(static_cast<int64_t>(parts.size()) == s.joined);
       CHECK(s.units() <= clusters[s.joined]);
       CHECK(s.workspace_bytes(choice) == 0);
+      CHECK(s.share <= s.chain);
       CHECK(s.joined_bytes(choice) >= s.joined * row->tile[0] * 4 * 16);
     }
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, p.desc.n, at_once));

@@ -6,6 +6,7 @@
 // The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
 // are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
 
+#include "kernels/gemm/wgmma/stream_join.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
 #include "kernels/gemm/wgmma/stream_write.cuh"
@@ -37,7 +38,7 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
     run = full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
   float d[Config::kPieces][Config::kAccumulators];
   while (work.next(&item)) {
-    const FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
+    FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
     if constexpr (Config::kFull) {
       full_matrix<typename Config::In, typename Config::Out>(args.full, tile.z, sizes.n, &run);
       stream_prefetch_c<Config>(args, run, tile, group);
@@ -46,14 +47,23 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
     const StreamPlace<Config> place(args, cluster, which, rank);
     stream_accumulate<Config>(d, args, item, place, ring, group);
-    if (item.end - item.begin < work.blocks &&
-        !stream_meet<Config>(d[0], args, shared, place, rank, ring.tile(0)))
+    i32 end = tile.n0 + args.width;  // of the columns to write
+    if (stream_joins<Config>(args)) {
+      if (!stream_join<Config>(d[0], args, ring)) break;
+      const StreamSlice slice = stream_slice<Config>(args);
+      tile.n0 += slice.first;
+      end = tile.n0 + slice.columns;
+    } else if (item.end - item.begin < work.blocks &&
+               !stream_meet<Config>(d[0], args, shared, place, rank, ring.tile(0))) {
       continue;
-    if constexpr (Config::kFull)
+    }
+    if constexpr (Config::kFull) {
+      run.lines = min(run.lines, end);
       stream_write_full<Config>(d[0], args, run, staging, group, tile.m0 + own_rows, tile.n0,
                                 largest);
-    else
-      stream_write_basic<Config>(d[0], args, staging, group, tile.m0 + own_rows, tile.n0);
+    } else {
+      stream_write_basic<Config>(d[0], args, staging, group, tile.m0 + own_rows, tile.n0, end);
+    }
   }
   if constexpr (Config::kFull) full_amax<typename Config::Out>(args.full, largest);
 }
@@ -69,9 +79,11 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
     }
+    stream_join_begin<Config>(args, ring);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
+  stream_join_arrive<Config>(args);
   if (Config::kCluster == 1) return;
   ptx::cluster_arrive_relaxed();
   ptx::cluster_wait();
@@ -98,6 +110,7 @@ __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
     }
     __syncwarp();
     ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
+    stream_join_wait<Config>(args);
   }
 }
 

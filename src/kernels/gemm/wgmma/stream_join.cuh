@@ -14,10 +14,27 @@ struct StreamSlice {
   i32 first, columns;  // from the tile's first column on; columns <= 0: none
 };
 
-// Whether CTAs share units as clusters. Kernels for integers lack the registers (gemm_shares.cpp).
+// Whether CTAs share units as clusters. Kernels for integers lack the registers (gemm_shares.cpp),
+// and those that share loads have clusters of another kind.
 template <class Config>
 __device__ __forceinline__ bool stream_joins(const GemmStreamArgs& args) {
-  return !Config::kExact && args.joined > 0;
+  return !Config::kExact && Config::kCluster == 1 && args.joined > 0;
+}
+
+// The steps of a kernel that may join. One thread initializes the barrier. All threads of the
+// cluster arrive. The producer warps wait at their end, the consumers in stream_join().
+template <class Config>
+__device__ __forceinline__ void stream_join_begin(const GemmStreamArgs& args,
+                                                  const GemmPipeline<Config>& ring) {
+  if (stream_joins<Config>(args)) ptx::mbarrier_init(ring.tile(0), 1);
+}
+template <class Config>
+__device__ __forceinline__ void stream_join_arrive(const GemmStreamArgs& args) {
+  if (stream_joins<Config>(args)) ptx::cluster_arrive_relaxed();
+}
+template <class Config>
+__device__ __forceinline__ void stream_join_wait(const GemmStreamArgs& args) {
+  if (stream_joins<Config>(args)) ptx::cluster_wait();
 }
 
 // The slice of this CTA: the whole tile if units are not joined.

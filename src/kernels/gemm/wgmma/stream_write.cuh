@@ -64,17 +64,17 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
                             });
 }
 
-// Writes alpha * A B.
+// Writes alpha * A B to lines n0 to `end` - 1 of D.
 template <class Config>
 __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
-                                                   u32 group, i32 m0, i32 n0) {
+                                                   u32 group, i32 m0, i32 n0, i32 end) {
   const GemmArgs& base = args.full.base;
   if (base.alpha != 1.0f) {
 #pragma unroll
     for (float& value : d) value *= base.alpha;
   }
-  stream_write_sums<Config>(d, args, base.d, base.n, base.m, staging, group, m0, n0);
+  stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
 }
 
 // Accumulators of kGemmFullLines columns in shared memory, as lines of D. The pitch puts the lines

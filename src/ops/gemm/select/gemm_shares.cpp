@@ -50,14 +50,15 @@ constexpr int64_t kMostJoinedBytes = 80 << 10;
 // Lets the blocks that share a unit form a cluster, if the kernel can do that and all clusters run
 // at the same time.
 bool join(const GemmChoice& choice, int64_t at_once, const uint32_t* clusters, GemmShares* s) {
-  const bool can = choice.has(kGemmScaled) && choice.cluster() == 1 && s->together == 1 &&
-                   choice.row->dtypes[0] != DType::I8;
-  if (!can || s->k_blocks > s->chain) return false;
+  const bool can = choice.cluster() == 1 && s->together == 1 && choice.row->dtypes[0] != DType::I8;
+  if (!can) return false;
   const int64_t most =
       std::min({int64_t{choice.split}, s->k_blocks, at_once / std::max<int64_t>(s->units(), 1)});
   for (int64_t parts = most; parts > 1; --parts) {
     s->share = ceil_div(s->k_blocks, parts);
     s->joined = ceil_div(s->k_blocks, s->share);
+    // An item of several chains would add them up in the workspace.
+    if (s->share > s->chain) break;
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMostJoinedBytes) {
       s->depth = s->joined * s->share;
       s->whole = 0;

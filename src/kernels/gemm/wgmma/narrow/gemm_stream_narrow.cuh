@@ -99,11 +99,11 @@ __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
       ptx::mbarrier_init(ring.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
     }
-    if (stream_joins<Config>(all.stream)) ptx::mbarrier_init(ring.tile(0), 1);
+    stream_join_begin<Config>(all.stream, ring);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
-  if (stream_joins<Config>(all.stream)) ptx::cluster_arrive_relaxed();
+  stream_join_arrive<Config>(all.stream);
 }
 
 template <class Config>
@@ -130,8 +130,7 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
     if (Config::kPromotes && gemm_scales_along_k(all.scales))
       narrow_load_scales<Config>(all, ring, static_cast<i32>(threadIdx.x) - 32);
   }
-  // The consumers wait when they have multiplied their part.
-  if (stream_joins<Config>(all.stream)) ptx::cluster_wait();
+  stream_join_wait<Config>(all.stream);
 }
 
 }  // namespace tw
