@@ -101,6 +101,33 @@ class Numpy(unittest.TestCase):
                         wanted[begin:end], begin = numpy.maximum(rows + bias[group], 0), end
                     self.assertTrue((out == wanted).all())
 
+    def test_groups_of_rows_with_scales(self):
+        rng = numpy.random.default_rng(7)
+        a = rng.integers(-8, 9, (12, 300)).astype(numpy.int8)
+        b = rng.integers(-8, 9, (3, 300, 140)).astype(numpy.int8)
+        ends = numpy.array([5, 5, 12], numpy.int32)
+
+        def scales(*shape):
+            return 2.0 ** rng.integers(-1, 2, shape).astype(numpy.float32)
+
+        def wide(of, axis, end):
+            return numpy.repeat(of, 128, axis=axis).take(range(end), axis=axis)
+        one, each, rows, columns = scales(1), scales(3), scales(12), scales(3, 140)
+        of_a, of_b, blocks = scales(12, 3), scales(3, 3, 140), scales(3, 3, 2)
+        k_of_a, k_of_b, k_of_blocks = wide(of_a, 1, 300), wide(of_b, 1, 300), wide(wide(blocks, 1, 300), 2, 140)
+        other = numpy.ascontiguousarray(blocks.transpose(0, 2, 1)).transpose(0, 2, 1)
+        for first, second, times_a, times_b in (
+                (one, each, one, each[:, None, None]), (rows, columns, rows[:, None], columns[:, None]),
+                (of_a, of_b, k_of_a, k_of_b), (of_a, blocks, k_of_a, k_of_blocks), (of_a, other, k_of_a, k_of_blocks)):
+            out = numpy.zeros((12, 140), numpy.float32)
+            self.wait(self.device.grouped(a, b, ends, out, a_scale=first, b_scale=second))
+            left, right = (a * times_a).astype(numpy.float32), (b * times_b).astype(numpy.float32)
+            self.assertTrue((out == numpy.concatenate([left[:5] @ right[0], left[5:] @ right[2]])).all())
+        with self.assertRaises(ValueError):
+            self.device.grouped(a, b, ends, out, a_scale=rows, b_scale=columns[:2])
+        with self.assertRaises(tw.Error):
+            self.device.grouped(a, b, ends, out, a_scale=rows)
+
     def test_a_grouped_product_whose_sums_need_a_workspace(self):
         a, b = numpy.ones((2, 9000), numpy.float16), numpy.ones((1, 9000, 8), numpy.float16)
         out = numpy.zeros((2, 8), numpy.float32)

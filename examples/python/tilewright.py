@@ -878,10 +878,13 @@ class Device(Handle):
                       ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
         return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4, k5), alpha=alpha, beta=beta, **operands)
 
-    def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE):
+    def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE, a_scale=None, b_scale=None):
         """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g. Group g ends
         before row ends[g] and begins where group g - 1 ends. b has a matrix (k x n) per group, and
         bias a row. Rows after the last end are not written. The ends are read when the plan runs.
+        f32 scales dequantize 8-bit operands: one for a and one per group for b, one per row of a
+        and one per column of each b (groups x n), or one per 128 of k: a_scale (rows x k / 128),
+        b_scale (groups x k / 128 x n or groups x k / 128 x n / 128), in either order of the last two.
         run() may pass `workspace`, an address that is a multiple of 256, and `workspace_bytes` as
         reported by info(). On a GPU a large k requires them, and other products may be faster with
         them."""
@@ -898,7 +901,22 @@ class Device(Handle):
                 raise ValueError(f"bias is a matrix of {tb.shape[0]} x {tb.shape[2]}")
             _fill(desc, {"bias_dtype": rows.dtype, "bias_stride": _leading(rows, 1, 0, "bias")})
             operands["bias"] = rows.address
-        return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
+        k5 = []
+        if a_scale is not None:
+            scales, keep = self._here(a_scale)
+            _fill(desc, _scales(scales, "a_scale", ta.shape[0]))
+            operands["a_scale"] = scales.address
+            k5.append(keep)
+        if b_scale is not None:
+            scales, keep = self._here(b_scale)
+            if scales.rank == 0 or scales.shape[0] != tb.shape[0]:
+                raise ValueError(f"b_scale has scales for each of the {tb.shape[0]} groups")
+            own = struct("tensor", dtype=scales.dtype, rank=scales.rank - 1, shape=scales.shape[1:scales.rank],
+                         stride=scales.stride[1:scales.rank])
+            _fill(desc, {**_scales(own, "b_scale", tb.shape[2]), "b_scale_stride": scales.stride[0]})
+            operands["b_scale"] = scales.address
+            k5.append(keep)
+        return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4, k5), alpha=alpha, **operands)
 
     def quantize(self, src, out, scale, kind=SCALE_1X128, flags=0, amax=None):
         """Quantizes src (bf16, f16 or f32) to an 8-bit out (f8e4m3, f8e5m2 or i8) and writes f32
