@@ -4,7 +4,8 @@
 // The kernel's arguments and the cost model both use this division.
 //
 // Clusters first multiply whole units in full waves. The remaining units are shared along k: each
-// cluster gets `share` k blocks of them, and partial accumulators meet in the run's workspace.
+// cluster gets `share` k blocks of them, and partial accumulators meet in the run's workspace. If
+// the blocks that share a unit can form a cluster, they meet in its shared memory instead.
 
 #include <cstdint>
 
