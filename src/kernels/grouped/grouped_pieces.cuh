@@ -149,13 +149,10 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumula
 #pragma unroll
     for (int four = 0; four < GatedSlab::kLines / 32; ++four) {
       const int i = slab * (GatedSlab::kLines / 4) + four * 8;
-      if (i >= Config::kAccumulators / 2) break;
-      // The tile's last rows may be half of a store's.
-      const auto pair = [&](int at) {
-        return at < Config::kAccumulators / 2 ? Out::pack(v[at], v[at + 1]) : 0u;
-      };
+      if (i >= Config::kAccumulators / 2) break;  // the last slab may be half of one
       const u32 to = GatedSlab::place(buffer, static_cast<u32>(four) * 32 + lane, warp);
-      ptx::stmatrix_x4_trans(to, pair(i), pair(i + 2), pair(i + 4), pair(i + 6));
+      ptx::stmatrix_x4_trans(to, Out::pack(v[i], v[i + 1]), Out::pack(v[i + 2], v[i + 3]),
+                             Out::pack(v[i + 4], v[i + 5]), Out::pack(v[i + 6], v[i + 7]));
     }
     stream_staged(group);
     if (x >= args.n / 2) continue;

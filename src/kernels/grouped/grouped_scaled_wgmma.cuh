@@ -132,7 +132,7 @@ struct GroupedStages {
 };
 
 template <class Config>
-__device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool one_row,
+__device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool shared_row,
                                                        const GroupedTiles& table,
                                                        const GroupedShares& shares,
                                                        GemmPipeline<Config> ring, u32 group) {
@@ -143,11 +143,11 @@ __device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, 
   for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < shares.units;
        unit += static_cast<i32>(ptx::grid_size_again())) {
     const i32 width = grouped_spot<Config>(args, table, shares, unit).width;
-    if (one_row)
-      NarrowLoop<Config, GroupedStages<Config>, NarrowBy::one_row>(stages, ring, group)
+    if (shared_row)
+      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, ring, group)
           .sum(d, shares.k_blocks, width);
     else
-      NarrowLoop<Config, GroupedStages<Config>, NarrowBy::rows>(stages, ring, group)
+      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, ring, group)
           .sum(d, shares.k_blocks, width);
     const GroupedSpot tile = grouped_spot<Config>(
         args, table, shares, static_cast<i32>(ptx::kept(static_cast<u32>(unit))));

@@ -55,8 +55,10 @@ Status GemmKernel::prepare(Device& device) {
   const uint32_t blocks =
       maps ? usable_sms(device, d.max_sms) : gemm_no_maps_blocks(device, d.max_sms, splits);
   room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
-  const GemmChip chip = GemmChip::of(device, d.max_sms);
-  std::copy(std::begin(chip.clusters), std::end(chip.clusters), clusters_);
+  if (choice_.row && choice_.has(kGemmStreamK)) {
+    const GemmChip chip = GemmChip::of(device, d.max_sms);
+    std::copy(std::begin(chip.clusters), std::end(chip.clusters), clusters_);
+  }
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
   args_.b_stride_k = problem_.b_stride_k();
@@ -184,18 +186,23 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
+  if (choice_.has(kGemmStreamK)) return config(shares(args));
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(full_.batch);
-  LaunchConfig config;
   // Split-K launches a cluster per unit; all other kernels are persistent.
-  uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
-  config.cluster[0] = choice_.cluster();
-  if (choice_.has(kGemmStreamK)) {
-    const GemmShares s = shares(args);
-    clusters = static_cast<uint32_t>(s.clusters);
-    config.cluster[0] = stream_cluster(s);
-  }
+  return config(choice_.has(kGemmSplit) ? units : std::min(units, room_), choice_.cluster());
+}
+
+LaunchConfig GemmKernel::config(const GemmShares& shares) const {
+  return config(static_cast<uint32_t>(shares.clusters),
+                shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster());
+}
+
+// `clusters` counts clusters of the choice, `together` the blocks of a cluster in this launch.
+LaunchConfig GemmKernel::config(uint32_t clusters, uint32_t together) const {
+  LaunchConfig config;
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
+  config.cluster[0] = together;
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
   // With arrays of addresses, a small kernel reads the arrays first. PDL lets the product start
@@ -286,10 +293,6 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 cop
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
-uint32_t GemmKernel::stream_cluster(const GemmShares& shares) const {
-  return shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster();
-}
-
 GemmShares GemmKernel::shares(const GemmArgs& args) const {
   return gemm_shares(choice_, problem_.desc, args.m, args.n, room_, clusters_);
 }
@@ -339,9 +342,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   args.share = static_cast<i32>(s.share);
   args.depth = static_cast<i32>(s.depth);
   args.chain_blocks = static_cast<i32>(s.chain);
-  LaunchConfig launch = config(base);
-  launch.grid[0] = static_cast<uint32_t>(s.clusters) * choice_.cluster();
-  launch.cluster[0] = stream_cluster(s);
+  LaunchConfig launch = config(s);
   if (pointers_) {
     TW_TRY(pointers_->launch(stream, run, &args.full));
   } else if (copied != 0) {

@@ -88,7 +88,8 @@ class GemmKernel {
   // `behind_own`: the plan's staging copy has been enqueued just before.
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
-  uint32_t stream_cluster(const GemmShares& shares) const;  // blocks of a launch's clusters
+  LaunchConfig config(const GemmShares& shares) const;
+  LaunchConfig config(uint32_t clusters, uint32_t together) const;
   GemmShares shares(const GemmArgs& args) const;
   void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
   u32 early_after_copy(u32 copied) const;
@@ -97,7 +98,7 @@ class GemmKernel {
   GemmProblem problem_;  // as the kernel sees it
   GemmChoice choice_;
   uint32_t room_ = 1;  // clusters (of mma.sync kernels: blocks) that run at the same time
-  uint32_t clusters_[kMaxCluster + 1] = {};  // of any kernel that run at the same time, by size
+  uint32_t clusters_[kMaxCluster + 1] = {};  // of a stream-K kernel: likewise, by size in blocks
   i32 band_ = 1;  // units along m if all concurrent units form a square of D
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: a run gives addresses, not arrays of them

@@ -187,7 +187,7 @@ def draw(data, path):
     left.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
     left.minorticks_off()
     left.set_yticks(ticks, labels)
-    left.set_ylim(4 * place, 2)
+    left.set_ylim(4 * place, 2)  # rows as far apart as on the right
     left.set_xlabel("share of the speed of a contiguous copy of as many bytes; dots: cases, bars: geometric means")
     left.set_title("Copies, gathers and scatters, drawn by seed (how many)", loc="left")
 

@@ -28,6 +28,14 @@ DType d_type(DType in, int number) {
   return in == DType::I8 ? kIntegers[number % 4] : kFloats[number % 5];
 }
 
+ScaledCase case_of(const std::pair<DType, DType>& pair, int number) {
+  ScaledCase c;
+  c.desc.a_dtype = pair.first;
+  c.desc.b_dtype = pair.second;
+  c.desc.d_dtype = d_type(pair.first, number);
+  return c;
+}
+
 class Lab {
  public:
   Lab() : device_(open_test_device()) {
@@ -189,10 +197,7 @@ TEST_CASE("gemm scaled: a few of each type and form of scales") {
   int number = 0;
   for (const auto& pair : kPairs)
     for (int form = 0; form < 5; ++form, ++number) {
-      ScaledCase c;
-      c.desc.a_dtype = pair.first;
-      c.desc.b_dtype = pair.second;
-      c.desc.d_dtype = d_type(pair.first, number);
+      ScaledCase c = case_of(pair, number);
       if (number % 2) k_major(&c);
       c.desc.m = 5 + number;
       c.desc.n = 20 + number * 5;
@@ -212,10 +217,7 @@ TEST_CASE("gemm scaled: every form and order of scales, around blocks of 128") {
   for (const auto& pair : kPairs)
     for (int form = 0; form < 5; ++form)
       for (int order = 0; order < 8; ++order, ++number) {
-        ScaledCase c;
-        c.desc.a_dtype = pair.first;
-        c.desc.b_dtype = pair.second;
-        c.desc.d_dtype = d_type(pair.first, number);
+        ScaledCase c = case_of(pair, number);
         orders(order, &c);
         constexpr int64_t kSizes[] = {1, 127, 128, 129, 200};
         c.desc.m = kSizes[number % 5];
@@ -235,10 +237,7 @@ TEST_CASE("gemm scaled: tiles of every width") {
   int number = 0;
   for (const auto& pair : kPairs)
     for (const int64_t m : {20, 50, 90, 120, 140, 155, 170, 180, 200, 215, 230, 250}) {
-      ScaledCase c;
-      c.desc.a_dtype = pair.first;
-      c.desc.b_dtype = pair.second;
-      c.desc.d_dtype = d_type(pair.first, number);
+      ScaledCase c = case_of(pair, number);
       k_major(&c);
       c.desc.m = m;
       c.desc.n = 136;
@@ -269,10 +268,7 @@ TEST_CASE("gemm scaled: NaN, infinity, zero and subnormal numbers") {
   std::mt19937_64 random(4);
   for (const auto& pair : kPairs)
     for (int form = 0; form < 5; ++form) {
-      ScaledCase c;
-      c.desc.a_dtype = pair.first;
-      c.desc.b_dtype = pair.second;
-      c.desc.d_dtype = d_type(pair.first, form);
+      ScaledCase c = case_of(pair, form);
       k_major(&c);
       c.desc.m = 40;
       c.desc.n = 72;
@@ -420,10 +416,7 @@ TEST_CASE("gemm scaled: a thousand equal runs of each type on a GPU") {
   int number = 0;
   for (const auto& pair : kPairs)
     for (int form = 0; form < 5; ++form, ++number) {
-      ScaledCase c;
-      c.desc.a_dtype = pair.first;
-      c.desc.b_dtype = pair.second;
-      c.desc.d_dtype = d_type(pair.first, number);
+      ScaledCase c = case_of(pair, number);
       k_major(&c);
       c.desc.m = 100 + number;
       c.desc.n = 700;

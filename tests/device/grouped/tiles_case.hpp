@@ -286,13 +286,16 @@ inline void put_row(const GroupedCase& c, const std::vector<Bounded>& row, int64
       d = {row[size_t(j)].value, error};
       continue;
     }
-    // Each of d.terms additions may round a partial sum, which in some order is as large as d.size.
-    // These increments add up to no less than d.terms * d.size.
-    if (d.terms == 0) d.size = std::abs(d.value);  // what D had before
+    // Each addition may round a partial sum. In any order that is at most d.size, all magnitudes
+    // and what D had before; the increments add up to d.terms * d.size. In this order it is
+    // d.value.
+    if (d.terms == 0) d.size = std::abs(d.value);
     d.value += row[size_t(j)].value;
     d.size += size;
+    const double partial =
+        c.desc.combine == Combine::add_atomic ? d.size + d.terms * size : std::abs(d.value) + size;
     d.terms += 1;
-    d.error += error + 2 * rounding * (d.size + d.terms * size) + 2 * least;
+    d.error += error + 2 * rounding * partial + 2 * least;
   }
 }
 

@@ -239,10 +239,9 @@ TEST_CASE("blocks that share a tile as a cluster need no workspace") {
   GemmDesc desc = gemm_desc(164, 2048, 8192);
   desc.min_m = 164;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-  for (const auto& [text, cluster] : {std::pair<const char*, uint32_t>{"/1", 1},
-                                      {"/2", 2},
-                                      {"/4", 3}}) {  // the device runs 30 clusters of four
-
+  // 32 tiles, and the device runs 30 clusters of four blocks: /4 makes clusters of three.
+  constexpr std::pair<const char*, uint32_t> kClusters[] = {{"/1", 1}, {"/2", 2}, {"/4", 3}};
+  for (const auto& [text, cluster] : kClusters) {
     INFO(text);
     const auto plan =
         forced(device, desc, (std::string("gemm_bf16_bf16_rc_64x256_1x1_stream") + text).c_str());

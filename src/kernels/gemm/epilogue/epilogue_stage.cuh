@@ -113,7 +113,6 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
 #pragma unroll
     for (int group = 0; group < kGroups; group += 2) {
       const int i = (part * kGroups + group) * 4;
-      if (i >= kCount) break;  // the last group of lines may be smaller
       const u32 line = static_cast<u32>(group) * 8 + lane / 16 * 8 + lane % 8;
       const u32 to = epilogue_place<Config>(staging, line, warp * 2 + lane / 8 % 2);
       if (group + 1 < kGroups)
@@ -126,7 +125,6 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
 #pragma unroll
     for (int j = 0; j < kGroups * 4; ++j) {
       const int i = part * kGroups * 4 + j;
-      if (i >= kCount) break;
       const u32 row = warp % 2 * 16 + lane / 4 + static_cast<u32>(8 * epilogue_half(i));
       const u32 line = lane % 4 * 2 + static_cast<u32>(epilogue_column(j));
       ptx::store_shared(epilogue_place<Config>(staging, line, row / 4) + row % 4 * 4, d[i]);

@@ -139,11 +139,11 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
                                                  u32 rank) {
   using Sum = typename Config::Sum;
   using Place = StreamPlace<Config>;
-  constexpr int kMost = 4;
-  stream_each<(Place::kGroups + kMost - 1) / kMost>([&](auto chunk) {
-    constexpr int kFrom = decltype(chunk)::kValue * kMost;
-    constexpr int kColumns = Place::kGroups - kFrom < kMost ? Place::kGroups - kFrom : kMost;
-    constexpr int kParts = kFrom == 0 ? 8 : kFrom == kMost ? 4 : 2;
+  constexpr int kColumns = 4;
+  static_assert(Place::kGroups % kColumns == 0, "chunks have no rest");
+  stream_each<Place::kGroups / kColumns>([&](auto chunk) {
+    constexpr int kFrom = decltype(chunk)::kValue * kColumns;
+    constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
     Sum sum[kColumns * 4] = {};
     if (kFrom * 8 < args.width) {
 #pragma unroll 1

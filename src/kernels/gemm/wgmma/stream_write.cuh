@@ -25,12 +25,13 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccu
   using Out = typename Config::Out;
   constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
+  static_assert(Config::kTileN % kLines == 0, "slabs have no rest");
   constexpr i32 kAcross = 64 / kContiguous;
   constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
   const auto thread = static_cast<i32>(threadIdx.x % 128);
   const i32 line0 = thread / 8, piece16 = thread % 8;
 #pragma unroll
-  for (i32 slab = 0; slab < kAcross * ((Config::kTileN + kLines - 1) / kLines); ++slab) {
+  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
     const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
     const i32 y = n0 + slab / kAcross * kLines;
     if (y >= end) break;

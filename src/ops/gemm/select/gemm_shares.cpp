@@ -47,8 +47,8 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
 // Most bytes where joined parts meet. They leave room for three stages of the widest tile.
 constexpr int64_t kMostJoinedBytes = 80 << 10;
 
-// Lets the blocks that share a unit form a cluster, if the kernel can do that (stream_join.cuh) and
-// all clusters run at the same time.
+// Lets the blocks that share a unit form a cluster, if the kernel can do that (stream_joins() in
+// stream_join.cuh; not the kernels of i8) and all clusters run at the same time.
 bool join(const GemmChoice& choice, int64_t at_once, const uint32_t* clusters, GemmShares* s) {
   const bool can = choice.cluster() == 1 && s->together == 1 && choice.row->dtypes[0] != DType::I8;
   if (!can) return false;

@@ -10,23 +10,22 @@
 
 namespace tw {
 
-/// What the accumulators of a k block are multiplied by: nothing, scales of rows and columns, or
-/// scales of columns and one that all rows of a thread share.
-enum class NarrowBy { nothing, rows, one_row };
+/// The scales of a k block's accumulators: none; one for each row and one for each column; or one
+/// for each column and one that all rows of a thread share.
+enum class NarrowScaling { none, by_row, shared_row };
 
 /// The main loop of one tile. Source tells what else differs between kernels: where a stage's
 /// scales are, and what must precede the reading of a stage.
 ///
-/// Both warpgroups together have to take fewer clocks for everything else than one of them takes
-/// for its products. That decided the order below, which was measured:
+/// The order below follows from profiles of an H100:
 /// - Loads from shared memory wait behind wgmma instructions that wait for the tensor cores. All
 ///   scales of a k block are therefore loaded before its products are started.
 /// - The next stage's barrier is tested while the products run.
-template <class Config, class Source, NarrowBy kBy>
+template <class Config, class Source, NarrowScaling kScaling>
 struct NarrowLoop {
   using In = typename Config::In;
   using Sums = float[Config::kAccumulators];
-  static constexpr bool kScales = kBy != NarrowBy::nothing;
+  static constexpr bool kScales = kScaling != NarrowScaling::none;
   const Source& source;
   GemmPipeline<Config>& ring;
   NarrowPlaces places;  // of the scales, relative to the stage's
@@ -56,8 +55,8 @@ struct NarrowLoop {
           at.of_columns(sixteen, column[sixteen]);
       }
     }
-    // Multiplies rows' and columns' scales, and not earlier: between wgmma instructions it would
-    // delay them.
+    // Called when the products are finished. The pins keep nvcc from multiplying scales before the
+    // products are started, which would delay them.
     __device__ __forceinline__ void finish() {
       if constexpr (kScales) {
 #pragma unroll
@@ -65,13 +64,13 @@ struct NarrowLoop {
 #pragma unroll
           for (float& value : four) {
             gemm_pin(value);
-            if (kBy == NarrowBy::one_row) value *= row[0];
+            if (kScaling == NarrowScaling::shared_row) value *= row[0];
           }
       }
     }
     __device__ __forceinline__ float of(int i) const {
       const float value = column[i / 8][i / 4 % 2 * 2 + i % 2];
-      return kBy == NarrowBy::one_row ? value : row[i / 2 % 2] * value;
+      return kScaling == NarrowScaling::shared_row ? value : row[i / 2 % 2] * value;
     }
   };
 
@@ -163,11 +162,11 @@ __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators]
   const i32 blocks = item.end - item.begin, width = all.stream.width;
   const auto sum = [&](auto loop) { loop.sum(d, blocks, width); };
   if (!gemm_scales_along_k(all.scales))
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::nothing>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::none>(stages, ring, group));
   else if (all.scales.a_by == kScaleBlock && all.stream.full.gate != kGateHalves)
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::one_row>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::shared_row>(stages, ring, group));
   else
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowBy::rows>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::by_row>(stages, ring, group));
 }
 
 }  // namespace tw
