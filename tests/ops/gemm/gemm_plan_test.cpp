@@ -241,10 +241,10 @@ TEST_CASE("blocks that share a tile as a cluster need no workspace") {
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
   // 32 tiles, and the device runs 30 clusters of four blocks: /4 makes clusters of three.
   constexpr std::pair<const char*, uint32_t> kClusters[] = {{"/1", 1}, {"/2", 2}, {"/4", 3}};
-  for (const auto& [text, cluster] : kClusters) {
+  for (const auto& [pieces, cluster] : kClusters) {
+    const std::string text = std::string("gemm_bf16_bf16_rc_64x256_1x1_stream") + pieces;
     INFO(text);
-    const auto plan =
-        forced(device, desc, (std::string("gemm_bf16_bf16_rc_64x256_1x1_stream") + text).c_str());
+    const auto plan = forced(device, desc, text.c_str());
     REQUIRE(plan);
     CHECK(plan->info().cluster[0] == cluster);
     CHECK(plan->info().grid[0] == 32 * cluster);
