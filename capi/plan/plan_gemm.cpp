@@ -184,7 +184,7 @@ tw_gemm_candidate public_candidate(const GemmRange& range) {
   const GemmCandidate& from = range.candidate;
   tw_gemm_candidate to{};
   to.split = from.choice.split;
-  to.kernel = from.choice.row->symbol;
+  to.kernel = from.choice.entry->symbol;
   to.m_first = range.first;
   to.m_last = range.last;
   to.microseconds = from.nanoseconds / 1e3;

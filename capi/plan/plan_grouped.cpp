@@ -116,12 +116,12 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
 }
 
 // The candidate for a kernel of grouped products. Its time is unknown: it depends on the groups.
-tw_gemm_candidate grouped_candidate(const KernelEntry& row, int64_t m) {
+tw_gemm_candidate grouped_candidate(const KernelEntry& entry, int64_t m) {
   tw_gemm_candidate to{};
   to.split = 1;
-  to.kernel = row.symbol;
+  to.kernel = entry.symbol;
   to.m_last = m;
-  std::snprintf(to.text, sizeof to.text, "%s", row.symbol);
+  std::snprintf(to.text, sizeof to.text, "%s", entry.symbol);
   return to;
 }
 
@@ -157,10 +157,10 @@ tw_status tw_grouped_candidates(tw_device* device, const tw_grouped_desc* desc,
     GroupedDesc ours;
     TW_TRY(read_desc(desc, &ours));
     TW_TRY(check_capacity(candidates, capacity));
-    std::vector<const KernelEntry*> rows;
-    TW_TRY(grouped_candidates_of(*device->value, ours, &rows));
+    std::vector<const KernelEntry*> entries;
+    TW_TRY(grouped_candidates_of(*device->value, ours, &entries));
     std::vector<tw_gemm_candidate> values;
-    for (const KernelEntry* row : rows) values.push_back(grouped_candidate(*row, ours.m));
+    for (const KernelEntry* entry : entries) values.push_back(grouped_candidate(*entry, ours.m));
     TW_TRY(write_candidates(values, candidates, capacity));
     if (count) *count = static_cast<int32_t>(values.size());
     return {};

@@ -234,7 +234,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Loads a kernel entry's image and sets its attributes for `dynamic_smem_bytes` and clusters, so
   /// that a later launch loads nothing.
-  virtual Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+  virtual Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                          std::unique_ptr<Kernel>* out) = 0;
   /// Fails as prepare() would if the kernel entry has no code for this device. Loads nothing.
   virtual Status find_kernel(const KernelEntry&) { return {}; }

@@ -29,8 +29,8 @@ class DryRunDevice final : public Device {
       set_max_active_clusters(size, device_->max_active_clusters(size));
   }
 
-  Status prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) override {
-    TW_TRY(device_->find_kernel(row));
+  Status prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) override {
+    TW_TRY(device_->find_kernel(entry));
     *out = std::make_unique<DryRunKernel>(shared_from_this());
     return {};
   }
@@ -60,8 +60,8 @@ bool all_kernels_found(Device& device, Family family) {
   if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
   const RestoreErrors
       kept;  // a missing kernel is an answer here, not an error of the caller's call
-  for (const KernelEntry& row : kernel_entries(family))
-    if ((row.feature & usable) != 0 && !device.find_kernel(row).ok()) return false;
+  for (const KernelEntry& entry : kernel_entries(family))
+    if ((entry.feature & usable) != 0 && !device.find_kernel(entry).ok()) return false;
   return true;
 }
 

@@ -58,13 +58,13 @@ TOYS = {"gemm_bf16_bf16_toy_1x96x1": "gemm_toy_0", "gemm_f16_f32_toy_1x96x1": "g
 OTHER = {"gemm_realign": "gemm_realign_0"}
 # Prints for each entry of the host's table, which also lists kernels that were not compiled, the kernel, its
 # image and the image's size in bytes.
-PROGRAM = """#include "kernels/gemm/gemm_rows.cpp"
+PROGRAM = """#include "kernels/gemm/gemm_entries.cpp"
 #include <cstdio>
 #include "kernels/image/kernel_images.hpp"
 int main() {
-  for (const tw::KernelEntry& row : tw::gemm_rows())
-    if (row.image)
-      std::printf("%s %s %d %zu\\n", row.symbol, row.image, row.threads, tw::kernel_image(row.image).size);
+  for (const tw::KernelEntry& entry : tw::gemm_entries())
+    if (entry.image)
+      std::printf("%s %s %d %zu\\n", entry.symbol, entry.image, entry.threads, tw::kernel_image(entry.image).size);
 }
 """
 

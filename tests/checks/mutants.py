@@ -109,7 +109,7 @@ PLAIN = [
     ("a support query passes over the number of tiles", "src/ops/copies/copies.cpp",
      "return CopiesPlan(nullptr, desc, shape).arrange(device);", "return {};", "capi/capi_supported_test"),
     ("a device that lacks kernels is taken for one that has all", "src/runtime/rehearsal.cpp",
-     "&& !device.find_kernel(row).ok()) return false;", "&& !device.find_kernel(row).ok()) break;",
+     "&& !device.find_kernel(entry).ok()) return false;", "&& !device.find_kernel(entry).ok()) break;",
      "runtime/embedded_test"),
     ("a prefetch's budget is not looked at", "src/ops/prefetch/prefetch.cpp", "TW_TRY(read_dims());\n  return apply_budget();",
      "return read_dims();", "device/prefetch_device_test"),

@@ -61,7 +61,7 @@ export -f check unknown
   for name in repeat_moves repeat_rows; do echo "racecheck $name TW_RUNS=1"; done
   for tool in memcheck synccheck; do
     for name in rows elementwise elementwise_activations gemm_epilogue copy quantize ragged route grouped gemm gemm_batch gemm_chain gemm_realign gemm_scaled copies rows_sums rows_order \
-      rows_values rows_capture copy_window prefetch gemm_rows; do
+      rows_values rows_capture copy_window prefetch gemm_entries; do
       echo "$tool $name TW_EVERY=${TW_EVERY:-40}"
     done
   done

@@ -170,10 +170,10 @@ TEST_CASE("waiting waits for what a lost device has begun") {
     tw_stream stream{test::make_stream(*device)};
     tw_event event{test::make_event(*device)};
     const auto other = test::make_stream(*device);
-    const KernelEntry rows[] = {test::host_row("held", held_kernel),
-                                test::host_row("faulting", faulting_kernel)};
-    const auto held = test::make_kernel(*device, rows[0]);
-    const auto faulting = test::make_kernel(*device, rows[1]);
+    const KernelEntry entries[] = {test::host_entry("held", held_kernel),
+                                   test::host_entry("faulting", faulting_kernel)};
+    const auto held = test::make_kernel(*device, entries[0]);
+    const auto faulting = test::make_kernel(*device, entries[1]);
     std::atomic<bool> begun = false;
     std::atomic<bool> let_go = false;
     std::atomic<bool> done = false;

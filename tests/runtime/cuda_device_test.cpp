@@ -319,19 +319,19 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
   constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   const auto device = open_fake();
   int first = 0, others = 0;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (!row.image || (others > 0 && !row.prefers_shared_carveout)) continue;
-    INFO(std::string(row.symbol));
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (!entry.image || (others > 0 && !entry.prefers_shared_carveout)) continue;
+    INFO(std::string(entry.symbol));
     fake().function_attributes.clear();
     std::unique_ptr<Kernel> kernel;
-    REQUIRE(device->prepare(row, 0, &kernel).ok());
-    ++(row.prefers_shared_carveout ? first : others);
-    CHECK(fake().function_attributes.count(kCarveout) == (row.prefers_shared_carveout ? 1u : 0u));
-    if (!row.prefers_shared_carveout) continue;
-    CHECK(std::string(row.symbol) == "gemm_realign");
+    REQUIRE(device->prepare(entry, 0, &kernel).ok());
+    ++(entry.prefers_shared_carveout ? first : others);
+    CHECK(fake().function_attributes.count(kCarveout) == (entry.prefers_shared_carveout ? 1u : 0u));
+    if (!entry.prefers_shared_carveout) continue;
+    CHECK(std::string(entry.symbol) == "gemm_realign");
     CHECK(fake().function_attributes[kCarveout] == 100);
     fake().refused_attribute = kCarveout;
-    CHECK(device->prepare(row, 0, &kernel).ok());
+    CHECK(device->prepare(entry, 0, &kernel).ok());
     CHECK(device->alive().ok());
     fake().refused_attribute = -1;
   }
@@ -358,12 +358,12 @@ TEST_CASE("images that the driver refuses are explained") {
   CHECK(device->load_module(image.data(), image.size(), &module).code() ==
         Code::ERROR_DRIVER_TOO_OLD);
   CHECK(message_has("580"));
-  KernelEntry row{};
-  row.symbol = "kernel_without_image";
-  row.image = "copy_7";
-  row.family = Family::copy;
+  KernelEntry entry{};
+  entry.symbol = "kernel_without_image";
+  entry.image = "copy_7";
+  entry.family = Family::copy;
   std::unique_ptr<Kernel> kernel;
-  CHECK(device->prepare(row, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
+  CHECK(device->prepare(entry, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
   CHECK(message_has("kernel_without_image"));
 }
 

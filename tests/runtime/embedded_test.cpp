@@ -65,17 +65,18 @@ class Chosen {
 /// Whether the build has any kernel in this image.
 bool has_kernel(const char* image) {
   for (const Family family : kFamilies)
-    for (const KernelEntry& row : kernel_entries(family))
-      if (row.image && std::strcmp(row.image, image) == 0 && !kernel_left_out(row)) return true;
+    for (const KernelEntry& entry : kernel_entries(family))
+      if (entry.image && std::strcmp(entry.image, image) == 0 && !kernel_left_out(entry))
+        return true;
   return false;
 }
 
 }  // namespace
 
-extern "C" bool __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& row);
-extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& row) {
-  return std::string(row.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
-         __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(row);
+extern "C" bool __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& entry);
+extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_11KernelEntryE(const KernelEntry& entry) {
+  return std::string(entry.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
+         __real__ZN2tw15kernel_left_outERKNS_11KernelEntryE(entry);
 }
 
 extern "C" KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
@@ -119,8 +120,8 @@ FeatureMask expected(const Chip& chip, const Targets& build) {
 /// Whether the build has every kernel; with -Dkernels it has only some.
 bool every_kernel() {
   for (const Family family : kFamilies)
-    for (const KernelEntry& row : kernel_entries(family))
-      if (kernel_left_out(row)) return false;
+    for (const KernelEntry& entry : kernel_entries(family))
+      if (kernel_left_out(entry)) return false;
   return true;
 }
 
@@ -373,12 +374,12 @@ TEST_CASE("a kernel that the build leaves out says which target would bring it, 
     const FakeDriver driver;
     const auto device = open_chip(major, minor);
     const Family family = symbol[0] == 'g' && symbol[1] == 'a' ? Family::gather : Family::gemm;
-    for (const KernelEntry& row : kernel_entries(family)) {
-      const bool wanted = family == Family::gather ? row.symbol == std::string(symbol)
-                                                   : row.feature == feature::wgmma;
+    for (const KernelEntry& entry : kernel_entries(family)) {
+      const bool wanted = family == Family::gather ? entry.symbol == std::string(symbol)
+                                                   : entry.feature == feature::wgmma;
       if (!wanted) continue;
       std::unique_ptr<Kernel> kernel;
-      CHECK(device->prepare(row, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
+      CHECK(device->prepare(entry, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
       return std::string(last_error().message);
     }
     return std::string();

@@ -138,11 +138,11 @@ TEST_CASE("the host device refuses what only a GPU can do") {
   CHECK(device->wrap_stream(reinterpret_cast<CUstream_st*>(16), &stream).code() ==
         Code::ERROR_WRONG_DEVICE);
   CHECK(device->load_module("x", 1, &module).code() == Code::ERROR_WRONG_DEVICE);
-  const KernelEntry device_row = host_row("no_body", nullptr);
+  const KernelEntry device_row = host_entry("no_body", nullptr);
   CHECK(device->prepare(device_row, 0, &kernel).code() == Code::ERROR_UNSUPPORTED);
   CHECK(message_has("no_body"));
-  const KernelEntry row = host_row("row", [](HostEngine&, const void*) {});
-  CHECK(device->prepare(row, HostEngine::kSharedBytes + 1, &kernel).code() ==
+  const KernelEntry entry = host_entry("entry", [](HostEngine&, const void*) {});
+  CHECK(device->prepare(entry, HostEngine::kSharedBytes + 1, &kernel).code() ==
         Code::ERROR_UNSUPPORTED);
 }
 
@@ -160,8 +160,8 @@ void bulk_copy(HostEngine& engine, const void* arguments) {
 TEST_CASE("launches count what they move") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const KernelEntry row = host_row("bulk_copy", bulk_copy);
-  const auto kernel = make_kernel(*device, row);
+  const KernelEntry entry = host_entry("bulk_copy", bulk_copy);
+  const auto kernel = make_kernel(*device, entry);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
   REQUIRE(stream->fill(address, 3, 256).ok());
@@ -180,8 +180,8 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   const auto stream = make_stream(*device);
   const auto other = make_stream(*device);
   const auto event = make_event(*device);
-  const KernelEntry row = host_row("bulk_copy_by_8", bulk_copy);
-  const auto kernel = make_kernel(*device, row);
+  const KernelEntry entry = host_entry("bulk_copy_by_8", bulk_copy);
+  const auto kernel = make_kernel(*device, entry);
   uint64_t address = 0;
   REQUIRE(device->allocate(512, &address).ok());
   REQUIRE(stream->fill(address, 0, 512).ok());

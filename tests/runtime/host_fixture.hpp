@@ -31,19 +31,19 @@ inline std::unique_ptr<Event> make_event(Device& device) {
   return event;
 }
 
-inline KernelEntry host_row(const char* symbol, HostBody body) {
-  KernelEntry row{};
-  row.family = Family::copy;
-  row.feature = feature::host;
-  row.symbol = symbol;
-  row.host = body;
-  row.threads = 128;
-  return row;
+inline KernelEntry host_entry(const char* symbol, HostBody body) {
+  KernelEntry entry{};
+  entry.family = Family::copy;
+  entry.feature = feature::host;
+  entry.symbol = symbol;
+  entry.host = body;
+  entry.threads = 128;
+  return entry;
 }
 
-inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelEntry& row) {
+inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelEntry& entry) {
   std::unique_ptr<Kernel> kernel;
-  REQUIRE(device.prepare(row, 0, &kernel).ok());
+  REQUIRE(device.prepare(entry, 0, &kernel).ok());
   return kernel;
 }
 

@@ -19,7 +19,7 @@ struct Gate {
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelEntry kGateRow = host_row("gate", wait_at_gate);
+const KernelEntry kGateRow = host_entry("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -29,12 +29,12 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelEntry kAppendRow = host_row("append", append);
+const KernelEntry kAppendRow = host_entry("append", append);
 
 void faulting_kernel(HostEngine& engine, const void*) {
   engine.load_bulk(0, 0, 8);  // not a multiple of 16 bytes
 }
-const KernelEntry kFaultRow = host_row("fault", faulting_kernel);
+const KernelEntry kFaultRow = host_entry("fault", faulting_kernel);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());

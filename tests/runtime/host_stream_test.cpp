@@ -23,7 +23,7 @@ struct Gate {
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelEntry kGateRow = host_row("gate", wait_at_gate);
+const KernelEntry kGateRow = host_entry("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -33,7 +33,7 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelEntry kAppendRow = host_row("append", append);
+const KernelEntry kAppendRow = host_entry("append", append);
 
 struct Blocked {
   sigset_t* signals;
@@ -41,7 +41,7 @@ struct Blocked {
 void read_blocked(HostEngine&, const void* arguments) {
   pthread_sigmask(SIG_SETMASK, nullptr, static_cast<const Blocked*>(arguments)->signals);
 }
-const KernelEntry kBlockedRow = host_row("blocked", read_blocked);
+const KernelEntry kBlockedRow = host_entry("blocked", read_blocked);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());

@@ -5,7 +5,7 @@
 
 #include "kernels/common/row_tiles_host.hpp"
 #include "kernels/copies/copies.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 
@@ -48,20 +48,20 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_COPIES_BULK(feature, part, symbol) \
-  TW_TABLE_ROW(copies, feature, part, symbol, kTilePipelineWarps * 32, kCopiesBulk)
+  TW_TABLE_ENTRY(copies, feature, part, symbol, kTilePipelineWarps * 32, kCopiesBulk)
 #define TW_COPIES_PLAIN(feature, part, symbol) \
-  TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesPlain)
+  TW_TABLE_ENTRY(copies, feature, part, symbol, kTilePlainThreads, kCopiesPlain)
 #define TW_COPIES_SKIPPED(feature, part, symbol) \
-  TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesSkipped)
+  TW_TABLE_ENTRY(copies, feature, part, symbol, kTilePlainThreads, kCopiesSkipped)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/copies/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries copies_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries copies_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -12,7 +12,7 @@
 #include "kernels/copy/permute.h"
 #include "kernels/copy/pieces.h"
 #include "kernels/copy/transpose.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -268,56 +268,57 @@ void copy_deinterleave_host(HostEngine&, const void* arguments) {
 }
 
 // Sets the tile: vectors (or elements) along the source's and the destination's inner dimension.
-constexpr KernelEntry with_tile(KernelEntry row, u32 a, u32 b) {
-  row.tile[0] = static_cast<int32_t>(a);
-  row.tile[1] = static_cast<int32_t>(b);
-  return row;
+constexpr KernelEntry with_tile(KernelEntry entry, u32 a, u32 b) {
+  entry.tile[0] = static_cast<int32_t>(a);
+  entry.tile[1] = static_cast<int32_t>(b);
+  return entry;
 }
 
 #define TW_COPY_BOXES(feature, part, symbol, rank) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
 #define TW_COPY_ROWS(feature, part, symbol) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyRows)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyRows)
 #define TW_COPY_PERMUTE(feature, part, symbol, element_bytes) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
-#define TW_COPY_TRANSPOSE(feature_, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b)      \
-  with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
-                kTransposeThreads, kCopyTranspose | (bytes) << 8),                                \
-      (lanes_a) * (warps_a) * (cells_a), kTransposeThreads / ((lanes_a) * (warps_a)) * (cells_b)),
-#define TW_COPY_TRANSPOSE_SMALL(feature_, part, symbol, bytes)                                    \
-  with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
-                kSmallTransposeThreads, kCopyTranspose | (bytes) << 8 | 1 << 16),                 \
-      8, 4),
-#define TW_COPY_TRANSPOSE_PLAIN(feature_, part, symbol, bytes)                                    \
-  with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
-                kTransposeThreads, kCopyTransposePlain | (bytes) << 8),                           \
-      transpose_edge(bytes), transpose_edge(bytes)),
-#define TW_COPY_INTERLEAVE(feature, part, symbol, bytes, planes)        \
-  TW_TABLE_ROW(copy, feature, part, symbol, interleave_threads(planes), \
-               kCopyInterleave | (bytes) << 8 | (planes) << 16)
-#define TW_COPY_DEINTERLEAVE(feature, part, symbol, bytes, planes)      \
-  TW_TABLE_ROW(copy, feature, part, symbol, interleave_threads(planes), \
-               kCopyInterleave | (bytes) << 8 | (kToPlanes | (planes)) << 16)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
+#define TW_COPY_TRANSPOSE(feature_, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b) \
+  with_tile(table_entry(Family::copy, feature::feature_, #symbol, #part,                     \
+                        TW_HOST_BODY_##feature_(symbol), kTransposeThreads,                  \
+                        kCopyTranspose | (bytes) << 8),                                      \
+            (lanes_a) * (warps_a) * (cells_a),                                               \
+            kTransposeThreads / ((lanes_a) * (warps_a)) * (cells_b)),
+#define TW_COPY_TRANSPOSE_SMALL(feature_, part, symbol, bytes)                   \
+  with_tile(table_entry(Family::copy, feature::feature_, #symbol, #part,         \
+                        TW_HOST_BODY_##feature_(symbol), kSmallTransposeThreads, \
+                        kCopyTranspose | (bytes) << 8 | 1 << 16),                \
+            8, 4),
+#define TW_COPY_TRANSPOSE_PLAIN(feature_, part, symbol, bytes)              \
+  with_tile(table_entry(Family::copy, feature::feature_, #symbol, #part,    \
+                        TW_HOST_BODY_##feature_(symbol), kTransposeThreads, \
+                        kCopyTransposePlain | (bytes) << 8),                \
+            transpose_edge(bytes), transpose_edge(bytes)),
+#define TW_COPY_INTERLEAVE(feature, part, symbol, bytes, planes)          \
+  TW_TABLE_ENTRY(copy, feature, part, symbol, interleave_threads(planes), \
+                 kCopyInterleave | (bytes) << 8 | (planes) << 16)
+#define TW_COPY_DEINTERLEAVE(feature, part, symbol, bytes, planes)        \
+  TW_TABLE_ENTRY(copy, feature, part, symbol, interleave_threads(planes), \
+                 kCopyInterleave | (bytes) << 8 | (kToPlanes | (planes)) << 16)
 #define TW_COPY_PIECES(feature, part, symbol, flight) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kPieceThreads, kCopyPieces | (flight) << 8)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kPieceThreads, kCopyPieces | (flight) << 8)
 #define TW_COPY_SHIFT(feature, part, symbol, flight) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kPieceThreads, kCopyShift | (flight) << 8)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kPieceThreads, kCopyShift | (flight) << 8)
 #define TW_COPY_STRIDED(feature, part, symbol) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyStrided)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyStridedThreads, kCopyStrided)
 #define TW_COPY_FILL(feature, part, symbol) \
-  TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyFill)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyStridedThreads, kCopyFill)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/copy/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries copy_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries copy_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -5,7 +5,7 @@
 
 #include "kernels/elementwise/element.h"
 #include "kernels/elementwise/elementwise.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -64,9 +64,9 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
   }
 }
 
-#define TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, what)   \
-  TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, \
-               kElementwiseVectors | (elements) << 8 | (what) << 16)
+#define TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, what)     \
+  TW_TABLE_ENTRY(elementwise, feature, part, symbol, kElementwiseThreads, \
+                 kElementwiseVectors | (elements) << 8 | (what) << 16)
 #define TW_ELEMENTWISE_CONVERT(feature, part, symbol, elements) \
   TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseConvert)
 #define TW_ELEMENTWISE_FLOATS(feature, part, symbol, elements) \
@@ -74,16 +74,16 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
 #define TW_ELEMENTWISE_WORDS(feature, part, symbol, elements) \
   TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseWords)
 #define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
-  TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
+  TW_TABLE_ENTRY(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/elementwise/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries elementwise_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries elementwise_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -4,7 +4,7 @@
 #include "kernels/common/host_engine.hpp"
 #include "kernels/gather/gather.h"
 #include "kernels/rows/rows_host.hpp"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -173,7 +173,7 @@ void gather_outside_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_GATHER(feature, part, symbol, threads, variant) \
-  TW_TABLE_ROW(gather, feature, part, symbol, threads, variant)
+  TW_TABLE_ENTRY(gather, feature, part, symbol, threads, variant)
 #define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
@@ -185,14 +185,14 @@ void gather_outside_host(HostEngine&, const void* arguments) {
 #define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
 #define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/gather/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries gather_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries gather_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -370,14 +370,14 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
                  grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/grouped/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries grouped_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries grouped_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -35,10 +35,10 @@ const char* kernel_image_name(int32_t index) {
   return entry->name;
 }
 
-bool kernel_left_out(const KernelEntry& row) {
-  if (!row.image || !tw_kernel_chosen_table[0]) return false;
+bool kernel_left_out(const KernelEntry& entry) {
+  if (!entry.image || !tw_kernel_chosen_table[0]) return false;
   for (const char* const* name = tw_kernel_chosen_table; *name; ++name)
-    if (std::strcmp(*name, row.symbol) == 0) return false;
+    if (std::strcmp(*name, entry.symbol) == 0) return false;
   return true;
 }
 

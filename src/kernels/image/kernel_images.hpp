@@ -22,6 +22,6 @@ const char* kernel_image_name(int32_t index);
 
 /// Whether this build was configured with -Dkernels and without this kernel. The kernel's image may
 /// still exist, with other kernels.
-bool kernel_left_out(const KernelEntry& row);
+bool kernel_left_out(const KernelEntry& entry);
 
 }  // namespace tw

@@ -22,16 +22,16 @@ constexpr Family kFamilies[] = {
 template <class Visit>
 bool each(Visit&& visit) {
   for (const Family family : kFamilies)
-    for (const KernelEntry& row : kernel_entries(family)) {
-      if (!row.image || kernel_left_out(row)) continue;
-      const KernelImage image = kernel_image(row.image);
+    for (const KernelEntry& entry : kernel_entries(family)) {
+      if (!entry.image || kernel_left_out(entry)) continue;
+      const KernelImage image = kernel_image(entry.image);
       if (image.size == 0) continue;
       for (const Target& target : targets()) {
-        FatbinEntry entry;
-        if ((target.features & row.feature) == 0 ||
-            !find_entry(image.data, image.size, target, &entry))
+        FatbinEntry packed;
+        if ((target.features & entry.feature) == 0 ||
+            !find_entry(image.data, image.size, target, &packed))
           continue;
-        if (visit(Precompiled{&row, &target})) return true;
+        if (visit(Precompiled{&entry, &target})) return true;
       }
     }
   return false;
@@ -75,7 +75,7 @@ bool precompiled_at(int32_t index, Precompiled* out) {
 Status find_precompiled(const char* name, const char* target, Precompiled* out) {
   std::string others;
   const bool found = each([&](const Precompiled& kernel) {
-    if (std::strcmp(kernel.row->symbol, name) != 0) return false;
+    if (std::strcmp(kernel.entry->symbol, name) != 0) return false;
     *out = kernel;
     if (std::strcmp(kernel.target->name, target) == 0) return true;
     others += (others.empty() ? "" : ", ") + std::string(kernel.target->name);
@@ -91,11 +91,11 @@ Status find_precompiled(const char* name, const char* target, Precompiled* out) 
 }
 
 Status precompiled_image(const Precompiled& kernel, FatbinEntry* out) {
-  const KernelImage image = kernel_image(kernel.row->image);
+  const KernelImage image = kernel_image(kernel.entry->image);
   if (find_entry(image.data, image.size, *kernel.target, out)) return Code::OK;
   return fail(Code::ERROR_INTERNAL, {},
               "the image of kernel %s for target %s was listed but is not found",
-              kernel.row->symbol, kernel.target->name);
+              kernel.entry->symbol, kernel.target->name);
 }
 
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out) {

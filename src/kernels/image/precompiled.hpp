@@ -30,7 +30,7 @@ struct TargetRange {
 TargetRange targets();
 
 struct Precompiled {
-  const KernelEntry* row;
+  const KernelEntry* entry;
   const Target* target;
 };
 

@@ -5,7 +5,7 @@
 
 #include "kernels/common/host_engine.hpp"
 #include "kernels/prefetch/prefetch.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -33,18 +33,18 @@ void prefetch_rows_host(HostEngine& engine, const void* arguments) {
 }
 
 #define TW_PREFETCH_BOXES(feature, part, symbol) \
-  TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchBoxes)
+  TW_TABLE_ENTRY(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchBoxes)
 #define TW_PREFETCH_ROWS(feature, part, symbol) \
-  TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchRows)
+  TW_TABLE_ENTRY(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchRows)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/prefetch/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries prefetch_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries prefetch_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

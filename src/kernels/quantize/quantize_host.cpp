@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/quantize/quantize.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -109,7 +109,7 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_QUANTIZE_ROW(feature, part, symbol, threads, step, elements) \
-  TW_TABLE_ROW(quantize, feature, part, symbol, threads, (step) | (elements) << 8)
+  TW_TABLE_ENTRY(quantize, feature, part, symbol, threads, (step) | (elements) << 8)
 #define TW_QUANTIZE_GROUPS(feature, part, symbol, elements) \
   TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeGroups, elements)
 #define TW_QUANTIZE_ROWS(feature, part, symbol, elements) \
@@ -126,14 +126,14 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
 #define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \
   TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeRegions, elements)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/quantize/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries quantize_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries quantize_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

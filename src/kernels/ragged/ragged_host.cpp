@@ -5,7 +5,7 @@
 
 #include "kernels/common/row_tiles_host.hpp"
 #include "kernels/ragged/ragged.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 
@@ -71,20 +71,20 @@ void ragged_faults_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_RAGGED_BULK(feature, part, symbol) \
-  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePipelineWarps * 32, kRaggedBulk)
+  TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePipelineWarps * 32, kRaggedBulk)
 #define TW_RAGGED_PLAIN(feature, part, symbol) \
-  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedPlain)
+  TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePlainThreads, kRaggedPlain)
 #define TW_RAGGED_FAULTS(feature, part, symbol) \
-  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedFaults)
+  TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePlainThreads, kRaggedFaults)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/ragged/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries ragged_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries ragged_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

@@ -6,7 +6,7 @@
 
 #include "kernels/common/host_engine.hpp"
 #include "kernels/route/route_math.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 
 namespace tw {
 namespace {
@@ -266,24 +266,24 @@ void route_place_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_ROUTE_SMALL(feature, part, symbol) \
-  TW_TABLE_ROW(route, feature, part, symbol, kRouteScoreThreads, kRouteSmall)
+  TW_TABLE_ENTRY(route, feature, part, symbol, kRouteScoreThreads, kRouteSmall)
 #define TW_ROUTE_SCORE(feature, part, symbol) \
-  TW_TABLE_ROW(route, feature, part, symbol, kRouteScoreThreads, kRouteScore)
+  TW_TABLE_ENTRY(route, feature, part, symbol, kRouteScoreThreads, kRouteScore)
 #define TW_ROUTE_MANY(feature, part, symbol) \
-  TW_TABLE_ROW(route, feature, part, symbol, kRouteScoreThreads, kRouteMany)
+  TW_TABLE_ENTRY(route, feature, part, symbol, kRouteScoreThreads, kRouteMany)
 #define TW_ROUTE_SCAN(feature, part, symbol) \
-  TW_TABLE_ROW(route, feature, part, symbol, kRouteThreads, kRouteScan)
+  TW_TABLE_ENTRY(route, feature, part, symbol, kRouteThreads, kRouteScan)
 #define TW_ROUTE_PLACE(feature, part, symbol) \
-  TW_TABLE_ROW(route, feature, part, symbol, kRouteThreads, kRoutePlace)
+  TW_TABLE_ENTRY(route, feature, part, symbol, kRouteThreads, kRoutePlace)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/route/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries route_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries route_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

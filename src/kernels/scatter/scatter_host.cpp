@@ -8,7 +8,7 @@
 #include "kernels/common/host_engine.hpp"
 #include "kernels/rows/rows_host.hpp"
 #include "kernels/scatter/scatter.h"
-#include "kernels/table/table_row.hpp"
+#include "kernels/table/table_entry.hpp"
 #include "tensor_map/model/reduce_ops.hpp"
 
 namespace tw {
@@ -356,7 +356,7 @@ void scatter_join_host(HostEngine&, const void* arguments) {
 }
 
 #define TW_SCATTER(feature, part, symbol, threads, variant) \
-  TW_TABLE_ROW(scatter, feature, part, symbol, threads, variant)
+  TW_TABLE_ENTRY(scatter, feature, part, symbol, threads, variant)
 #define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
@@ -375,14 +375,14 @@ void scatter_join_host(HostEngine&, const void* arguments) {
 #define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
 #define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kEntries[] = {
 #include "kernels/scatter/kernels.inc"
 };
 
 }  // namespace
 
-KernelEntries scatter_rows() {
-  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+KernelEntries scatter_entries() {
+  return {kEntries, kEntries + sizeof kEntries / sizeof kEntries[0]};
 }
 
 }  // namespace tw

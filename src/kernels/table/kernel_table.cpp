@@ -7,7 +7,7 @@ KernelEntries kernel_entries(Family family) {
   switch (family) {
 #define TW_FAMILY(name, value) \
   case Family::name:           \
-    return name##_rows();
+    return name##_entries();
 #include "kernels/families.inc"
 #undef TW_FAMILY
   }

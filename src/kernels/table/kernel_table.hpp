@@ -48,8 +48,8 @@ struct KernelEntries {
   const KernelEntry* end() const { return end_; }
 };
 
-// Each family defines its entries in its folder: copy_rows(), ...
-#define TW_FAMILY(name, value) KernelEntries name##_rows();
+// Each family defines its entries in its folder: copy_entries(), ...
+#define TW_FAMILY(name, value) KernelEntries name##_entries();
 #include "kernels/families.inc"
 #undef TW_FAMILY
 

@@ -82,9 +82,9 @@ Status CopiesPlan::check(const Device& device, const CopiesDesc& desc) {
 }
 
 Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* row = find_row(*device(), Family::copies,
-                                    [&](const KernelEntry& r) { return r.variant == variant; });
-  return prepare_row(*device(), Family::copies, row, dynamic_smem_bytes, &kernels_[variant]);
+  const KernelEntry* entry = find_entry(*device(), Family::copies,
+                                        [&](const KernelEntry& r) { return r.variant == variant; });
+  return prepare_entry(*device(), Family::copies, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 Status CopiesPlan::arrange(const Device& device) {
@@ -237,7 +237,7 @@ PlanInfo CopiesPlan::info() const {
   CopiesArgs args;
   if (!fill({}, desc_.count, &args).ok()) return info;
   const LaunchConfig launch = config(&args);
-  info.kernel = kernels_[method()].row->symbol;
+  info.kernel = kernels_[method()].entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];

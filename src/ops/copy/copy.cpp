@@ -75,10 +75,10 @@ Status CopyPlan::prepare() {
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
   if (outside_.empty()) return {};
-  const KernelEntry* row = find_row(*device(), Family::copy, [](const KernelEntry& r) {
+  const KernelEntry* entry = find_entry(*device(), Family::copy, [](const KernelEntry& r) {
     return (r.variant & 0xff) == kCopyFill;
   });
-  return prepare_row(*device(), Family::copy, row, 0, &fill_);
+  return prepare_entry(*device(), Family::copy, entry, 0, &fill_);
 }
 
 // Returns the bits of KernelEntry::variant above the method, and the dynamic shared memory per
@@ -110,7 +110,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
 
 Status CopyPlan::prepare_method(uint32_t method) {
   RowChoice choice = row_choice(method);
-  const KernelEntry* row = find_row(*device(), Family::copy, [&](const KernelEntry& r) {
+  const KernelEntry* entry = find_entry(*device(), Family::copy, [&](const KernelEntry& r) {
     // A host entry serves any element size and any number of planes.
     const uint32_t counts = r.feature != feature::host  ? ~0u
                             : method == kCopyInterleave ? kToPlanes << 8
@@ -118,15 +118,15 @@ Status CopyPlan::prepare_method(uint32_t method) {
                                                         : 0u;
     return (r.variant & 0xff) == method && ((r.variant >> 8 ^ choice.detail) & counts) == 0;
   });
-  if (row != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
+  if (entry != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
     CopyTransposeArgs& args =
         method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
-    fill_transpose_tiles(static_cast<uint32_t>(row->tile[0]), static_cast<uint32_t>(row->tile[1]),
-                         &args);
+    fill_transpose_tiles(static_cast<uint32_t>(entry->tile[0]),
+                         static_cast<uint32_t>(entry->tile[1]), &args);
     if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile is in shared memory
       choice.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
   }
-  TW_TRY(prepare_row(*device(), Family::copy, row, choice.smem, &kernels_[method]));
+  TW_TRY(prepare_entry(*device(), Family::copy, entry, choice.smem, &kernels_[method]));
   if (method != kCopyBoxes) return {};
   TensorMapDesc src, dst;
   describe_boxes(shape_, choice_.boxes, &src, &dst);
@@ -141,7 +141,7 @@ LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_pe
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
       std::clamp<uint64_t>((items + items_per_block - 1) / items_per_block, 1, most));
-  config.block[0] = static_cast<uint32_t>(kernel.row->threads);
+  config.block[0] = static_cast<uint32_t>(kernel.entry->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   // These kernels wait for the predecessor grid themselves.
   config.programmatic =
@@ -167,7 +167,7 @@ LaunchConfig CopyPlan::permute_config() const {
 // The following kernels have no pipeline. One block per piece of work is as fast as a persistent
 // grid, and the hardware balances the blocks better. Only max_sms limits them.
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
-  const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host entry
+  const uint32_t flight = kernels_[method].entry->variant >> 8;  // 0: a host entry
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
   return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u), 0);
 }
@@ -326,7 +326,7 @@ PlanInfo CopyPlan::info() const {
   for (const CopyShape& box : outside_)
     info.bytes_written += static_cast<uint64_t>(box.elements * box.element_bytes);
   if (shape_.empty) {
-    if (fill_) info.kernel = fill_.row->symbol;
+    if (fill_) info.kernel = fill_.entry->symbol;
     return info;
   }
   const uint32_t method = choose(src, dst);
@@ -342,7 +342,7 @@ PlanInfo CopyPlan::info() const {
     return info;
   }
   if (!kernels_[method]) return info;
-  info.kernel = kernels_[method].row->symbol;
+  info.kernel = kernels_[method].entry->symbol;
   info.tile[0] = 1;
   switch (method) {
     case kCopyBoxes:
@@ -454,7 +454,7 @@ std::string CopyPlan::window_note() const {
                 " elements are outside the source's tensor: filled with %s by %s, a launch for "
                 "each of %zu boxes\n",
                 elements, desc_.fill == OobFill::nan ? "NaN (0x7ff7 in every 16 bits)" : "zeros",
-                fill_.row->symbol, outside_.size());
+                fill_.entry->symbol, outside_.size());
   return text;
 }
 
@@ -485,7 +485,7 @@ std::string CopyPlan::explain() const {
   for (uint32_t other = 1; other < kCopyMethods; ++other)
     if (other != method && kernels_[other])
       out += "runs with other addresses modulo 16 may use " +
-             std::string(kernels_[other].row->symbol) +
+             std::string(kernels_[other].entry->symbol) +
              ": promise src_alignment and dst_alignment to avoid it\n";
   return out;
 }

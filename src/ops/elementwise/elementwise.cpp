@@ -74,10 +74,10 @@ uint32_t ElementwisePlan::what() const {
 
 Status ElementwisePlan::prepare_method(uint32_t method) {
   const uint32_t detail = method == kElementwiseVectors ? vector_ | what() << 8 : 0;
-  const KernelEntry* row = find_row(*device(), Family::elementwise, [&](const KernelEntry& r) {
+  const KernelEntry* entry = find_entry(*device(), Family::elementwise, [&](const KernelEntry& r) {
     return (r.variant & 0xff) == method && (r.feature == feature::host || r.variant >> 8 == detail);
   });
-  return prepare_row(*device(), Family::elementwise, row, 0, &kernels_[method]);
+  return prepare_entry(*device(), Family::elementwise, entry, 0, &kernels_[method]);
 }
 
 void ElementwisePlan::fill_common() {
@@ -337,7 +337,7 @@ PlanInfo ElementwisePlan::info() const {
   const Placed at = promised();
   const uint32_t method = choose(at);
   if (method == 0) return info;
-  info.kernel = kernels_[method].row->symbol;
+  info.kernel = kernels_[method].entry->symbol;
   const LaunchConfig launch = config(method, arguments(method, at));
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
@@ -406,7 +406,7 @@ std::string ElementwisePlan::explain() const {
     out += text;
     if (kernels_[kElementwiseStrided])
       out += "runs whose operands differ in address modulo a vector use " +
-             std::string(kernels_[kElementwiseStrided].row->symbol) +
+             std::string(kernels_[kElementwiseStrided].entry->symbol) +
              ": promise alignments to avoid it\n";
   } else if (vectors_) {
     out += "element by element: the promised addresses differ modulo a vector\n";

@@ -63,7 +63,7 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
     const GemmCandidate best = ranking.best(m);
     int64_t last = std::min(gemm_bucket_end(m), rows);
     // A choice may run out of blocks within a bucket. Up to there it is the best for all m of it.
-    if (best.choice.row) last = ranking.last_with_room(best.choice, m, last);
+    if (best.choice.entry) last = ranking.last_with_room(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
     ranges.back().last = last;
@@ -122,7 +122,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
-    if (best.choice.row && best.choice.uses_maps() && !same_choices(ranges, plan->ranges()))
+    if (best.choice.entry && best.choice.uses_maps() && !same_choices(ranges, plan->ranges()))
       TW_TRY(plan->fill(std::move(ranges), &plan->with_c_));
   }
   plan->drop_unused_copies();
@@ -203,7 +203,7 @@ Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** 
       return kernel->check_rows(rows);
     }
   std::unique_ptr<GemmKernel> kernel;
-  const bool maps = choice.row && choice.uses_maps();
+  const bool maps = choice.entry && choice.uses_maps();
   TW_TRY(GemmKernel::create(*device(), maps ? served_ : problem_, choice, rows, &kernel));
   *out = kernel.get();
   kernels_.push_back(std::move(kernel));
@@ -310,20 +310,20 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
 PlanInfo GemmPlan::info() const {
   const GemmDesc& d = problem_.desc;
   const GemmKernel& kernel = *table_.kernels.back();
-  const KernelEntry& row = *kernel.choice().row;
+  const KernelEntry& entry = *kernel.choice().entry;
   const bool empty = d.m == 0 || d.n == 0 || d.batch == 0;
   const LaunchConfig launch = kernel.config(empty ? 0 : problem_.rows());
 
   PlanInfo info;
   info.op = Op::gemm;
-  info.kernel = row.symbol;
+  info.kernel = entry.symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];
     info.cluster[i] = launch.cluster[i];
-    info.tile[i] = static_cast<uint32_t>(row.tile[i]);
+    info.tile[i] = static_cast<uint32_t>(entry.tile[i]);
   }
-  info.stages = static_cast<uint32_t>(row.stages);
+  info.stages = static_cast<uint32_t>(entry.stages);
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
   info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());

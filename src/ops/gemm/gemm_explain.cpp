@@ -215,7 +215,7 @@ std::string GemmPlan::explain() const {
     add(&out,
         "runs whose A or B is not 16-byte aligned use %s; promise a_alignment and b_alignment 16 "
         "to avoid it\n",
-        fallback_->choice().row->symbol);
+        fallback_->choice().entry->symbol);
   return out;
 }
 

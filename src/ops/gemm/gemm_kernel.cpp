@@ -7,7 +7,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/gemm/arguments/gemm_narrow.h"
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/common/counter_tag.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
@@ -20,8 +20,8 @@ namespace {
 // The tile of a kernel. The orders are those of `seen`, the problem as the kernel sees it (after
 // swap-AB): a GPU kernel's entry has the same orders, a host kernel's has none, since it serves
 // all.
-GemmTile tile_for(const KernelEntry& row, const GemmProblem& seen) {
-  GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
+GemmTile tile_for(const KernelEntry& entry, const GemmProblem& seen) {
+  GemmTile tile = gemm_tile(entry, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
   if (seen.desc.b_order == Order::column) tile.variant |= kGemmColumnB;
   return tile;
@@ -38,7 +38,7 @@ bool depends_on_device(const GemmRun& run) {
 Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                           int64_t rows, std::unique_ptr<GemmKernel>* out) {
   std::unique_ptr<GemmKernel> kernel(
-      new GemmKernel(choice.row ? gemm_kernel_view(choice, problem) : problem, choice));
+      new GemmKernel(choice.entry ? gemm_kernel_view(choice, problem) : problem, choice));
   TW_TRY(kernel->prepare(device));
   TW_TRY(kernel->check_rows(rows));
   *out = std::move(kernel);
@@ -46,16 +46,16 @@ Status GemmKernel::create(Device& device, const GemmProblem& problem, const Gemm
 }
 
 Status GemmKernel::prepare(Device& device) {
-  const bool maps = choice_.row && choice_.uses_maps();
-  if (maps) tile_ = tile_for(*choice_.row, problem_);
-  TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
-                     &prepared_));
+  const bool maps = choice_.entry && choice_.uses_maps();
+  if (maps) tile_ = tile_for(*choice_.entry, problem_);
+  TW_TRY(prepare_entry(device, Family::gemm, choice_.entry, maps ? gemm_shared(tile_).total : 0,
+                       &prepared_));
   const GemmDesc& d = problem_.desc;
-  const bool splits = choice_.row && choice_.has(kGemmSplit);
+  const bool splits = choice_.entry && choice_.has(kGemmSplit);
   const uint32_t blocks =
       maps ? usable_sms(device, d.max_sms) : gemm_no_maps_blocks(device, d.max_sms, splits);
-  room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
-  if (choice_.row && choice_.has(kGemmStreamK)) {
+  room_ = choice_.entry ? std::max(1u, blocks / choice_.cluster()) : blocks;
+  if (choice_.entry && choice_.has(kGemmStreamK)) {
     const GemmChip chip = GemmChip::of(device, d.max_sms);
     std::copy(std::begin(chip.clusters), std::end(chip.clusters), clusters_);
   }
@@ -65,10 +65,10 @@ Status GemmKernel::prepare(Device& device) {
   args_.b_stride_n = problem_.b_stride_n();
   args_.c_stride_m = d.ldc;
   args_.d_stride_m = d.ldd;
-  if (choice_.row) {
-    const KernelEntry& row = *choice_.row;
-    const double rows = double(row.tile[0]) * row.cluster[0];
-    const double columns = double(row.tile[1]) * row.cluster[1];
+  if (choice_.entry) {
+    const KernelEntry& entry = *choice_.entry;
+    const double rows = double(entry.tile[0]) * entry.cluster[0];
+    const double columns = double(entry.tile[1]) * entry.cluster[1];
     band_ = static_cast<i32>(std::lround(std::sqrt(room_ * columns / rows)));
   }
   args_.host_in = static_cast<unsigned char>(d.a_dtype);
@@ -77,17 +77,17 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_column_b = d.b_order == Order::column;
   fill_epilogue(problem_, &full_);
   fill_batch();
-  stores_ = choice_.row && can_store();
+  stores_ = choice_.entry && can_store();
   if (d.has(kGemmPointers)) TW_TRY(GemmPointers::create(device, problem_, maps, &pointers_));
   if (maps) TW_TRY(encode_maps(device));
-  return choice_.row ? ask_for_room() : Status{};
+  return choice_.entry ? ask_for_room() : Status{};
 }
 
 void GemmKernel::fill_batch() {
   const GemmDesc& d = problem_.desc;
   full_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
   full_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
-  if (choice_.row && gemm_tiles_together(choice_, d) > 1) full_.flags |= kFullPairs;
+  if (choice_.entry && gemm_tiles_together(choice_, d) > 1) full_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   full_.a_batch = d.a_batch;
   full_.b_batch = d.b_batch;
@@ -103,11 +103,11 @@ Status GemmKernel::check_rows(int64_t rows) const {
 
 Status GemmKernel::encode_maps(Device& device) {
   const GemmDesc& d = problem_.desc;
-  const KernelEntry& row = *choice_.row;
+  const KernelEntry& entry = *choice_.entry;
   const bool full = choice_.has(kGemmEpilogue);
   const bool halves = full && problem_.gate_along() && d.epilogue.gate == Gate::halves;
   const auto share = [&](bool along_k, u32 lines, int cluster, bool gated) {
-    const auto sharers = static_cast<u32>(row.cluster[cluster]);
+    const auto sharers = static_cast<u32>(entry.cluster[cluster]);
     Share out{gemm_box_extent(along_k, lines, tile_.k, sharers),
               gemm_boxes_per_cta(along_k, lines, sharers), sharers, along_k, gated};
     if (gated && along_k && sharers == 1) {
@@ -144,11 +144,11 @@ Status GemmKernel::encode_maps(Device& device) {
 }
 
 Status GemmKernel::ask_for_room() {
-  const KernelEntry& row = *choice_.row;
-  if (row.feature == feature::host || choice_.cluster() == 1) return {};
+  const KernelEntry& entry = *choice_.entry;
+  if (entry.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();
-  one.block[0] = static_cast<uint32_t>(row.threads);
+  one.block[0] = static_cast<uint32_t>(entry.threads);
   one.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
   int32_t blocks = 0, clusters = 0;
   TW_TRY(prepared_.kernel->occupancy(one, &blocks, &clusters));
@@ -158,7 +158,7 @@ Status GemmKernel::ask_for_room() {
         {.argument = "candidate", .rule = "candidate_cluster", .got = choice_.cluster()},
         "kernel %s runs in clusters of %u blocks, and the driver says that none of them fits "
         "the SMs of this context",
-        row.symbol, choice_.cluster());
+        entry.symbol, choice_.cluster());
   room_ = std::min(room_, static_cast<uint32_t>(clusters));
   return {};
 }
@@ -170,16 +170,16 @@ GemmProblem GemmKernel::problem_at(int64_t m) const {
 }
 
 void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
-  const KernelEntry& row = *choice_.row;
+  const KernelEntry& entry = *choice_.entry;
   args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
   args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
   // A 32-bit division takes a third of the time of a 64-bit one. kGemmMaxExtent leaves room for the
   // sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   const auto together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
-  args->units_m = units(args->m, row.tile[0] * row.cluster[0] * together) * together;
+  args->units_m = units(args->m, entry.tile[0] * entry.cluster[0] * together) * together;
   const auto columns = static_cast<i32>(gemm_tile_columns(choice_, problem_.desc, args->n));
-  args->units_n = units(args->n, columns * row.cluster[1]);
+  args->units_n = units(args->n, columns * entry.cluster[1]);
   args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
                          choice_.cluster() > 1);
   args->band = (args->band + together - 1) / together * together;
@@ -203,7 +203,7 @@ LaunchConfig GemmKernel::config(uint32_t clusters, uint32_t together) const {
   LaunchConfig config;
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.cluster[0] = together;
-  config.block[0] = static_cast<uint32_t>(choice_.row->threads);
+  config.block[0] = static_cast<uint32_t>(choice_.entry->threads);
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
   // With arrays of addresses, a small kernel reads the arrays first. PDL lets the product start
   // while that kernel still runs.
@@ -230,8 +230,9 @@ int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
 // D += alpha A B in f32 is a TMA reduction, so the kernel need not read C.
 bool GemmKernel::adds(const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
-  return choice_.row->feature != feature::host && choice_.uses_maps() && !choice_.has(kGemmSplit) &&
-         d.d_dtype == DType::F32 && run.beta == 1.0f && run.c == run.d && d.ldc == d.ldd;
+  return choice_.entry->feature != feature::host && choice_.uses_maps() &&
+         !choice_.has(kGemmSplit) && d.d_dtype == DType::F32 && run.beta == 1.0f &&
+         run.c == run.d && d.ldc == d.ldd;
 }
 
 void GemmKernel::bind_maps(GemmArgs* args) const {
@@ -375,9 +376,9 @@ bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
-  const int64_t of_tile = d_extent(choice_.row->tile[1]);
+  const int64_t of_tile = d_extent(choice_.entry->tile[1]);
   return choice_.has(kGemmEpilogue) && choice_.uses_maps() &&
-         of_tile % gemm_slab(tile_).contiguous == 0 && choice_.row->feature != feature::host &&
+         of_tile % gemm_slab(tile_).contiguous == 0 && choice_.entry->feature != feature::host &&
          !choice_.has(kGemmSplit | kGemmSwapAB) && problem_.d_pitch_suits_maps() &&
          problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
@@ -484,9 +485,9 @@ uint64_t GemmKernel::units(int64_t m) const {
 
 uint64_t GemmKernel::boxes_loaded(int64_t m) const {
   if (!choice_.uses_maps()) return 0;
-  const KernelEntry& row = *choice_.row;
-  const auto blocks = units(m) * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
-  const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, row.tile[2]));
+  const KernelEntry& entry = *choice_.entry;
+  const auto blocks = units(m) * static_cast<uint64_t>(entry.cluster[0] * entry.cluster[1]);
+  const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, entry.tile[2]));
   return blocks * k_blocks * (share_a_.boxes + share_b_.boxes);
 }
 

@@ -18,7 +18,7 @@ namespace tw {
 class GemmKernel {
  public:
   /// For runs of at most `rows` rows. `problem` is the plan's, before gemm_kernel_view(). Fails
-  /// with TW_ERROR_UNSUPPORTED if choice.row is nullptr, which means that no kernel serves the
+  /// with TW_ERROR_UNSUPPORTED if choice.entry is nullptr, which means that no kernel serves the
   /// problem.
   static Status create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                        int64_t rows, std::unique_ptr<GemmKernel>* out);

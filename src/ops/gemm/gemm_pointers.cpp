@@ -26,12 +26,12 @@ uint64_t gemm_pointers_bytes(const GemmDesc& desc) {
 Status GemmPointers::create(Device& device, const GemmProblem& seen, bool uses_maps,
                             std::unique_ptr<GemmPointers>* out) {
   std::unique_ptr<GemmPointers> made(new GemmPointers(seen, uses_maps));
-  const KernelEntry* row = find_row(device, Family::gemm, [&](const KernelEntry& candidate) {
+  const KernelEntry* entry = find_entry(device, Family::gemm, [&](const KernelEntry& candidate) {
     return (candidate.variant & (kGemmPrologue | kGemmStagingCopy)) == kGemmPrologue &&
            (candidate.feature == feature::host ||
             ((candidate.variant & kGemmNoMaps) == 0) == uses_maps);
   });
-  TW_TRY(prepare_row(device, Family::gemm, row, 0, &made->prepared_));
+  TW_TRY(prepare_entry(device, Family::gemm, entry, 0, &made->prepared_));
   *out = std::move(made);
   return {};
 }
@@ -39,7 +39,7 @@ Status GemmPointers::create(Device& device, const GemmProblem& seen, bool uses_m
 // On the host device, if the caller gives no invalid_count: waits for the stream and checks the
 // arrays, so that a bad address fails the run before anything is written.
 Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
-  if (prepared_.row->feature != feature::host || args.skipped != 0) return {};
+  if (prepared_.entry->feature != feature::host || args.skipped != 0) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
   if (captured) return {};  // the arrays' contents may differ at each launch of the graph

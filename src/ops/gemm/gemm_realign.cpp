@@ -167,8 +167,9 @@ CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
 }
 
 const KernelEntry* row_for(const Device& device) {
-  return find_row(device, Family::gemm,
-                  [](const KernelEntry& row) { return (row.variant & kGemmStagingCopy) != 0; });
+  return find_entry(device, Family::gemm, [](const KernelEntry& entry) {
+    return (entry.variant & kGemmStagingCopy) != 0;
+  });
 }
 
 // Fills in the copy kernel's arguments without addresses; false if a copy plan must do the copy.
@@ -255,7 +256,7 @@ Status GemmStagingCopies::create(const std::shared_ptr<Device>& device, const Ge
   if (made->bytes_ == 0) return {};
   const GemmDesc own = own_desc(problem);
   if (made->alone_)
-    TW_TRY(prepare_row(*device, Family::gemm, row_for(*device), 0, &made->kernel_));
+    TW_TRY(prepare_entry(*device, Family::gemm, row_for(*device), 0, &made->kernel_));
   else if (made->a_.wanted)
     TW_TRY(CopyPlan::create(device, copy_desc(own, operand_a(own)), &made->a_.plan));
   if (!made->alone_ && made->b_.wanted)

@@ -35,13 +35,13 @@ class GroupedPlan::Launches {
                  const GroupedRun& run) {
     const GroupedProblem& problem = plan_.problem_;
     const LaunchConfig config = grouped_product_config(*plan_.device(), problem, kernel, m);
-    if ((kernel.row->variant & kGroupedScaled) == 0) return launch(kernel, config, args);
+    if ((kernel.entry->variant & kGroupedScaled) == 0) return launch(kernel, config, args);
     const GroupedScaledArgs scaled{.grouped = args, .scales = grouped_scales(problem, run)};
     return launch_with(kernel, config, &scaled, sizeof scaled);
   }
   Status step(const PreparedKernel& kernel, int64_t things, const GroupedArgs& args) {
-    return launch(kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.row, things),
-                  args);
+    return launch(
+        kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.entry, things), args);
   }
 
  private:
@@ -73,20 +73,20 @@ Status GroupedPlan::check(const Device&, const GroupedDesc& desc) {
 
 Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
   const DType type = problem_.desc.d_dtype;
-  const KernelEntry* row = find_row(*device(), Family::grouped, [&](const KernelEntry& r) {
+  const KernelEntry* entry = find_entry(*device(), Family::grouped, [&](const KernelEntry& r) {
     return r.variant == variant && (r.dtypes[1] == DType{} || r.dtypes[1] == type);
   });
-  return prepare_row(*device(), Family::grouped, row, 0, out);
+  return prepare_entry(*device(), Family::grouped, entry, 0, out);
 }
 
 // Prepares a wgmma kernel, which loads through tensor maps, if one supports the description, and
 // the layout of the workspace.
 Status GroupedPlan::prepare_wgmma() {
-  const KernelEntry* row = grouped_wgmma_row(*device(), problem_);
+  const KernelEntry* entry = grouped_wgmma_entry(*device(), problem_);
   parts_ = grouped_parts(problem_, {});
-  if (row == nullptr) return {};
+  if (entry == nullptr) return {};
   const uint32_t blocks = usable_sms(*device(), problem_.desc.max_sms);
-  TW_TRY(prepare_row(*device(), Family::grouped, row, grouped_wgmma_smem(problem_), &product_));
+  TW_TRY(prepare_entry(*device(), Family::grouped, entry, grouped_wgmma_smem(problem_), &product_));
   TW_TRY(prepare_grouped_wgmma(*device(), problem_, blocks, &wgmma_));
   parts_ = grouped_parts(problem_, {.shared = grouped_wgmma_workspace(problem_, blocks),
                                     .required = grouped_needs_workspace(problem_),
@@ -98,9 +98,9 @@ Status GroupedPlan::prepare() {
   TW_TRY(prepare_wgmma());
   const bool forced = !problem_.desc.candidate.empty();
   if (!product_ || (!forced && !grouped_promises_maps(problem_))) {
-    const KernelEntry* row = grouped_product_row(*device(), problem_);
-    if (!row && forced) return no_grouped_candidate(*device(), problem_);
-    TW_TRY(prepare_row(*device(), Family::grouped, row, 0, product_ ? &fallback_ : &product_));
+    const KernelEntry* entry = grouped_product_entry(*device(), problem_);
+    if (!entry && forced) return no_grouped_candidate(*device(), problem_);
+    TW_TRY(prepare_entry(*device(), Family::grouped, entry, 0, product_ ? &fallback_ : &product_));
   }
   TW_TRY(prepare_step(kGroupedCheck, &check_));
   if (problem_.desc.grouping == Grouping::by_row) TW_TRY(prepare_step(kGroupedFind, &find_));
@@ -143,11 +143,11 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   step.a_pitch = parts_.row_pitch;
   step.n = static_cast<i32>(problem_.d_columns);
   const int64_t blocks = int64_t{step.d_count} * grouped_combine_parts(step.n);
-  return launches->step(combine_, blocks * combine_.row->threads, step);
+  return launches->step(combine_, blocks * combine_.entry->threads, step);
 }
 
 bool GroupedPlan::uses_maps() const {
-  return (product_.row->variant & kGroupedWgmma) != 0;
+  return (product_.entry->variant & kGroupedWgmma) != 0;
 }
 
 // Refuses misaligned addresses if the plan has a wgmma kernel and no fallback.
@@ -164,7 +164,7 @@ Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes)
               "%s is 0x%" PRIx64
               ", and the plan's candidate %s reads it through a tensor map, "
               "which takes multiples of %d: plan without a candidate, or align it",
-              a ? "a" : "b", address, product_.row->symbol, static_cast<int>(kMapAlignment));
+              a ? "a" : "b", address, product_.entry->symbol, static_cast<int>(kMapAlignment));
 }
 
 // Returns the kernel for the run's addresses, and fills in the arguments that only the product
@@ -192,7 +192,7 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
   if (sizes.finds) {
-    TW_TRY(launches.launch(find_, grouped_find_config(*device(), problem_, *find_.row, sizes.m),
+    TW_TRY(launches.launch(find_, grouped_find_config(*device(), problem_, *find_.entry, sizes.m),
                            args));
     args.groups = args.found;
     args.flags |= kGroupedFound;
@@ -213,12 +213,12 @@ PlanInfo GroupedPlan::info() const {
   PlanInfo info;
   info.op = Op::grouped;
   const LaunchConfig launch = grouped_product_config(*device(), problem_, product_, d.m);
-  info.kernel = product_.row->symbol;
+  info.kernel = product_.entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];
     info.cluster[i] = launch.cluster[i];
-    info.tile[i] = static_cast<uint32_t>(product_.row->tile[i]);
+    info.tile[i] = static_cast<uint32_t>(product_.entry->tile[i]);
   }
   info.workspace_bytes = parts_.bytes;
   // Assumes that all rows are in groups and that every weight matrix is read.
@@ -310,12 +310,12 @@ std::string GroupedPlan::explain_choice() const {
   if (parts_.packs) out += "with a workspace, gathered rows are copied side by side first\n";
   if (!problem_.ranges())
     out += line("tiles of %d columns of B are as wide as a group needs, up to %d rows",
-                product_.row->tile[1], product_.row->tile[0]);
+                product_.entry->tile[1], product_.entry->tile[0]);
   if (!fallback_) return out;
   return out + line(
                    "runs with addresses that are not multiples of %d use %s: promise a_alignment "
                    "and b_alignment %d to avoid it",
-                   static_cast<int>(kMapAlignment), fallback_.row->symbol,
+                   static_cast<int>(kMapAlignment), fallback_.entry->symbol,
                    static_cast<int>(kMapAlignment));
 }
 

@@ -10,7 +10,7 @@
 namespace tw {
 
 /// The device's wgmma kernel for a product; nullptr if none supports it.
-const KernelEntry* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
+const KernelEntry* grouped_wgmma_entry(const Device& device, const GroupedProblem& problem);
 
 /// The device's kernels for a product, best first.
 std::vector<const KernelEntry*> grouped_candidates(const Device& device,
@@ -23,7 +23,7 @@ Status no_grouped_candidate(const Device& device, const GroupedProblem& problem)
 bool grouped_promises_maps(const GroupedProblem& problem);
 
 /// The device's kernel for a product with any addresses; nullptr if none supports the description.
-const KernelEntry* grouped_product_row(const Device& device, const GroupedProblem& problem);
+const KernelEntry* grouped_product_entry(const Device& device, const GroupedProblem& problem);
 
 /// The launch of a product of m rows. Each block of the grid processes tiles until none are left.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
@@ -31,10 +31,10 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
 
 /// The launch of a step with one thread for each of `things`, up to four blocks per SM.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelEntry& row, int64_t things);
+                                 const KernelEntry& entry, int64_t things);
 
 /// The launch of kGroupedFind: one cluster, whose blocks increase with the number of rows.
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelEntry& row, int64_t rows);
+                                 const KernelEntry& entry, int64_t rows);
 
 }  // namespace tw

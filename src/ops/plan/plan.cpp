@@ -9,16 +9,16 @@
 
 namespace tw {
 
-Status prepare_row(Device& device, Family family, const KernelEntry* row,
-                   uint32_t dynamic_smem_bytes, PreparedKernel* out) {
-  if (!row) {
+Status prepare_entry(Device& device, Family family, const KernelEntry* entry,
+                     uint32_t dynamic_smem_bytes, PreparedKernel* out) {
+  if (!entry) {
     const DeviceInfo& info = device.info();
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
                 "no %s kernel supports this description on %s (compute capability %d.%d)",
                 family_name(family), info.name.c_str(), info.compute_major, info.compute_minor);
   }
-  TW_TRY(device.prepare(*row, dynamic_smem_bytes, &out->kernel));
-  out->row = row;
+  TW_TRY(device.prepare(*entry, dynamic_smem_bytes, &out->kernel));
+  out->entry = entry;
   out->dynamic_smem_bytes = dynamic_smem_bytes;
   return {};
 }

@@ -59,28 +59,28 @@ class Plan {
   Op op_;
 };
 
-/// A kernel entry prepared on a device, and its launch parameters. Empty (row is nullptr) if the
+/// A kernel entry prepared on a device, and its launch parameters. Empty (entry is nullptr) if the
 /// plan does not use that path.
 struct PreparedKernel {
-  const KernelEntry* row = nullptr;
+  const KernelEntry* entry = nullptr;
   std::unique_ptr<Kernel> kernel;
   uint32_t dynamic_smem_bytes = 0;
-  explicit operator bool() const { return row != nullptr; }
+  explicit operator bool() const { return entry != nullptr; }
 };
 
 /// Returns the first kernel entry of the family that satisfies `fits` and whose feature the
 /// device's kernels have; nullptr if there is none. A CUDA device never has the feature `host`, so
 /// it cannot fall back to a host body.
 template <class Fits>
-const KernelEntry* find_row(const Device& device, Family family, Fits fits) {
-  for (const KernelEntry& row : kernel_entries(family))
-    if ((row.feature & device.info().kernel_features) && fits(row)) return &row;
+const KernelEntry* find_entry(const Device& device, Family family, Fits fits) {
+  for (const KernelEntry& entry : kernel_entries(family))
+    if ((entry.feature & device.info().kernel_features) && fits(entry)) return &entry;
   return nullptr;
 }
 
-/// Prepares a kernel entry. Fails with TW_ERROR_UNSUPPORTED if `row` is nullptr.
-Status prepare_row(Device& device, Family family, const KernelEntry* row,
-                   uint32_t dynamic_smem_bytes, PreparedKernel* out);
+/// Prepares a kernel entry. Fails with TW_ERROR_UNSUPPORTED if `entry` is nullptr.
+Status prepare_entry(Device& device, Family family, const KernelEntry* entry,
+                     uint32_t dynamic_smem_bytes, PreparedKernel* out);
 
 /// Returns the status that planning would return, without making a plan. Only exhausted memory and
 /// driver failures are not foreseen. `arguments` are those of P::create() between device and plan.

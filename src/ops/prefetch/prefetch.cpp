@@ -180,18 +180,19 @@ Status PrefetchPlan::apply_budget() {
 
 Status PrefetchPlan::prepare() {
   const auto row_of = [&](uint32_t method) {
-    return find_row(*device(), Family::prefetch,
-                    [&](const KernelEntry& row) { return row.variant == method; });
+    return find_entry(*device(), Family::prefetch,
+                      [&](const KernelEntry& entry) { return entry.variant == method; });
   };
   if (desc_.methods & (1u << kPrefetchBoxes)) {
     bool fits = false;
     TW_TRY(fill_boxes(&fits));
-    if (fits) TW_TRY(prepare_row(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
+    if (fits)
+      TW_TRY(prepare_entry(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
   }
   fill_rows();
   // Reversing a dimension moves the first byte, which may then be misaligned.
   if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
-  return prepare_row(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
+  return prepare_entry(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
 }
 
 Status PrefetchPlan::fill_boxes(bool* fits) {
@@ -306,7 +307,7 @@ PlanInfo PrefetchPlan::info() const {
   if (row_bytes_ == 0) return info;
   const uint64_t src = promised_address(desc_.alignment) + static_cast<uint64_t>(offset_);
   const PreparedKernel& kernel = choose(src);
-  info.kernel = kernel.row->symbol;
+  info.kernel = kernel.entry->symbol;
   const LaunchConfig launch = config(kernel);
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
@@ -350,7 +351,7 @@ std::string PrefetchPlan::explain() const {
     out += "pieces of rows: a tensor map needs a matrix whose pitch is a multiple of 16 bytes\n";
   else if (rows_)
     out += "runs with an address that is not a multiple of 16 use " +
-           std::string(rows_.row->symbol) +
+           std::string(rows_.entry->symbol) +
            ", which prefetches between the 16-byte boundaries of each row\n";
   return out;
 }

@@ -58,11 +58,11 @@ uint32_t QuantizePlan::main_step() const {
 // Host bodies serve any alignment, and one of them serves all regions.
 Status QuantizePlan::prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out) {
   const uint32_t of_any = step < kQuantizeAmax ? kQuantizeRegions : step;
-  const KernelEntry* row = find_row(*device(), Family::quantize, [&](const KernelEntry& r) {
+  const KernelEntry* entry = find_entry(*device(), Family::quantize, [&](const KernelEntry& r) {
     if (vector == 0 || r.feature == feature::host) return r.variant == of_any;
     return r.variant == (step | vector << 8);
   });
-  return prepare_row(*device(), Family::quantize, row, 0, out);
+  return prepare_entry(*device(), Family::quantize, entry, 0, out);
 }
 
 Status QuantizePlan::prepare() {
@@ -222,8 +222,8 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
 // many blocks as run at once.
 LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeArgs& args,
                                   bool amax) const {
-  const uint32_t step = kernel.row->variant & 0xff;
-  const bool by_elements = kernel.row->variant >> 8 == 0;
+  const uint32_t step = kernel.entry->variant & 0xff;
+  const bool by_elements = kernel.entry->variant >> 8 == 0;
   uint32_t blocks = 0;
   if (by_elements)
     blocks =
@@ -238,7 +238,7 @@ LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeAr
   if (amax) most = std::min<uint64_t>(most, kQuantizeParts);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
-  config.block[0] = static_cast<uint32_t>(kernel.row->threads);
+  config.block[0] = static_cast<uint32_t>(kernel.entry->threads);
   config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
@@ -290,7 +290,7 @@ PlanInfo QuantizePlan::info() const {
   const bool vectors = static_cast<bool>(main_[1]);
   const PreparedKernel& kernel = main_[vectors];
   const LaunchConfig launch = config(kernel, fill({}, d.rows), false);
-  info.kernel = kernel.row->symbol;
+  info.kernel = kernel.entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];
@@ -345,7 +345,7 @@ std::string QuantizePlan::explain() const {
   out += line("kernel %s: %u blocks of %u threads", i.kernel, i.grid[0], i.block[0]);
   if (p.two_steps())
     out += line("preceded by %s, whose results need a workspace of %" PRIu64 " bytes",
-                amax_[static_cast<bool>(main_[1])].row->symbol, workspace_bytes());
+                amax_[static_cast<bool>(main_[1])].entry->symbol, workspace_bytes());
   out += line("%" PRIu64 " bytes read, %" PRIu64 " written", i.bytes_read, i.bytes_written);
   return out + method_reason();
 }

@@ -49,9 +49,9 @@ Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
 }
 
 Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* row = find_row(*device(), Family::ragged,
-                                    [&](const KernelEntry& r) { return r.variant == variant; });
-  return prepare_row(*device(), Family::ragged, row, dynamic_smem_bytes, &kernels_[variant]);
+  const KernelEntry* entry = find_entry(*device(), Family::ragged,
+                                        [&](const KernelEntry& r) { return r.variant == variant; });
+  return prepare_entry(*device(), Family::ragged, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 Status RaggedPlan::prepare() {
@@ -238,7 +238,7 @@ PlanInfo RaggedPlan::info() const {
   if (!fill(method, {.packed = packed, .padded = padded}, d.batch, d.tokens, &args).ok())
     return info;
   const LaunchConfig launch = config(method, &args);
-  info.kernel = kernels_[method].row->symbol;
+  info.kernel = kernels_[method].entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];
@@ -280,7 +280,7 @@ std::string RaggedPlan::explain() const {
     out += line(
         "uses bulk copies; runs with unsuitable addresses or columns use %s: promise "
         "packed_alignment and padded_alignment 16 to avoid it",
-        kernels_[kRaggedPlain].row->symbol);
+        kernels_[kRaggedPlain].entry->symbol);
   if (p.pads())
     out += line("rows that a sequence does not have become %s",
                 d.fill == OobFill::nan ? "NaN (0x7ff7 in each 16 bits)" : "zeros");

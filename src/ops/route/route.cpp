@@ -80,9 +80,9 @@ Status RoutePlan::check(const Device&, const RouteDesc& desc) {
 }
 
 Status RoutePlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* row = find_row(*device(), Family::route,
-                                    [&](const KernelEntry& r) { return r.variant == variant; });
-  return prepare_row(*device(), Family::route, row, dynamic_smem_bytes, &kernels_[variant]);
+  const KernelEntry* entry = find_entry(*device(), Family::route,
+                                        [&](const KernelEntry& r) { return r.variant == variant; });
+  return prepare_entry(*device(), Family::route, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
 bool RoutePlan::small(int64_t tokens) const {
@@ -239,7 +239,7 @@ LaunchConfig RoutePlan::config(uint32_t variant, uint64_t blocks) const {
   const uint64_t room = max_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, room));
-  config.block[0] = static_cast<uint32_t>(kernels_[variant].row->threads);
+  config.block[0] = static_cast<uint32_t>(kernels_[variant].entry->threads);
   config.programmatic = true;
   return config;
 }
@@ -279,7 +279,7 @@ PlanInfo RoutePlan::info() const {
   const uint32_t variant = all ? uint32_t{kRouteSmall} : score_variant();
   const RouteArgs args = fill({}, d.tokens);
   const LaunchConfig launch = all ? small_config(d.tokens) : config(variant, args.chunks);
-  info.kernel = kernels_[variant].row->symbol;
+  info.kernel = kernels_[variant].entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
     info.block[i] = launch.block[i];

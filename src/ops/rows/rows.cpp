@@ -221,7 +221,7 @@ PlanInfo RowsPlan::info() const {
   const uint64_t table = promised_address(d.table_alignment);
   const uint64_t packed = promised_address(d.packed_alignment);
   const uint32_t method = problem().ordered() ? kRowsSegment : choose(table, packed);
-  if (method != 0) info.kernel = setup_.kernels[method].row->symbol;
+  if (method != 0) info.kernel = setup_.kernels[method].entry->symbol;
   if (setup_.empty() || method == 0 || problem().inner_bytes == 0) return info;
   RowsLaunch launch;
   const RowsArgs all = run_args({.table = table, .packed = packed}, d.count);
@@ -331,9 +331,9 @@ std::string RowsPlan::explain_methods() const {
   if (op() == Op::gather ? !problem().is_sum() : problem().desc.reduction == kReduceNone)
     out += explain_four(table, packed);
   if (methods_[0] != chosen || methods_[1] == 0) return out;
-  std::string others = setup_.kernels[methods_[1]].row->symbol;
+  std::string others = setup_.kernels[methods_[1]].entry->symbol;
   for (uint32_t i = 2; i < rows::kMaxMethods && methods_[i] != 0; ++i)
-    others += std::string(" or ") + setup_.kernels[methods_[i]].row->symbol;
+    others += std::string(" or ") + setup_.kernels[methods_[i]].entry->symbol;
   // A promise does not help if the window starts off a 16-byte boundary in aligned operands.
   const bool promise = choose(kPromise, kPromise) == chosen;
   return out + line("runs with unsuitable addresses use %s%s", others.c_str(),
@@ -358,7 +358,7 @@ std::string RowsPlan::explain_steps() const {
         line("%s first: zeros for %" PRId64
              " bytes of each row before the table's columns and "
              "%" PRId64 " behind them",
-             setup_.kernels[kRowsMargin].row->symbol, problem().lead_bytes, problem().tail_bytes);
+             setup_.kernels[kRowsMargin].entry->symbol, problem().lead_bytes, problem().tail_bytes);
   if (problem().inner_bytes == 0) return out;
   if (problem().flag(kRowsLastWins))
     out += line(

@@ -177,7 +177,7 @@ LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& l
   const PreparedKernel& kernel = setup.kernels[method];
   const auto count = static_cast<uint64_t>(args.count);
   const bool ring = kernel.dynamic_smem_bytes != 0;
-  uint32_t threads = ring ? setup.ring.warps * 32 : static_cast<uint32_t>(kernel.row->threads);
+  uint32_t threads = ring ? setup.ring.warps * 32 : static_cast<uint32_t>(kernel.entry->threads);
   if (method == kRowsPlain) threads = setup.tuning.plain_warps * 32;
   uint64_t items = count * args.parts;
   uint64_t of_block = 1;
@@ -218,7 +218,7 @@ LaunchConfig step_config(const RowsSetup& setup, uint32_t variant, uint64_t item
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
-  config.block[0] = static_cast<uint32_t>(setup.kernels[variant].row->threads);
+  config.block[0] = static_cast<uint32_t>(setup.kernels[variant].entry->threads);
   return config;
 }
 

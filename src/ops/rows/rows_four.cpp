@@ -54,12 +54,13 @@ const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
   const bool gather = setup.op == Op::gather;
-  const KernelEntry* row =
-      find_row(setup.device, setup.op, [](const KernelEntry& r) { return r.variant == kRowsFour; });
-  if (!row && (setup.device.info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
+  const KernelEntry* entry = find_entry(
+      setup.device, setup.op, [](const KernelEntry& r) { return r.variant == kRowsFour; });
+  if (!entry &&
+      (setup.device.info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
     return gather ? "no kernel with gather4 is embedded for this device"
                   : "no kernel with scatter4 is embedded for this device";
-  if (!row)
+  if (!entry)
     return gather ? "the device has no gather4 (compute capability 10.0 has)"
                   : "the device has no scatter4 (compute capability 10.0 has)";
   if (setup.ring.stages == 0) return "the device has too little shared memory for the pipeline";

@@ -93,9 +93,9 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
 }
 
 Status RowsSetup::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* row =
-      find_row(device, op, [&](const KernelEntry& r) { return r.variant == variant; });
-  return prepare_row(device, op, row, dynamic_smem_bytes, &kernels[variant]);
+  const KernelEntry* entry =
+      find_entry(device, op, [&](const KernelEntry& r) { return r.variant == variant; });
+  return prepare_entry(device, op, entry, dynamic_smem_bytes, &kernels[variant]);
 }
 
 Status RowsSetup::launch(Stream& stream, uint32_t variant, const LaunchConfig& config,

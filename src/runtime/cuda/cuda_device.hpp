@@ -46,11 +46,11 @@ class CudaDevice final : public Device {
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override {
     return libraries_.load_module(image, size, out);
   }
-  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override {
-    return libraries_.prepare(row, dynamic_smem_bytes, out);
+    return libraries_.prepare(entry, dynamic_smem_bytes, out);
   }
-  Status find_kernel(const KernelEntry& row) override { return libraries_.find_kernel(row); }
+  Status find_kernel(const KernelEntry& entry) override { return libraries_.find_kernel(entry); }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 
   // For the other classes of this folder.

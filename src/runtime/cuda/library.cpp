@@ -83,30 +83,30 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
   return Code::OK;
 }
 
-Status Libraries::no_image(const KernelEntry& row, const KernelImage& image) {
-  if (kernel_left_out(row))
+Status Libraries::no_image(const KernelEntry& entry, const KernelImage& image) {
+  if (kernel_left_out(entry))
     return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
                 "kernel %s was left out of this build: configure it with a -Dkernels pattern that "
                 "matches the name, or without that option to get every kernel",
-                row.symbol);
+                entry.symbol);
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
     std::strcpy(summary.contents, "nothing");
   // A target of archs.inc that would have the kernel but is not in this build.
-  const Target* absent = target_for(row.feature, device_.chip());
-  FatbinEntry entry;
+  const Target* absent = target_for(entry.feature, device_.chip());
+  FatbinEntry packed;
   const DeviceInfo& info = device_.info();
-  if (absent && find_entry(image.data, image.size, *absent, &entry)) absent = nullptr;
+  if (absent && find_entry(image.data, image.size, *absent, &packed)) absent = nullptr;
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
               "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s%s%s%s",
-              row.symbol, info.name.c_str(), info.compute_major, info.compute_minor,
+              entry.symbol, info.name.c_str(), info.compute_major, info.compute_minor,
               summary.contents, absent ? "; add " : "", absent ? absent->name : "",
               absent ? " to -Dgpu_archs" : "");
 }
 
 /// Fails if the driver is too old for the image. Checked before loading, because drivers differ in
 /// the error they return for code that is too new.
-Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image) {
+Status Libraries::check_driver(const KernelEntry& entry, const KernelImage& image) {
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
   const int32_t needed = choice.oldest_driver(), has = device_.info().driver_version;
   if (!choice.target || has >= needed) return Code::OK;
@@ -124,28 +124,28 @@ Status Libraries::check_driver(const KernelEntry& row, const KernelImage& image)
   return fail(Code::ERROR_DRIVER_TOO_OLD,
               {.rule = "driver_of_toolkit", .got = has, .limit = needed},
               "kernel %s is embedded as %s (%s) of CUDA %d.%d and the driver is for CUDA %d.%d: %s",
-              row.symbol, choice.target->ptx ? "PTX" : "machine code", choice.target->name,
+              entry.symbol, choice.target->ptx ? "PTX" : "machine code", choice.target->name,
               choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
 }
 
 // Checks, without loading anything, whether prepare() would find the kernel, and fails with the
 // same error. For an image without code for the chip, that is the error the driver would cause.
-Status Libraries::find_kernel(const KernelEntry& row) {
-  const KernelImage image = kernel_image(row.image);
-  if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
-  TW_TRY(check_driver(row, image));
+Status Libraries::find_kernel(const KernelEntry& entry) {
+  const KernelImage image = kernel_image(entry.image);
+  if (image.size == 0 || kernel_left_out(entry)) return no_image(entry, image);
+  TW_TRY(check_driver(entry, image));
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
-  if (choice.target && (choice.target->features & row.feature) != 0) return {};
-  if (choice.target) return no_image(row, image);
+  if (choice.target && (choice.target->features & entry.feature) != 0) return {};
+  if (choice.target) return no_image(entry, image);
   ImageSummary summary;
   TW_TRY(check_image(image.data, image.size, &summary));
   return no_code_for_device(device_.info(), summary);
 }
 
-Status Libraries::find_library(const KernelEntry& row, CUlibrary* out) {
-  const KernelImage image = kernel_image(row.image);
-  if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
-  TW_TRY(check_driver(row, image));
+Status Libraries::find_library(const KernelEntry& entry, CUlibrary* out) {
+  const KernelImage image = kernel_image(entry.image);
+  if (image.size == 0 || kernel_left_out(entry)) return no_image(entry, image);
+  TW_TRY(check_driver(entry, image));
   // Held while loading, so that concurrent callers load an image only once.
   const std::lock_guard lock(mutex_);
   if (const auto known = embedded_.find(image.data); known != embedded_.end()) {
@@ -161,20 +161,20 @@ Status Libraries::find_library(const KernelEntry& row, CUlibrary* out) {
   return Code::OK;
 }
 
-Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+Status Libraries::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                           std::unique_ptr<Kernel>* out) {
-  if (!row.image)
-    return fail(Code::ERROR_INTERNAL, {}, "%s is a kernel of the host device", row.symbol);
+  if (!entry.image)
+    return fail(Code::ERROR_INTERNAL, {}, "%s is a kernel of the host device", entry.symbol);
   LaunchTarget target;
   {
     const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     CUlibrary library = nullptr;
-    TW_TRY(find_library(row, &library));
-    const Status got = get_kernel(device_, library, row.symbol, &target);
+    TW_TRY(find_library(entry, &library));
+    const Status got = get_kernel(device_, library, entry.symbol, &target);
     // The image has code for this chip. That code was compiled for a target without the feature
     // that this kernel needs, so it does not contain the kernel.
-    if (got.code() == Code::ERROR_NOT_FOUND) return no_image(row, kernel_image(row.image));
+    if (got.code() == Code::ERROR_NOT_FOUND) return no_image(entry, kernel_image(entry.image));
     TW_TRY(got);
   }
   // The driver returns INVALID_VALUE both at the end of the parameter list and if it cannot list
@@ -185,9 +185,9 @@ Status Libraries::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
-                "kernel %s needs %u bytes of shared memory, but %s has %u", row.symbol,
+                "kernel %s needs %u bytes of shared memory, but %s has %u", entry.symbol,
                 dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
-  if (row.prefers_shared_carveout) {
+  if (entry.prefers_shared_carveout) {
     const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     // Only a preference: without it the kernel still runs, but the next kernel's blocks, which need

@@ -25,8 +25,9 @@ class Libraries {
   /// These three implement the functions of Device. find_kernel() only checks, without
   /// loading anything, whether prepare() would find the kernel.
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out);
-  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes, std::unique_ptr<Kernel>* out);
-  Status find_kernel(const KernelEntry& row);
+  Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
+                 std::unique_ptr<Kernel>* out);
+  Status find_kernel(const KernelEntry& entry);
   /// Unloads all libraries. Call when no other thread uses the device any more.
   void unload();
 
@@ -40,9 +41,9 @@ class Libraries {
   };
 
   Status load_library(const void* image, size_t size, bool embedded, Library* out);
-  Status find_library(const KernelEntry& row, CUlibrary* out);
-  Status no_image(const KernelEntry& row, const KernelImage& image);
-  Status check_driver(const KernelEntry& row, const KernelImage& image);
+  Status find_library(const KernelEntry& entry, CUlibrary* out);
+  Status no_image(const KernelEntry& entry, const KernelImage& image);
+  Status check_driver(const KernelEntry& entry, const KernelImage& image);
 
   CudaDevice& device_;
   std::mutex mutex_;                         // guards everything below

@@ -187,17 +187,17 @@ Status HostDevice::load_module(const void*, size_t, std::unique_ptr<Module>*) {
               "the host device cannot run GPU code: load the module on a CUDA device");
 }
 
-Status HostDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+Status HostDevice::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                            std::unique_ptr<Kernel>* out) {
-  if (!row.host)
+  if (!entry.host)
     return fail(Code::ERROR_UNSUPPORTED, {}, "kernel %s has no body for the host device",
-                row.symbol);
+                entry.symbol);
   if (dynamic_smem_bytes > HostEngine::kSharedBytes)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = HostEngine::kSharedBytes},
-                "kernel %s needs %u bytes of shared memory, but the host device has %u", row.symbol,
-                dynamic_smem_bytes, HostEngine::kSharedBytes);
-  *out = std::make_unique<HostKernel>(shared_from_this(), row);
+                "kernel %s needs %u bytes of shared memory, but the host device has %u",
+                entry.symbol, dynamic_smem_bytes, HostEngine::kSharedBytes);
+  *out = std::make_unique<HostKernel>(shared_from_this(), entry);
   return Code::OK;
 }
 

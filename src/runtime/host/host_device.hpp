@@ -42,7 +42,7 @@ class HostDevice final : public Device {
   Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override;
-  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 

@@ -27,7 +27,7 @@ Status no_module_kernel() {
 
 Status HostKernel::info(KernelInfo* out) {
   *out = KernelInfo{};
-  out->max_threads = row_.threads;
+  out->max_threads = entry_.threads;
   return Code::OK;
 }
 
@@ -227,8 +227,8 @@ Status HostStream::launch(Kernel& kernel, const LaunchConfig&, const void* argum
     return fail(Code::ERROR_INTERNAL,
                 {.got = static_cast<int64_t>(bytes), .limit = kMaxArgumentBytes},
                 "an argument struct of %zu bytes exceeds %zu", bytes, kMaxArgumentBytes);
-  const KernelEntry& row = static_cast<HostKernel&>(kernel).row();
-  return enqueue({.kind = Operation::Kind::launch, .row = &row}, arguments, bytes);
+  const KernelEntry& entry = static_cast<HostKernel&>(kernel).entry();
+  return enqueue({.kind = Operation::Kind::launch, .entry = &entry}, arguments, bytes);
 }
 
 Status HostStream::launch_params(Kernel&, const LaunchConfig&, void**) {

@@ -12,15 +12,15 @@ namespace tw::host {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::shared_ptr<Device> device, const KernelEntry& row)
-      : Kernel(std::move(device)), row_(row) {}
-  const KernelEntry& row() const { return row_; }
+  HostKernel(std::shared_ptr<Device> device, const KernelEntry& entry)
+      : Kernel(std::move(device)), entry_(entry) {}
+  const KernelEntry& entry() const { return entry_; }
   Status info(KernelInfo* out) override;
   Status param(int32_t index, size_t* offset, size_t* size) override;
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override;
 
  private:
-  const KernelEntry& row_;
+  const KernelEntry& entry_;
 };
 
 class HostEvent final : public Event {

@@ -140,17 +140,17 @@ void Worker::execute(const Slot& slot) {
 }
 
 void Worker::launch(const Slot& slot) {
-  const KernelEntry& row = *slot.operation.row;
+  const KernelEntry& entry = *slot.operation.entry;
   engine_.reset();
   try {
-    row.host(engine_, slot.arguments);
+    entry.host(engine_, slot.arguments);
   } catch (const std::bad_alloc&) {
     // The launch call has returned already, so losing the device is the only way to report this.
-    device_.fault(row.symbol, "host memory is exhausted");
+    device_.fault(entry.symbol, "host memory is exhausted");
   }
   device_.add(engine_.counters());
   engine_.counters() = BoxCounters{};
-  if (engine_.fault()[0] != '\0') device_.fault(row.symbol, engine_.fault());
+  if (engine_.fault()[0] != '\0') device_.fault(entry.symbol, engine_.fault());
 }
 
 }  // namespace tw::host

@@ -63,7 +63,7 @@ struct Operation {
   void* dst = nullptr;
   const void* src = nullptr;
   uint64_t bytes = 0;
-  const KernelEntry* row = nullptr;
+  const KernelEntry* entry = nullptr;
   std::shared_ptr<EventState> event;  // record
   uint64_t record = 0;
   std::shared_ptr<Worker> other;  // wait

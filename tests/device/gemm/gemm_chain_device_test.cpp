@@ -160,9 +160,9 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
   std::vector<GemmChoice> choices;
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
     for (const uint32_t split : {1u, 2u, 3u, 8u}) {
-      const GemmChoice choice{&row, split};
+      const GemmChoice choice{&entry, split};
       if ((split > 1) != choice.has(kGemmSplit) || choice.cluster() > kMaxCluster) continue;
       const GemmProblem seen = gemm_kernel_view(choice, problem);
       if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_fits_launch(choice, seen))
@@ -226,7 +226,7 @@ TEST_CASE("gemm chain: each kernel, as a dependent launch, waits for its predece
       while (does_product_alone(other));
       INFO("m " << m << ": " << gemm_choice_text(choices[at]) << " and "
                 << gemm_choice_text(other));
-      const uint32_t schedule = choices[at].row->variant & ~(kGemmColumnA | kGemmColumnB);
+      const uint32_t schedule = choices[at].entry->variant & ~(kGemmColumnA | kGemmColumnB);
       if (b_order == Order::column && before.count(schedule) == 1) continue;
       schedules.insert(schedule);
       std::unique_ptr<Plan> mine, second, constant;

@@ -25,13 +25,13 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   int number = 0;
   const auto take = [&](const GemmChoice& choice) {
-    if (text && !std::strstr(choice.row->symbol, text)) return;
+    if (text && !std::strstr(choice.entry->symbol, text)) return;
     if (number++ % step == 0) choices.push_back(choice);
   };
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (!(row.feature & device.info().kernel_features)) continue;
-    if (row.variant & (kGemmPrologue | kGemmScaled)) continue;
-    GemmChoice choice{&row, 1};
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (!(entry.feature & device.info().kernel_features)) continue;
+    if (entry.variant & (kGemmPrologue | kGemmScaled)) continue;
+    GemmChoice choice{&entry, 1};
     if (choice.has(kGemmStreamK))
       for (choice.split = 1; choice.split <= kMaxCluster; choice.split *= 2) take(choice);
     else if (!choice.has(kGemmSplit))
@@ -53,13 +53,13 @@ inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
   std::vector<GemmChoice> kinds;
   std::set<std::vector<int64_t>> seen;
   for (const GemmChoice& choice : all_choices(device)) {
-    const KernelEntry& row = *choice.row;
-    const uint32_t orders = row.variant & (kGemmColumnA | kGemmColumnB);
+    const KernelEntry& entry = *choice.entry;
+    const uint32_t orders = entry.variant & (kGemmColumnA | kGemmColumnB);
     const bool plain = choice.has(kGemmNoMaps);
     if (!plain && orders != kGemmColumnB && orders != kGemmColumnA) continue;
     if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
-    const std::vector<int64_t> kind = {row.variant, choice.split, row.cluster[0], row.cluster[1],
-                                       dtype_bytes(row.dtypes[1])};
+    const std::vector<int64_t> kind = {entry.variant, choice.split, entry.cluster[0],
+                                       entry.cluster[1], dtype_bytes(entry.dtypes[1])};
     if (seen.insert(kind).second) kinds.push_back(choice);
   }
   return kinds;
@@ -78,10 +78,10 @@ inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
 
 /// A description with types and orders that the choice supports. The caller sets the extents.
 inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   GemmDesc desc;
-  desc.a_dtype = row.dtypes[0];
-  desc.d_dtype = row.dtypes[1];
+  desc.a_dtype = entry.dtypes[0];
+  desc.d_dtype = entry.dtypes[1];
   desc.d_order = d_order;
   if (choice.has(kGemmF16Accumulators)) desc.accumulator = DType::F16;
   Order a = choice.has(kGemmColumnA) ? Order::column : Order::row;
@@ -100,7 +100,7 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
 /// Sets leading dimensions of at least the packed ones, which `variety` varies. Those of A and B
 /// are multiples of 16 bytes if the choice uses tensor maps. Limits k for kernels for a short k.
 inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
-  if (choice.has(kGemmShort)) desc->k = std::min<int64_t>(desc->k, choice.row->tile[2]);
+  if (choice.has(kGemmShort)) desc->k = std::min<int64_t>(desc->k, choice.entry->tile[2]);
   const int64_t step = choice.uses_maps() ? 8 : 1;
   const int64_t any =
       choice.has(kGemmNoMaps) && choice.has(kGemmSplit) ? kGemmNoMapsSplitMinPitch : 1;

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "tests/device/gemm/gemm_matrix.hpp"
 #include "tests/device/gemm/gemm_near.hpp"
 
@@ -331,31 +331,32 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   std::mt19937_64 random(14);
   Distances distances;
   int number = 0, served = 0;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (!(row.variant & kGemmEpilogue) || !(row.feature & device->info().kernel_features)) continue;
-    if (row.variant & (kGemmBatched | kGemmScaled)) continue;  // no epilogue, or other types
-    for (uint32_t split = 1; split <= ((row.variant & kGemmSplit) ? 8u : 1u);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (!(entry.variant & kGemmEpilogue) || !(entry.feature & device->info().kernel_features))
+      continue;
+    if (entry.variant & (kGemmBatched | kGemmScaled)) continue;  // no epilogue, or other types
+    for (uint32_t split = 1; split <= ((entry.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
-      const GemmChoice choice{&row, split};
+      const GemmChoice choice{&entry, split};
       INFO(gemm_choice_text(choice));
-      const bool host = row.feature == feature::host;
+      const bool host = entry.feature == feature::host;
       for (int i = 0; i < (host ? 60 : 8); ++i, ++number) {
         Case c;
         const auto& types = kGemmTypes[number % 4];
-        c.desc.a_dtype = host ? types.first : row.dtypes[0];
-        c.desc.d_dtype = host ? types.second : row.dtypes[1];
-        const bool turned = (row.variant & kGemmSwapAB) != 0;
-        bool a_column = (row.variant & kGemmColumnA) != 0;
-        bool b_column = (row.variant & kGemmColumnB) != 0;
+        c.desc.a_dtype = host ? types.first : entry.dtypes[0];
+        c.desc.d_dtype = host ? types.second : entry.dtypes[1];
+        const bool turned = (entry.variant & kGemmSwapAB) != 0;
+        bool a_column = (entry.variant & kGemmColumnA) != 0;
+        bool b_column = (entry.variant & kGemmColumnB) != 0;
         if (turned) {
           std::swap(a_column, b_column);
           a_column = !a_column;
           b_column = !b_column;
         }
-        orders(host || (row.variant & kGemmNoMaps) ? number : a_column + 2 * b_column, &c);
+        orders(host || (entry.variant & kGemmNoMaps) ? number : a_column + 2 * b_column, &c);
         // Extents around the tile of a block or of a cluster.
-        const int64_t rows = int64_t{row.tile[0]} * row.cluster[0];
-        const int64_t columns = int64_t{row.tile[1]} * row.cluster[1];
+        const int64_t rows = int64_t{entry.tile[0]} * entry.cluster[0];
+        const int64_t columns = int64_t{entry.tile[1]} * entry.cluster[1];
         c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
         c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
         c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);
@@ -363,7 +364,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         const bool whole = number % 2 == 1;
         if (whole) c.desc.n = (c.desc.n + 15) / 16 * 16;
         options(number * 11 + i, &c);
-        pitches(row.variant & kGemmNoMaps ? 1 : 8, number % 3, &c);
+        pitches(entry.variant & kGemmNoMaps ? 1 : 8, number % 3, &c);
         if (number % 3 == 0) (whole ? c.desc.ldc : c.desc.ldd) += 1;
         c.vector_offset = number % 2;
         GemmProblem problem;
@@ -428,20 +429,20 @@ TEST_CASE("gemm epilogue: infinities and NaN through each activation, with each 
   std::mt19937_64 random(16);
   const double said[] = {-INFINITY, INFINITY, NAN};
   int served = 0;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if ((row.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
-    if (!(row.feature & device->info().kernel_features)) continue;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
+    if (!(entry.feature & device->info().kernel_features)) continue;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {
       Case c;
-      const bool host = row.feature == feature::host;
-      c.desc.a_dtype = host ? DType::BF16 : row.dtypes[0];
-      c.desc.d_dtype = host ? DType::F32 : row.dtypes[1];
+      const bool host = entry.feature == feature::host;
+      c.desc.a_dtype = host ? DType::BF16 : entry.dtypes[0];
+      c.desc.d_dtype = host ? DType::F32 : entry.dtypes[1];
       c.desc.b_order = Order::column;
       c.desc.m = 130, c.desc.n = 336, c.desc.k = 64;
       c.desc.epilogue = {.bias = Per::column, .activation = which};
       c.alpha = -1.5f;
-      const GemmChoice choice{&row, 1};
+      const GemmChoice choice{&entry, 1};
       GemmProblem problem;
       TW_REQUIRE_OK(gemm_problem(c.desc, &problem));
       if (!check_gemm_choice(*device, problem, choice).ok()) continue;

@@ -55,8 +55,9 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
   if (choice.has(kGemmSplit)) desc.m = 264, desc.n = 272;
   if (small) {
     const bool turned = choice.has(kGemmSwapAB), split = choice.has(kGemmSplit);
-    const int64_t rows = choice.row->tile[turned ? 1 : 0] * choice.row->cluster[turned ? 1 : 0];
-    const int64_t columns = choice.row->tile[turned ? 0 : 1] * choice.row->cluster[turned ? 0 : 1];
+    const int64_t rows = choice.entry->tile[turned ? 1 : 0] * choice.entry->cluster[turned ? 1 : 0];
+    const int64_t columns =
+        choice.entry->tile[turned ? 0 : 1] * choice.entry->cluster[turned ? 0 : 1];
     // A block of a split-K kernel has one tile.
     desc.m = split ? std::max<int64_t>(8, rows - 8) : rows + 8;
     desc.n = split ? std::max<int64_t>(16, columns - 16) : columns + 16;

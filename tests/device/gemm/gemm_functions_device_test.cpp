@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "tests/device/common/activations.hpp"
 #include "tests/device/gemm/gemm_matrix.hpp"
 
@@ -63,13 +63,13 @@ const std::vector<Bounds>& bounds_of(Activation which, DType in, float times, DT
 }
 
 // Finds a description, among all orders of A and B, that the kernel supports.
-bool describe(const Device& device, const KernelEntry& row, Activation which, GemmDesc* desc) {
-  const bool host = row.feature == feature::host;
+bool describe(const Device& device, const KernelEntry& entry, Activation which, GemmDesc* desc) {
+  const bool host = entry.feature == feature::host;
   for (const Order a_order : {Order::row, Order::column})
     for (const Order b_order : {Order::column, Order::row}) {
       *desc = {};
-      desc->a_dtype = host ? DType::BF16 : row.dtypes[0];
-      desc->d_dtype = host ? DType::F32 : row.dtypes[1];
+      desc->a_dtype = host ? DType::BF16 : entry.dtypes[0];
+      desc->d_dtype = host ? DType::F32 : entry.dtypes[1];
       desc->a_order = a_order;
       desc->b_order = b_order;
       // Two tiles of the tallest kernels, the second one partial.
@@ -79,7 +79,7 @@ bool describe(const Device& device, const KernelEntry& row, Activation which, Ge
       desc->epilogue = {.bias = Per::column, .bias_dtype = DType::F32, .activation = which};
       GemmProblem problem;
       TW_REQUIRE_OK(gemm_problem(*desc, &problem));
-      if (check_gemm_choice(device, problem, {&row, 1}).ok()) return true;
+      if (check_gemm_choice(device, problem, {&entry, 1}).ok()) return true;
     }
   return false;
 }
@@ -137,17 +137,17 @@ TEST_CASE("gemm epilogue: each activation of every 16-bit number, with each kern
   if (!device) return;
   const auto stream = new_stream(device);
   int rows = 0;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if ((row.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
-    if (!(row.feature & device->info().kernel_features)) continue;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
+    if (!(entry.feature & device->info().kernel_features)) continue;
     ++rows;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {
-      INFO(gemm_choice_text({&row, 1}) << ", function " << int(which));
+      INFO(gemm_choice_text({&entry, 1}) << ", function " << int(which));
       GemmDesc desc;
-      const bool served = describe(*device, row, which, &desc);
+      const bool served = describe(*device, entry, which, &desc);
       CHECK(served);
-      if (served) CHECK(wrong_numbers(device, *stream, desc, {&row, 1}) == 0);
+      if (served) CHECK(wrong_numbers(device, *stream, desc, {&entry, 1}) == 0);
     }
   }
   MESSAGE(rows << " rows");

@@ -17,17 +17,17 @@ int64_t up(int64_t value, int64_t to) {
 /// Extents a few elements below a tile, and k above a stage. `round`: two tiles per block if
 /// possible, and k above all stages, so that the block uses each stage twice.
 GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   GemmDesc desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
-  desc.m = int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] - 3;
-  desc.n = int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 5;
-  desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * row.tile[2] : 0);
+  desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
+  desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
+  desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * entry.tile[2] : 0);
   if (round) {
-    desc.k += (choice.split * (row.stages + 1)) * int64_t{64};
+    desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;
     if (!choice.has(kGemmSplit) && !choice.has(kGemmNoMaps)) {
-      desc.m += int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0];
+      desc.m += int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
       desc.max_sms = choice.cluster();
     }
   }
@@ -92,7 +92,7 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
   for (Matrix* each : {&a, &b, &c}) each->fill_integers(random);
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create_forced(device, d, choice, &plan));
-  CHECK(std::string(plan->info().kernel) == choice.row->symbol);
+  CHECK(std::string(plan->info().kernel) == choice.entry->symbol);
   const uint64_t bytes = plan->info().workspace_bytes;
   Guarded workspace(device, stream, std::max<uint64_t>(bytes, 16), 0);
   const GemmRun run{.beta = beta,
@@ -146,7 +146,7 @@ std::shared_ptr<Device> open_gpu() {
 std::vector<GemmChoice> each_kernel(const Device& device) {
   std::vector<GemmChoice> out;
   for (const GemmChoice& choice : all_choices(device)) {
-    const bool same = !out.empty() && out.back().row == choice.row;
+    const bool same = !out.empty() && out.back().entry == choice.entry;
     if (!same)
       out.push_back(choice);
     else if (choice.has(kGemmStreamK) && choice.split == 2)

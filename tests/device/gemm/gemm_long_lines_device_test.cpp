@@ -114,7 +114,7 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
   std::vector<GemmChoice> out;
   std::set<uint32_t> schedules;
   for (const GemmCandidate& one : GemmRanking(device, problem).at(desc.m))
-    if (!one.choice.has(kGemmSwapAB) && schedules.insert(one.choice.row->variant).second)
+    if (!one.choice.has(kGemmSwapAB) && schedules.insert(one.choice.entry->variant).second)
       out.push_back(one.choice);
   return out;
 }

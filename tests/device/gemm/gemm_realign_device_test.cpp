@@ -139,7 +139,8 @@ TEST_CASE("gemm: a staging copy of one operand while the other is loaded") {
       // The best kernel of each schedule.
       std::set<uint32_t> schedules;
       for (const GemmCandidate& one : GemmRanking(*device, gemm_with_staging(problem)).at(desc.m)) {
-        if (!one.choice.uses_maps() || !schedules.insert(one.choice.row->variant).second) continue;
+        if (!one.choice.uses_maps() || !schedules.insert(one.choice.entry->variant).second)
+          continue;
         check_beside(device, *stream, beside, one.choice);
         ++tried;
       }

@@ -55,7 +55,7 @@ class Lab {
     const std::string own = plan->info().kernel;
     for (const GemmRange& range : candidates) {
       const GemmChoice& choice = range.candidate.choice;
-      if (own == choice.row->symbol && !choice.shares_k()) continue;
+      if (own == choice.entry->symbol && !choice.shares_k()) continue;
       INFO(gemm_choice_text(choice));
       std::unique_ptr<Plan> forced;
       TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, choice, &forced));

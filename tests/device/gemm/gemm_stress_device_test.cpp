@@ -42,8 +42,8 @@ GemmCase case_for(const GemmChoice& choice, uint64_t seed, bool stored = true) {
 // Sets extents of `tiles` tiles along one dimension and one along the other.
 void tiles_in_a_row(const GemmChoice& choice, int64_t tiles, GemmDesc* desc) {
   const bool turned = choice.has(kGemmSwapAB);
-  desc->m = choice.row->tile[turned ? 1 : 0] * (turned ? 1 : tiles) - 3;
-  desc->n = choice.row->tile[turned ? 0 : 1] * (turned ? tiles : 1) - 5;
+  desc->m = choice.entry->tile[turned ? 1 : 0] * (turned ? 1 : tiles) - 3;
+  desc->n = choice.entry->tile[turned ? 0 : 1] * (turned ? tiles : 1) - 5;
   set_pitches(choice, 0, desc);
 }
 
@@ -87,11 +87,11 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
   uint64_t seed = 6000;
   for (const GemmChoice& choice : share_of(one_of_each_kind(*lab->device()))) {
     GemmCase c = case_for(choice, ++seed);
-    const KernelEntry& row = *choice.row;
+    const KernelEntry& entry = *choice.entry;
     const bool turned = choice.has(kGemmSwapAB);
     // A block of a split-K kernel has one tile.
     const auto around = [&](int i) {
-      const int64_t tiles = row.tile[i] * row.cluster[i];
+      const int64_t tiles = entry.tile[i] * entry.cluster[i];
       return choice.has(kGemmSplit) ? std::max<int64_t>(8, tiles - 8) : tiles + 8;
     };
     c.desc.m = around(turned ? 1 : 0);

@@ -71,7 +71,7 @@ std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
     const auto& gemm = static_cast<const GemmPlan&>(*plan);
-    replace_kernel(gemm, module, choice.row->symbol);
+    replace_kernel(gemm, module, choice.entry->symbol);
     const GemmOperands at = lab.prepare(c);
     // Errors may be rare, so repeat: every run must give the bits of the first, checked one.
     const GemmOutcome first = lab.run(gemm, c, at);
@@ -102,7 +102,7 @@ std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const Gemm
     full.begin(desc, way, *plan);
     const auto& gemm = static_cast<const GemmPlan&>(*plan);
     full.make_truth(gemm);
-    replace_kernel(gemm, module, choice.row->symbol);
+    replace_kernel(gemm, module, choice.entry->symbol);
     for (int i = 0; i < kRepeats; ++i) {
       full.clear(lab.stream(), 1);
       TW_REQUIRE_OK(gemm.run(lab.stream(), full.run(1)));
@@ -162,7 +162,7 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
     const auto& gemm = static_cast<const GemmPlan&>(*plan);
-    replace_kernel(gemm, module, choice.row->symbol);
+    replace_kernel(gemm, module, choice.entry->symbol);
     const GemmOperands at = lab.prepare(c);
     GemmRun run = at.run(c);
     FarOperands far(c.desc);
@@ -206,7 +206,7 @@ void try_image(GemmLab& lab, bool full, Attempt attempt) {
   for (const GemmChoice& choice : all_choices(*lab.device())) {
     if (choice.has(kGemmEpilogue) != full) continue;
     if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
-    if (wanted.find("," + std::string(choice.row->symbol) + ",") == std::string::npos) continue;
+    if (wanted.find("," + std::string(choice.entry->symbol) + ",") == std::string::npos) continue;
     ++tried;
     const std::string wrong = attempt(*module, choice);
     if (!wrong.empty()) std::printf("WRONG: %s\n", wrong.c_str());

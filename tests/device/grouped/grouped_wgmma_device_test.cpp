@@ -163,16 +163,16 @@ TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.m = 40, d.n = 64, d.k = 64, d.groups = 2;
-  std::vector<const KernelEntry*> rows;
-  TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &rows));
-  REQUIRE(rows.size() == 2);
-  for (const KernelEntry* row : rows) {
-    CAPTURE(row->symbol);
-    d.candidate = row->symbol;
+  std::vector<const KernelEntry*> entries;
+  TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &entries));
+  REQUIRE(entries.size() == 2);
+  for (const KernelEntry* entry : entries) {
+    CAPTURE(entry->symbol);
+    d.candidate = entry->symbol;
     draw_operands(lab.random, &c, false);
     lab.check(c);
   }
-  d.candidate = rows[0]->symbol;
+  d.candidate = entries[0]->symbol;
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GroupedPlan::create(lab.device, d, &plan));
   GroupedRun run;

@@ -125,13 +125,13 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
     repeat(kCopyPermute, turned(331, b, bytes));
     repeat(kCopyPermute, turned(331, b, bytes, 3));
   }
-  for (const KernelEntry& row : kernel_entries(Family::copy)) {
-    if ((row.variant & 0xff) != kCopyInterleave ||
-        !(row.feature & lab.device->info().kernel_features))
+  for (const KernelEntry& entry : kernel_entries(Family::copy)) {
+    if ((entry.variant & 0xff) != kCopyInterleave ||
+        !(entry.feature & lab.device->info().kernel_features))
       continue;
-    const auto bytes = static_cast<int64_t>(row.variant >> 8 & 0xff);
-    const auto planes = static_cast<int64_t>(row.variant >> 16 & (kToPlanes - 1));
-    const bool to_planes = (row.variant >> 16 & kToPlanes) != 0;
+    const auto bytes = static_cast<int64_t>(entry.variant >> 8 & 0xff);
+    const auto planes = static_cast<int64_t>(entry.variant >> 16 & (kToPlanes - 1));
+    const bool to_planes = (entry.variant >> 16 & kToPlanes) != 0;
     constexpr int64_t kCount = 24000;
     repeat(kCopyInterleave,
            turned(to_planes ? planes : kCount, to_planes ? kCount : planes, bytes, 2));
@@ -142,6 +142,6 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
   repeat_copy(lab, &taken, kCopyStrided, turned(1031, 1504, 2), kCopyPermute);
   repeat_copy(lab, &taken, kCopyStrided, matrix(4097, 4101, 4115), kCopyShift);
   taken.check_all(*lab.device, Family::copy,
-                  [](const KernelEntry& row) { return (row.variant & 0xff) != kCopyFill; });
+                  [](const KernelEntry& entry) { return (entry.variant & 0xff) != kCopyFill; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

@@ -108,10 +108,10 @@ class TakenRows {
   /// Checks that all kernels of the family on the device were recorded, if counts() holds.
   template <class Counts>
   void check_all(const Device& device, Family family, Counts counts) const {
-    for (const KernelEntry& row : kernel_entries(family)) {
-      if (!(row.feature & device.info().kernel_features) || !counts(row)) continue;
-      INFO(std::string(row.symbol));
-      CHECK(taken_.count(row.symbol) == 1);
+    for (const KernelEntry& entry : kernel_entries(family)) {
+      if (!(entry.feature & device.info().kernel_features) || !counts(entry)) continue;
+      INFO(std::string(entry.symbol));
+      CHECK(taken_.count(entry.symbol) == 1);
     }
     if (have_kernel_folder()) CHECK(!images_of_folder().empty());
   }

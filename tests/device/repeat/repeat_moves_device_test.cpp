@@ -20,8 +20,8 @@ namespace {
 
 constexpr uint64_t kSecondList = 1 << 16;  // offset of the second list from the first
 
-bool moves(const KernelEntry& row) {
-  return row.variant != kCopiesSkipped && row.variant != kRaggedFaults;
+bool moves(const KernelEntry& entry) {
+  return entry.variant != kCopiesSkipped && entry.variant != kRaggedFaults;
 }
 
 // Addresses most of which suit bulk copies; some are odd and some 0, which skips the pair.
@@ -300,7 +300,7 @@ TEST_CASE("quantize: a thousand runs with every kernel") {
         }
   // A plan reports one kernel, but its runs include the preceding kQuantizeAmax kernel.
   taken.check_all(*lab.device, Family::quantize,
-                  [](const KernelEntry& row) { return (row.variant & 0xff) != kQuantizeAmax; });
+                  [](const KernelEntry& entry) { return (entry.variant & 0xff) != kQuantizeAmax; });
   MESSAGE(lab.cases << " cases");
 }
 
@@ -317,8 +317,8 @@ TEST_CASE("route: a thousand runs with every kernel") {
       desc.flags = kRouteDescRenormalize;
       repeat_route(lab, &taken, desc);
     }
-  taken.check_all(*lab.device, Family::route, [](const KernelEntry& row) {
-    return row.variant != kRouteScan && row.variant != kRoutePlace;
+  taken.check_all(*lab.device, Family::route, [](const KernelEntry& entry) {
+    return entry.variant != kRouteScan && entry.variant != kRoutePlace;
   });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

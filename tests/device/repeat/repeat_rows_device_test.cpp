@@ -141,7 +141,7 @@ TEST_CASE("gather: a thousand runs by each method") {
     repeat_rows(lab, &taken, four);
   }
   taken.check_all(*lab.device, Family::gather,
-                  [](const KernelEntry& row) { return row.variant < kRowsOutside; });
+                  [](const KernelEntry& entry) { return entry.variant < kRowsOutside; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
@@ -232,6 +232,6 @@ TEST_CASE("scatter: a thousand runs by each method") {
     repeat_rows(lab, &taken, four);
   }
   taken.check_all(*lab.device, Family::scatter,
-                  [](const KernelEntry& row) { return row.variant < kRowsOutside; });
+                  [](const KernelEntry& entry) { return entry.variant < kRowsOutside; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

@@ -30,31 +30,31 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
   std::set<std::string> symbols;
   for (const Family family : kFamilies) {
     const std::string name = family_name(family);
-    int host_rows = 0;
+    int host_entries = 0;
     std::set<std::string> parts;
-    for (const KernelEntry& row : kernel_entries(family)) {
-      INFO(std::string(row.symbol));
-      CHECK(row.family == family);
-      CHECK(symbols.insert(row.symbol).second);
-      CHECK(std::string(row.symbol).rfind(name, 0) == 0);
-      CHECK((row.feature & (row.feature - 1)) == 0);
-      CHECK(row.feature != 0);
-      CHECK(row.threads > 0);
-      CHECK(row.threads <= 1024);
-      if (row.feature == feature::host) {
-        ++host_rows;
-        CHECK(!row.image);
-        CHECK(bool(row.host));
+    for (const KernelEntry& entry : kernel_entries(family)) {
+      INFO(std::string(entry.symbol));
+      CHECK(entry.family == family);
+      CHECK(symbols.insert(entry.symbol).second);
+      CHECK(std::string(entry.symbol).rfind(name, 0) == 0);
+      CHECK((entry.feature & (entry.feature - 1)) == 0);
+      CHECK(entry.feature != 0);
+      CHECK(entry.threads > 0);
+      CHECK(entry.threads <= 1024);
+      if (entry.feature == feature::host) {
+        ++host_entries;
+        CHECK(!entry.image);
+        CHECK(bool(entry.host));
       } else {
-        CHECK(row.threads % 32 == 0);
-        REQUIRE(bool(row.image));
-        CHECK(std::string(row.image).rfind(name + "_", 0) == 0);
-        CHECK(!row.host);
-        parts.insert(row.image);
+        CHECK(entry.threads % 32 == 0);
+        REQUIRE(bool(entry.image));
+        CHECK(std::string(entry.image).rfind(name + "_", 0) == 0);
+        CHECK(!entry.host);
+        parts.insert(entry.image);
       }
     }
     INFO(name);
-    CHECK(host_rows > 0);
+    CHECK(host_entries > 0);
     CHECK(!parts.empty());
     for (const std::string& part : parts) {
       INFO(part);
@@ -67,8 +67,8 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
 TEST_CASE("kernel_table: an image for every part that this build has, and for no other") {
   std::set<std::string> wanted, embedded;
   for (const Family family : kFamilies)
-    for (const KernelEntry& row : kernel_entries(family))
-      if (row.image && !kernel_left_out(row)) wanted.insert(row.image);
+    for (const KernelEntry& entry : kernel_entries(family))
+      if (entry.image && !kernel_left_out(entry)) wanted.insert(entry.image);
   for (int32_t i = 0; const char* name = kernel_image_name(i); ++i) {
     INFO(std::string(name));
     CHECK(embedded.insert(name).second);

@@ -62,7 +62,7 @@ class PaperDevice final : public Device {
   }
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
-  Status prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) override;
+  Status prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, 90, bytes);
   }
@@ -74,9 +74,9 @@ inline PaperDevice& paper(const DeviceObject& object) {
 
 class PaperKernel final : public Kernel {
  public:
-  PaperKernel(std::shared_ptr<Device> device, const KernelEntry& row)
-      : Kernel(std::move(device)), row_(row) {}
-  const KernelEntry& row() const { return row_; }
+  PaperKernel(std::shared_ptr<Device> device, const KernelEntry& entry)
+      : Kernel(std::move(device)), entry_(entry) {}
+  const KernelEntry& entry() const { return entry_; }
   Status info(KernelInfo*) override { return {}; }
   Status param(int32_t, size_t*, size_t*) override { return {}; }
   Status occupancy(const LaunchConfig& config, int32_t* blocks, int32_t* clusters) override {
@@ -90,7 +90,7 @@ class PaperKernel final : public Kernel {
   }
 
  private:
-  const KernelEntry& row_;
+  const KernelEntry& entry_;
 };
 
 class PaperEvent final : public Event {
@@ -123,7 +123,8 @@ class PaperStream final : public Stream {
   Status fill(uint64_t, uint8_t, uint64_t) override { return Code::ERROR_INTERNAL; }
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override {
-    PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).row().symbol, .config = config};
+    PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).entry().symbol,
+                       .config = config};
     if (bytes == sizeof launch.rows) std::memcpy(&launch.rows, arguments, bytes);
     if (bytes == sizeof launch.realign) std::memcpy(&launch.realign, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
@@ -159,9 +160,10 @@ inline Status PaperDevice::create_event(std::unique_ptr<Event>* out) {
   *out = std::make_unique<PaperEvent>(shared_from_this());
   return {};
 }
-inline Status PaperDevice::prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) {
+inline Status PaperDevice::prepare(const KernelEntry& entry, uint32_t,
+                                   std::unique_ptr<Kernel>* out) {
   ++prepared;
-  *out = std::make_unique<PaperKernel>(shared_from_this(), row);
+  *out = std::make_unique<PaperKernel>(shared_from_this(), entry);
   return {};
 }
 
@@ -187,12 +189,12 @@ inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0)
 
 /// The symbol of the bf16 kernel of this tile, cluster and schedule for gemm_desc()'s orders.
 inline std::string gemm_symbol(int tile_m, int tile_n, int cluster_m, uint32_t schedule) {
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    if (row.feature == feature::wgmma && row.dtypes[0] == DType::BF16 &&
-        row.dtypes[1] == DType::BF16 && row.tile[0] == tile_m && row.tile[1] == tile_n &&
-        row.cluster[0] == cluster_m && row.cluster[1] == 1 &&
-        row.variant == (schedule | kGemmColumnB))
-      return row.symbol;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    if (entry.feature == feature::wgmma && entry.dtypes[0] == DType::BF16 &&
+        entry.dtypes[1] == DType::BF16 && entry.tile[0] == tile_m && entry.tile[1] == tile_n &&
+        entry.cluster[0] == cluster_m && entry.cluster[1] == 1 &&
+        entry.variant == (schedule | kGemmColumnB))
+      return entry.symbol;
   FAIL("no such row");
   return "";
 }

@@ -124,7 +124,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
           for (int64_t m = 1; m <= largest; m += m < 64 ? 1 : m / 7)
             for (const GemmCandidate& one : ranking.at(m)) {
               orders.insert(
-                  {one.choice.split, one.choice.row->variant & (kGemmNoMaps | kGemmSwapAB)});
+                  {one.choice.split, one.choice.entry->variant & (kGemmNoMaps | kGemmSwapAB)});
               CHECK(one.choice.uses_maps() == promised);
             }
         }
@@ -176,7 +176,7 @@ TEST_CASE(
   free_desc.flags = 0;
   for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(free_desc)).at(64))
     if (one.choice.split > 1) choice = one.choice;
-  REQUIRE(choice.row);
+  REQUIRE(choice.entry);
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);
   desc.flags = 0;
@@ -385,8 +385,9 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmEpilogue));
     const GemmChoice last = ranked.back().choice;  // the clock favors this one
     device->time_of = [&](const PaperLaunch& launch) {
-      return launch.kernel == last.row->symbol && launch.config.cluster[0] == last.cluster() ? 0.01
-                                                                                             : 0.02;
+      return launch.kernel == last.entry->symbol && launch.config.cluster[0] == last.cluster()
+                 ? 0.01
+                 : 0.02;
     };
     GemmTuning tuning;
     GemmTuningEntry best;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/gemm/select/gemm_tuning.hpp"
 #include "tests/ops/common/paper_device.hpp"
@@ -102,13 +102,13 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
   int compared = 0;
   for (const KernelEntry& full : kernel_entries(Family::gemm)) {
     if (!(full.variant & kGemmEpilogue) || full.feature != feature::wgmma) continue;
-    for (const KernelEntry& row : kernel_entries(Family::gemm))
-      if (row.feature == feature::wgmma && row.variant == (full.variant & ~kGemmEpilogue) &&
-          std::equal(row.tile, row.tile + 3, full.tile) &&
-          std::equal(row.cluster, row.cluster + 2, full.cluster) &&
-          row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
+    for (const KernelEntry& entry : kernel_entries(Family::gemm))
+      if (entry.feature == feature::wgmma && entry.variant == (full.variant & ~kGemmEpilogue) &&
+          std::equal(entry.tile, entry.tile + 3, full.tile) &&
+          std::equal(entry.cluster, entry.cluster + 2, full.cluster) &&
+          entry.dtypes[0] == full.dtypes[0] && entry.dtypes[1] == full.dtypes[1]) {
         const double own = gemm_candidate({&full, 1}, p, chip).nanoseconds;
-        const double plain = gemm_candidate({&row, 1}, p, chip).nanoseconds;
+        const double plain = gemm_candidate({&entry, 1}, p, chip).nanoseconds;
         CHECK(own > (full.variant & kGemmSplit ? 1.0 : 0.8) * plain);
         // Kernels with narrow tiles reload the other operand often: their cost is not bounded.
         CHECK((full.variant & kGemmSplit || full.tile[1] < 64 || own < 1.25 * plain));
@@ -140,9 +140,9 @@ TEST_CASE("runs that read C have a kernel of their own where the model has one f
           return device->launches.back().kernel;
         };
         GemmProblem with_c = gemm_problem_of(desc);
-        const std::string usual = GemmRanking(*device, with_c).best(m).choice.row->symbol;
+        const std::string usual = GemmRanking(*device, with_c).best(m).choice.entry->symbol;
         with_c.reads_c = true;
-        const std::string other = GemmRanking(*device, with_c).best(m).choice.row->symbol;
+        const std::string other = GemmRanking(*device, with_c).best(m).choice.entry->symbol;
         CHECK(launched(0.0f) == usual);
         CHECK(launched(1.0f) == other);
         others += usual != other;
@@ -162,7 +162,7 @@ TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
       INFO("m " << m << ", activation " << static_cast<int>(epilogue.activation));
       const GemmChoice best = GemmRanking(*device, problem).best(m).choice;
       if (m == 1)
-        CHECK(best.row->tile[0] * gemm_tile_columns(best, problem.desc, 1) <= 64 * 64);
+        CHECK(best.entry->tile[0] * gemm_tile_columns(best, problem.desc, 1) <= 64 * 64);
       else
         CHECK((!best.has(kGemmSwapAB) || best.has(kGemmStreamK)));
     }

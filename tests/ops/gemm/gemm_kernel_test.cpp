@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/checked.hpp"
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
 using namespace tw;
@@ -14,8 +14,8 @@ namespace {
 // Every choice in the kernel table.
 std::vector<GemmChoice> all_choices() {
   std::vector<GemmChoice> out;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    GemmChoice choice{&row, 1};
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    GemmChoice choice{&entry, 1};
     if (choice.has(kGemmPrologue)) continue;
     const uint32_t most = choice.has(kGemmSplit) ? kMaxCluster : 1;
     for (choice.split = choice.min_split(); choice.split <= most; ++choice.split)
@@ -366,10 +366,10 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
       }
       const bool stores = (device->launches.back().full.flags & kFullTmaStores) != 0;
       uint64_t boxes = 0;  // tile by tile, like the kernel
-      const KernelEntry& row = *candidate.choice.row;
-      const int64_t tm = row.tile[0];
-      const int64_t tn = row.tile[1] / (c.n / columns);  // columns of D
-      const int64_t line = gemm_slab(gemm_tile(row, 2, dtype_bytes(c.out))).contiguous;
+      const KernelEntry& entry = *candidate.choice.entry;
+      const int64_t tm = entry.tile[0];
+      const int64_t tn = entry.tile[1] / (c.n / columns);  // columns of D
+      const int64_t line = gemm_slab(gemm_tile(entry, 2, dtype_bytes(c.out))).contiguous;
       for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)
         for (int64_t n0 = 0; n0 < round_up(columns, tn); n0 += tn)
           for (int64_t at = m0; at < m0 + tm; at += kGemmStoreLines)

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/gemm/arguments/gemm_stream.h"
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -42,7 +42,7 @@ TEST_CASE("gemm narrow: i8 takes wgmma for every type of D, at the speed of fp8"
   for (const DType out : {DType::I32, DType::BF16, DType::F16, DType::F32, DType::I8}) {
     INFO(dtype_name(out));
     const GemmCandidate best = candidates(narrow(DType::I8, out, 4096, 4096, 7168)).front();
-    CHECK(std::string(best.choice.row->symbol) == "gemm_i8_i8_any_rc_128x256_1x1_faststream");
+    CHECK(std::string(best.choice.entry->symbol) == "gemm_i8_i8_any_rc_128x256_1x1_faststream");
     if (out == DType::I32 || out == DType::I8) continue;
     GemmDesc fp8 = narrow(DType::F8E4M3, out, 4096, 4096, 7168);
     fp8.fast_accumulate = true;
@@ -87,11 +87,11 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
 }
 
 TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them along k") {
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (row.feature != feature::wgmma || (row.variant & kGemmScaled) == 0) continue;
-    INFO(row.symbol);
-    const GemmChoice choice{&row, 1};
-    const GemmTile tile = gemm_tile(row, dtype_bytes(row.dtypes[0]), kGemmAnyBytes);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (entry.feature != feature::wgmma || (entry.variant & kGemmScaled) == 0) continue;
+    INFO(entry.symbol);
+    const GemmChoice choice{&entry, 1};
+    const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = turned(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
       const int64_t width = gemm_tile_columns(choice, desc, n);

@@ -70,7 +70,7 @@ TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactl
       const PaperLaunch by_range = launched(device, *whole, m);
       REQUIRE(same_launch(by_range, launched(device, *exact, m)));
       REQUIRE(by_range.kernel ==
-              GemmRanking(*device, gemm_problem_of(own)).at(m)[0].choice.row->symbol);
+              GemmRanking(*device, gemm_problem_of(own)).at(m)[0].choice.entry->symbol);
       kernels.insert(by_range.kernel);
     }
     CHECK(kernels.size() > 2);  // otherwise the ranges were not exercised
@@ -153,7 +153,7 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
       CHECK_FALSE(ranges[i].candidate.choice == ranges[i - 1].candidate.choice);
     }
     for (const int64_t m : {ranges[i].first, ranges[i].last})
-      CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
+      CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.entry->symbol);
   }
   const std::string text = plan->explain();
   REQUIRE(ranges.size() <= kMaxRangesShown);
@@ -219,7 +219,7 @@ TEST_CASE("every candidate can be forced, and runs for every m") {
     REQUIRE(plan);
     for (const int64_t m : {1, 64, 300}) {
       const PaperLaunch launch = launched(device, *plan, m);
-      CHECK(launch.kernel == candidate.choice.row->symbol);
+      CHECK(launch.kernel == candidate.choice.entry->symbol);
       // Stream-K blocks that share a tile may form a cluster.
       const bool joins = candidate.choice.has(kGemmStreamK) && candidate.choice.cluster() == 1;
       if (joins)
@@ -230,7 +230,7 @@ TEST_CASE("every candidate can be forced, and runs for every m") {
     }
     CHECK(plan->explain().find("forced by the caller") != std::string::npos);
     CHECK(plan->explain().find(text) != std::string::npos);
-    CHECK(plan->info().kernel == std::string(candidate.choice.row->symbol));
+    CHECK(plan->info().kernel == std::string(candidate.choice.entry->symbol));
   }
 }
 
@@ -302,7 +302,7 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   // Unforced, an mma.sync kernel takes over.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
   CHECK(device->launches.back().kernel ==
-        GemmRanking(*device, gemm_problem_of(desc)).best_without_maps(256).choice.row->symbol);
+        GemmRanking(*device, gemm_problem_of(desc)).best_without_maps(256).choice.entry->symbol);
 }
 
 TEST_CASE("max_sms bounds every grid") {
@@ -413,8 +413,8 @@ TEST_CASE("sums in f16 are had by asking") {
   };
   CHECK(halves() == 0);
   int rows = 0;
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    rows += (row.variant & kGemmF16Accumulators) != 0;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    rows += (entry.variant & kGemmF16Accumulators) != 0;
   desc.accumulator = DType::F16;
   CHECK((halves() > 0) == (rows > 0));
 }
@@ -471,8 +471,8 @@ TEST_CASE("transposed rows see the product turned round") {
           turned_round ? desc.a_order == Order::row : desc.b_order == Order::column;
       CHECK(c.choice.has(kGemmColumnA) == a_column);
       CHECK(c.choice.has(kGemmColumnB) == b_column);
-      CHECK(args.units_m == (args.m + c.choice.row->tile[0] * c.choice.row->cluster[0] - 1) /
-                                (c.choice.row->tile[0] * c.choice.row->cluster[0]));
+      CHECK(args.units_m == (args.m + c.choice.entry->tile[0] * c.choice.entry->cluster[0] - 1) /
+                                (c.choice.entry->tile[0] * c.choice.entry->cluster[0]));
     }
   }
   CHECK(seen > 8);

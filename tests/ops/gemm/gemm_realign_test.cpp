@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
 using namespace tw;
@@ -209,17 +209,17 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
 
 TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
   const KernelEntry* copy = nullptr;
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if ((row.variant & kGemmStagingCopy) != 0) copy = &row;
-    CHECK(row.prefers_shared_carveout == ((row.variant & kGemmStagingCopy) != 0));
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if ((entry.variant & kGemmStagingCopy) != 0) copy = &entry;
+    CHECK(entry.prefers_shared_carveout == ((entry.variant & kGemmStagingCopy) != 0));
   }
   REQUIRE(copy);
   // A product kernel with one consumer warpgroup that follows staging copies. Each block reserves 1
   // KB of an SM's shared memory.
   constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
   const KernelEntry* product = nullptr;
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &row;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    if (std::string_view(entry.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &entry;
   REQUIRE(product);
   CHECK(kStagingCtasPerSm * kRealignThreads + static_cast<uint32_t>(product->threads) <=
         kSmThreads);

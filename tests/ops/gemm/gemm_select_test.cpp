@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/gemm/select/gemm_cost.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -29,8 +29,8 @@ GemmChoice chosen(const Device& device, const GemmProblem& of) {
 
 // Whether a wgmma kernel multiplies 16-bit types. The prologue kernel multiplies nothing, the
 // scaled kernels multiply narrow types.
-bool multiplies(const KernelEntry& row) {
-  return row.feature == feature::wgmma && (row.variant & (kGemmPrologue | kGemmScaled)) == 0;
+bool multiplies(const KernelEntry& entry) {
+  return entry.feature == feature::wgmma && (entry.variant & (kGemmPrologue | kGemmScaled)) == 0;
 }
 
 }  // namespace
@@ -38,12 +38,12 @@ bool multiplies(const KernelEntry& row) {
 TEST_CASE("the model has a time for every kernel") {
   const auto device = hopper();
   const GemmChip chip = GemmChip::of(*device, 0);
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if ((row.variant & kGemmPrologue) != 0) continue;
-    INFO(row.symbol);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if ((entry.variant & kGemmPrologue) != 0) continue;
+    INFO(entry.symbol);
     for (const int64_t extent : {1, 4096}) {
       const GemmProblem p = problem(extent, 4096, extent == 1 ? 0 : 4096);
-      const GemmTerms t = gemm_terms({&row, 1}, p, chip);
+      const GemmTerms t = gemm_terms({&entry, 1}, p, chip);
       for (const double term : {t.launch, t.tensor, t.memory, t.l2, t.epilogue, t.copies}) {
         CHECK(term >= 0);
         CHECK(term <= t.total * 1.001);
@@ -143,7 +143,7 @@ TEST_CASE("a choice takes less than a launch") {
   double least = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    REQUIRE(GemmRanking(*device, p).best(4096).choice.row);
+    REQUIRE(GemmRanking(*device, p).best(4096).choice.entry);
     const std::chrono::duration<double, std::micro> spent =
         std::chrono::steady_clock::now() - begin;
     least = std::min(least, spent.count());
@@ -153,11 +153,11 @@ TEST_CASE("a choice takes less than a launch") {
 }
 
 TEST_CASE("no tile is smaller than what room is counted with") {
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    INFO(row.symbol);
-    if ((row.variant & kGemmPrologue) != 0) continue;
-    CHECK(row.tile[0] * row.cluster[0] >= kGemmMinTile);
-    CHECK(row.tile[1] * row.cluster[1] >= kGemmMinTile);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    INFO(entry.symbol);
+    if ((entry.variant & kGemmPrologue) != 0) continue;
+    CHECK(entry.tile[0] * entry.cluster[0] >= kGemmMinTile);
+    CHECK(entry.tile[1] * entry.cluster[1] >= kGemmMinTile);
   }
 }
 
@@ -167,31 +167,31 @@ TEST_CASE("tiles are as large as fill the chip, and a long k is shared where the
     return chosen(*device, problem(m, n, k));
   };
   const GemmChoice square = best(4096, 4096, 4096);
-  REQUIRE(square.row);
-  CHECK(square.row->tile[0] * square.row->tile[1] >= 128 * 128);
+  REQUIRE(square.entry);
+  CHECK(square.entry->tile[0] * square.entry->tile[1] >= 128 * 128);
   const GemmChoice deep = best(64, 576, 7168);
-  CHECK((deep.row->variant & kGemmSplit) != 0);
+  CHECK((deep.entry->variant & kGemmSplit) != 0);
   CHECK(deep.split > 1);
   const GemmChoice small = best(64, 4096, 512);
-  CHECK(small.row->tile[0] * small.row->tile[1] <= 128 * 64);
+  CHECK(small.entry->tile[0] * small.entry->tile[1] <= 128 * 64);
 }
 
 TEST_CASE("a row never needs what the device or the description lacks") {
   const auto device = hopper();
   for (const uint32_t sms : {1u, 2u, 3u, 16u, 131u}) {
     const GemmChoice choice = chosen(*device, problem(256, 256, 8192, sms));
-    REQUIRE(choice.row);
+    REQUIRE(choice.entry);
     CHECK(choice.cluster() <= sms);
   }
   // Blackwell has no wgmma: only an mma.sync kernel, nothing through tensor maps.
   const PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
   const GemmRanking ranking(blackwell, problem(256, 256, 256));
   for (const GemmCandidate& candidate : ranking.at(256))
-    CHECK(candidate.choice.row->feature == feature::mma);
-  REQUIRE(ranking.best(256).choice.row);
+    CHECK(candidate.choice.entry->feature == feature::mma);
+  REQUIRE(ranking.best(256).choice.entry);
   // A GPU never gets a host body.
   const PaperDevice bare(feature::tma, 132);
-  CHECK(GemmRanking(bare, problem(256, 256, 256)).best(256).choice.row == nullptr);
+  CHECK(GemmRanking(bare, problem(256, 256, 256)).best(256).choice.entry == nullptr);
 }
 
 TEST_CASE("candidates are sorted, unique, and all of them serve") {
@@ -232,12 +232,12 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
   const auto cost = [&](int columns, Order b_order) {
     GemmDesc d = gemm_desc(4096, 7168, 2112);
     d.b_order = b_order;
-    for (const KernelEntry& row : kernel_entries(Family::gemm))
-      if (multiplies(row) && row.dtypes[1] == DType::BF16 && row.tile[0] == 128 &&
-          row.tile[1] == columns && row.cluster[0] * row.cluster[1] == 1 &&
-          row.variant == (kGemmPingpong | kGemmColumnB)) {
+    for (const KernelEntry& entry : kernel_entries(Family::gemm))
+      if (multiplies(entry) && entry.dtypes[1] == DType::BF16 && entry.tile[0] == 128 &&
+          entry.tile[1] == columns && entry.cluster[0] * entry.cluster[1] == 1 &&
+          entry.variant == (kGemmPingpong | kGemmColumnB)) {
         // For a row-major B the table leaves out the tiles that this makes slow, so one is made up.
-        KernelEntry asked = row;
+        KernelEntry asked = entry;
         if (b_order == Order::row) asked.variant &= ~u32{kGemmColumnB};
         return gemm_candidate({&asked, 1}, gemm_problem_of(d), chip).nanoseconds;
       }
@@ -256,15 +256,15 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
   const GemmChip chip = GemmChip::of(*device, 0);
   GemmChoice basic;
   REQUIRE(parse_gemm_choice("candidate", gemm_symbol(128, 128, 1, 0).c_str(), &basic).ok());
-  KernelEntry row = *basic.row;
-  row.variant |= kGemmStreamK;
+  KernelEntry entry = *basic.entry;
+  entry.variant |= kGemmStreamK;
   const auto time = [&](const GemmChoice& choice, int64_t tiles) {
     return gemm_candidate(choice, problem(128, 128 * tiles, 16384), chip).nanoseconds;
   };
   const double one = time(basic, 132), two = time(basic, 264);
   for (const uint32_t split : {2u, 4u, 8u}) {
     INFO(split);
-    const GemmChoice streams{&row, split};
+    const GemmChoice streams{&entry, split};
     CHECK(streams.cluster() == 1);
     // within the cost of its launch
     CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));
@@ -360,16 +360,16 @@ TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   CHECK(blackwell.prepared == 0);
 }
 
-TEST_CASE("steps of m") {
+TEST_CASE("buckets of m") {
   int64_t last = 0;
   for (int64_t m = 1; m < 300000; ++m) {
-    const int64_t rung = gemm_bucket_end(m);
-    REQUIRE(rung >= m);
-    REQUIRE(rung >= last);
-    REQUIRE(gemm_bucket_end(rung) == rung);
-    REQUIRE(static_cast<double>(rung) <=
+    const int64_t end = gemm_bucket_end(m);
+    REQUIRE(end >= m);
+    REQUIRE(end >= last);
+    REQUIRE(gemm_bucket_end(end) == end);
+    REQUIRE(static_cast<double>(end) <=
             std::max(static_cast<double>(m) * 1.13, static_cast<double>(m + 7)));
-    last = rung;
+    last = end;
   }
   CHECK(gemm_bucket_end(64) == 64);
   CHECK(gemm_bucket_end(65) == 72);
@@ -395,13 +395,13 @@ std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n
 TEST_CASE("the table has no row twice, and the tiles that anybody may count on") {
   std::set<std::string> seen;
   std::set<std::tuple<DType, DType, uint32_t>> kinds;  // types; orders and schedule
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    if (multiplies(row)) {
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    if (multiplies(entry)) {
       const std::string key =
-          row_key(row.dtypes[0], row.dtypes[1], row.variant & 3u, row.tile[0], row.tile[1],
-                  row.cluster[0], row.cluster[1], row.variant & ~3u);
+          row_key(entry.dtypes[0], entry.dtypes[1], entry.variant & 3u, entry.tile[0],
+                  entry.tile[1], entry.cluster[0], entry.cluster[1], entry.variant & ~3u);
       CHECK_MESSAGE(seen.insert(key).second, "twice: " << key);
-      kinds.insert({row.dtypes[0], row.dtypes[1], row.variant});
+      kinds.insert({entry.dtypes[0], entry.dtypes[1], entry.variant});
     }
   const struct {
     int m, n;
@@ -428,10 +428,10 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
 
 TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
   std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    if (row.feature == feature::wgmma && (row.variant & kGemmScaled)) {
-      INFO(row.symbol);
-      CHECK(seen.insert({row.dtypes[0], row.dtypes[2], row.variant}).second);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    if (entry.feature == feature::wgmma && (entry.variant & kGemmScaled)) {
+      INFO(entry.symbol);
+      CHECK(seen.insert({entry.dtypes[0], entry.dtypes[2], entry.variant}).second);
     }
   const struct {
     DType a, b;
@@ -448,12 +448,12 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
 }
 
 TEST_CASE("shared memory of every row fits a block") {
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (row.feature != feature::wgmma || (row.variant & kGemmPrologue)) continue;
-    INFO(row.symbol);
-    const bool narrow = (row.variant & kGemmScaled) != 0;
-    const auto out = narrow ? static_cast<int32_t>(kGemmAnyBytes) : dtype_bytes(row.dtypes[1]);
-    const GemmTile tile = gemm_tile(row, dtype_bytes(row.dtypes[0]), out);
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (entry.feature != feature::wgmma || (entry.variant & kGemmPrologue)) continue;
+    INFO(entry.symbol);
+    const bool narrow = (entry.variant & kGemmScaled) != 0;
+    const auto out = narrow ? static_cast<int32_t>(kGemmAnyBytes) : dtype_bytes(entry.dtypes[1]);
+    const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), out);
     CHECK(gemm_shared(tile).total <= kGemmSharedLimit);
   }
 }

@@ -17,13 +17,13 @@ using namespace tw::test;
 
 namespace {
 
-std::vector<const KernelEntry*> stream_rows() {
-  std::vector<const KernelEntry*> rows;
-  for (const KernelEntry& row : kernel_entries(Family::gemm))
-    if ((row.variant & kGemmStreamK) != 0 && row.dtypes[0] == DType::BF16 &&
-        row.dtypes[1] == DType::BF16)
-      rows.push_back(&row);
-  return rows;
+std::vector<const KernelEntry*> stream_entries() {
+  std::vector<const KernelEntry*> entries;
+  for (const KernelEntry& entry : kernel_entries(Family::gemm))
+    if ((entry.variant & kGemmStreamK) != 0 && entry.dtypes[0] == DType::BF16 &&
+        entry.dtypes[1] == DType::BF16)
+      entries.push_back(&entry);
+  return entries;
 }
 
 GemmProblem seen(int64_t m, int64_t n, int64_t k) {
@@ -57,21 +57,21 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
   std::mt19937 random(1);
   const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
   for (int i = 0; i < 3000; ++i) {
-    const auto rows = stream_rows();
-    REQUIRE(!rows.empty());
-    const KernelEntry* row = rows[random() % rows.size()];
-    const GemmChoice choice{row, 1u << random() % 4};
+    const auto entries = stream_entries();
+    REQUIRE(!entries.empty());
+    const KernelEntry* entry = entries[random() % entries.size()];
+    const GemmChoice choice{entry, 1u << random() % 4};
     const int64_t at_once = upto(132);
     const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
     const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once, clusters);
-    INFO(row->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
-         at_once);
+    INFO(entry->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k,
+         " on ", at_once);
     CHECK(s.clusters <= at_once);
-    CHECK(s.units_m * row->tile[0] * row->cluster[0] >= p.desc.m);
-    CHECK(s.units_n * s.width * row->cluster[1] >= p.desc.n);
+    CHECK(s.units_m * entry->tile[0] * entry->cluster[0] >= p.desc.m);
+    CHECK(s.units_n * s.width * entry->cluster[1] >= p.desc.n);
     CHECK(kGemmWidths[s.width_number] == s.width);
     const auto units = walk(s);
     CHECK(static_cast<int64_t>(units.size()) == s.units());
@@ -100,14 +100,14 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       CHECK(s.units() <= clusters[s.joined]);
       CHECK(s.workspace_bytes(choice) == 0);
       CHECK(s.share <= s.chain);
-      CHECK(s.joined_bytes(choice) >= s.joined * row->tile[0] * 4 * 16);
+      CHECK(s.joined_bytes(choice) >= s.joined * entry->tile[0] * 4 * 16);
     }
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, p.desc.n, at_once));
   }
 }
 
 TEST_CASE("gemm shares: the width holds the columns with the least rest") {
-  const GemmChoice choice{stream_rows()[0], 1};
+  const GemmChoice choice{stream_entries()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
     const int64_t width = gemm_tile_columns(choice, GemmDesc{}, m);

@@ -51,9 +51,9 @@ class MachineDevice final : public Device {
   Status load_module(const void*, size_t, std::unique_ptr<tw::Module>*) override {
     return not_here("modules");
   }
-  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
-  Status find_kernel(const KernelEntry& row) override;
+  Status find_kernel(const KernelEntry& entry) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, kArch, bytes);
   }
@@ -276,18 +276,18 @@ const Module* MachineDevice::module(const std::string& image) {
   return found.get();
 }
 
-Status MachineDevice::find_kernel(const KernelEntry& row) {
-  if (row.image && !find_ptx(row.image).empty()) return {};
-  return fail(Code::ERROR_NO_KERNEL_IMAGE, {}, "there is no PTX of %s", row.symbol);
+Status MachineDevice::find_kernel(const KernelEntry& entry) {
+  if (entry.image && !find_ptx(entry.image).empty()) return {};
+  return fail(Code::ERROR_NO_KERNEL_IMAGE, {}, "there is no PTX of %s", entry.symbol);
 }
 
-Status MachineDevice::prepare(const KernelEntry& row, uint32_t, std::unique_ptr<Kernel>* out) {
+Status MachineDevice::prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) {
   TW_TRY(alive());
-  TW_TRY(find_kernel(row));
-  std::unique_ptr<Image>& image = images_[row.symbol];
+  TW_TRY(find_kernel(entry));
+  std::unique_ptr<Image>& image = images_[entry.symbol];
   try {
     if (!image) {
-      image = std::make_unique<Image>(link(*module(row.image), row.symbol, find_handler));
+      image = std::make_unique<Image>(link(*module(entry.image), entry.symbol, find_handler));
       plant(image.get());
     }
   } catch (const Error& error) {

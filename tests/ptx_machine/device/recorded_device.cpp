@@ -204,9 +204,9 @@ class RecordedDevice final : public Device {
   Status load_module(const void*, size_t, std::unique_ptr<tw::Module>*) override {
     return fail(Code::ERROR_UNSUPPORTED, {}, "the PTX machine has no modules");
   }
-  Status prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+  Status prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
-  Status find_kernel(const KernelEntry& row) override { return inner_->find_kernel(row); }
+  Status find_kernel(const KernelEntry& entry) override { return inner_->find_kernel(entry); }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return inner_->encode(desc, bytes);
   }
@@ -311,12 +311,12 @@ Status RecordedDevice::create_stream(std::unique_ptr<Stream>* out) {
   return {};
 }
 
-Status RecordedDevice::prepare(const KernelEntry& row, uint32_t dynamic_smem_bytes,
+Status RecordedDevice::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                                std::unique_ptr<Kernel>* out) {
   TW_TRY(alive());
   std::unique_ptr<Kernel> inner;
-  TW_TRY(inner_->prepare(row, dynamic_smem_bytes, &inner));
-  *out = std::make_unique<RecordedKernel>(shared_from_this(), row.symbol, std::move(inner));
+  TW_TRY(inner_->prepare(entry, dynamic_smem_bytes, &inner));
+  *out = std::make_unique<RecordedKernel>(shared_from_this(), entry.symbol, std::move(inner));
   return {};
 }
 

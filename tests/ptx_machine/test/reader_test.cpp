@@ -33,8 +33,8 @@ std::set<std::string> images() {
 #include "kernels/families.inc"
 #undef TW_FAMILY
        })
-    for (const KernelEntry& row : kernel_entries(family))
-      if (row.image && (row.feature & here) != 0) out.insert(row.image);
+    for (const KernelEntry& entry : kernel_entries(family))
+      if (entry.image && (entry.feature & here) != 0) out.insert(entry.image);
   return out;
 }
 

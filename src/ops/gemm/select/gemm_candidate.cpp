@@ -22,16 +22,16 @@ std::string types(DType a, DType b, DType d) {
   return text + " to " + name(d);
 }
 
-std::string row_types(const KernelEntry& row) {
-  if (row.feature == feature::host)
-    return (row.variant & kGemmScaled) != 0 ? "8-bit types and tf32" : "bf16 and f16";
-  return types(row.dtypes[0], row.dtypes[2], row.dtypes[1]);
+std::string row_types(const KernelEntry& entry) {
+  if (entry.feature == feature::host)
+    return (entry.variant & kGemmScaled) != 0 ? "8-bit types and tf32" : "bf16 and f16";
+  return types(entry.dtypes[0], entry.dtypes[2], entry.dtypes[1]);
 }
 
 }  // namespace
 
 std::string gemm_choice_text(const GemmChoice& choice) {
-  std::string text = choice.row->symbol;
+  std::string text = choice.entry->symbol;
   if (choice.shares_k()) text += "/" + std::to_string(choice.split);
   return text;
 }
@@ -44,9 +44,9 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
     return fail(code, {.argument = argument, .rule = "candidate_text"}, "%s is \"%.120s\": %s",
                 argument, text, why);
   };
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
-    GemmChoice choice{&row, 1};
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    if (symbol != entry.symbol || (entry.variant & kGemmPrologue) != 0) continue;
+    GemmChoice choice{&entry, 1};
     if (!choice.shares_k()) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel does not divide k: leave out \"/<blocks>\"");
@@ -85,12 +85,13 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     case GemmMisfit::none:
       break;
     case GemmMisfit::feature:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_feature", choice.row->feature, 0),
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_feature", choice.entry->feature, 0),
                   "candidate %s does not run on %s", who, device.info().name.c_str());
     case GemmMisfit::types:
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
                   "candidate %s is for %s, the description for %s", who,
-                  row_types(*choice.row).c_str(), types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
+                  row_types(*choice.entry).c_str(),
+                  types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::sums:
       if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::k128)
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
@@ -146,13 +147,15 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   who, choice.cluster(), usable_sms(device, d.max_sms));
     case GemmMisfit::depth:
       if (choice.has(kGemmShort))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.row->tile[2]),
-                    "candidate %s takes k up to %d: k is %" PRId64, who, choice.row->tile[2], d.k);
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.entry->tile[2]),
+                    "candidate %s takes k up to %d: k is %" PRId64, who, choice.entry->tile[2],
+                    d.k);
       return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_split", choice.split, ceil_div(d.k, choice.row->tile[2])),
+                  refuse("candidate_split", choice.split, ceil_div(d.k, choice.entry->tile[2])),
                   "candidate %s divides k among %u blocks: k is %" PRId64 ", which is only %" PRId64
                   " blocks of %d",
-                  who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
+                  who, choice.split, d.k, ceil_div(d.k, choice.entry->tile[2]),
+                  choice.entry->tile[2]);
     case GemmMisfit::epilogue:
       if (choice.has(kGemmBatched))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -42,8 +42,8 @@ GemmRates estimated(const DeviceInfo& info) {
 // Any TMA kernel serves for the question: each uses so much shared memory that a block has an SM
 // to itself.
 const KernelEntry* row_to_ask_with(const Device& device) {
-  return find_row(device, Family::gemm, [](const KernelEntry& row) {
-    return row.feature != feature::host && (row.variant & (kGemmNoMaps | kGemmPrologue)) == 0;
+  return find_entry(device, Family::gemm, [](const KernelEntry& entry) {
+    return entry.feature != feature::host && (entry.variant & (kGemmNoMaps | kGemmPrologue)) == 0;
   });
 }
 
@@ -66,17 +66,18 @@ GemmRates gemm_rates(const DeviceInfo& info) {
 
 Status query_cluster_occupancy(Device& device) {
   if (device.max_active_clusters(kMaxCluster) != 0) return {};
-  const KernelEntry* row = row_to_ask_with(device);
-  if (!row) return {};
+  const KernelEntry* entry = row_to_ask_with(device);
+  if (!entry) return {};
   PreparedKernel kernel;
   const u32 shared =
-      gemm_shared(gemm_tile(*row, dtype_bytes(row->dtypes[0]), dtype_bytes(row->dtypes[1]))).total;
-  TW_TRY(prepare_row(device, Family::gemm, row, shared, &kernel));
+      gemm_shared(gemm_tile(*entry, dtype_bytes(entry->dtypes[0]), dtype_bytes(entry->dtypes[1])))
+          .total;
+  TW_TRY(prepare_entry(device, Family::gemm, entry, shared, &kernel));
   // Another thread may run the same loop. It sees the largest size set only after all others.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;
     config.grid[0] = config.cluster[0] = size;
-    config.block[0] = static_cast<uint32_t>(row->threads);
+    config.block[0] = static_cast<uint32_t>(entry->threads);
     config.dynamic_smem_bytes = shared;
     int32_t blocks = 0, clusters = 0;
     TW_TRY(kernel.kernel->occupancy(config, &blocks, &clusters));

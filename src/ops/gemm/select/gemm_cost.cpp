@@ -10,7 +10,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/gemm/arguments/gemm_stream.h"
-#include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/gemm_entry.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
 
 namespace tw {
@@ -77,7 +77,7 @@ class Cost {
   const GemmProblem& seen_;
   const GemmChip& chip_;
   const GemmModel& model_;
-  const KernelEntry& row_;
+  const KernelEntry& entry_;
   const GemmDesc& d_;
   double m_, n_, k_, batch_;
   double tm_, tn_, cm_, cn_;  // tile of a CTA; CTAs of a cluster that share loads
@@ -104,17 +104,17 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
       seen_(seen),
       chip_(chip),
       model_(model),
-      row_(*choice.row),
+      entry_(*choice.entry),
       d_(seen.desc),
       m_(number(d_.m)),
       n_(number(d_.n)),
       k_(number(d_.k)),
       batch_(number(d_.batch)),
-      tm_(row_.tile[0]),
+      tm_(entry_.tile[0]),
       tn_(number(gemm_tile_columns(choice, d_, d_.n))),
-      cm_(row_.cluster[0]),
-      cn_(row_.cluster[1]),
-      stages_(row_.stages) {
+      cm_(entry_.cluster[0]),
+      cn_(entry_.cluster[1]),
+      stages_(entry_.stages) {
   count_tiles();
   count_waves();
   count_lines();
@@ -135,7 +135,7 @@ void Cost::count_tiles() {
 }
 
 void Cost::count_waves() {
-  steps_ = std::ceil(k_ / row_.tile[2]);
+  steps_ = std::ceil(k_ / entry_.tile[2]);
   if (choice_.has(kGemmStreamK)) return count_shares();
   steps_ = std::ceil(steps_ / choice_.split);
   whole_ = std::ceil(units_ / at_once_) - 1;
@@ -156,7 +156,7 @@ void Cost::count_shares() {
   const auto together = static_cast<double>(s.together);
   whole_ = together * std::ceil(static_cast<double>(s.whole) / (together * at_once_)) -
            (s.shared() > 0 ? 0 : 1);
-  const GemmTile tile = gemm_tile(row_, seen_.in_bytes, seen_.out_bytes);
+  const GemmTile tile = gemm_tile(entry_, seen_.in_bytes, seen_.out_bytes);
   stages_ =
       static_cast<double>((gemm_ring_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
                           gemm_stream_stage(tile, static_cast<u32>(s.width)));
@@ -168,7 +168,7 @@ void Cost::count_shares() {
 // accumulators of each k block outside the tensor cores take longer.
 double Cost::step_ns() const {
   if (!choice_.uses_maps()) return plain_step_ns();
-  const double products = tm_ / 64 * (row_.tile[2] * seen_.in_bytes / 32.0);
+  const double products = tm_ / 64 * (entry_.tile[2] * seen_.in_bytes / 32.0);
   const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
   const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
   const double clocks = model_.tensor * floor;
@@ -196,7 +196,7 @@ double Cost::plain_step_ns() const {
 // each 64 rows or columns.
 Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
                            double units) const {
-  if (!along_k) return {std::ceil(tile / 64) * row_.tile[2], 0};
+  if (!along_k) return {std::ceil(tile / 64) * entry_.tile[2], 0};
   const double all = sharers == 1 ? std::min(tile, std::ceil(extent / 8) * 8) : tile;
   if (all < tile) return {all, all * (1 - 1 / blocks)};
   return {all, tile - extent / (units * blocks)};
@@ -219,7 +219,7 @@ void Cost::count_lines() {
   const double a_again = straddles(d_.lda);
   // If B is not contiguous along k, a tile's lines begin at the tile's first column, which may lie
   // inside a sector.
-  const bool between = !bk && units_n_ > 1 && row_.tile[1] % 64 != 0;
+  const bool between = !bk && units_n_ > 1 && entry_.tile[1] % 64 != 0;
   const double b_again = between ? model_.straddle : straddles(d_.ldb);
   const bool meet = choice_.cluster() == 1 && a_again == 0 && b_again == 0;
   const double shared = cm_ > 1 ? b.all : cn_ > 1 ? a.all : meet ? std::max(a.all, b.all) : 0;
@@ -266,7 +266,7 @@ double Cost::launch_ns() const {
 // Writing one tile's accumulators to D. With split-K each CTA of the cluster writes a part.
 double Cost::epilogue_ns(double fixed, double element) const {
   const double threads =
-      128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(row_.tile[0])));
+      128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(entry_.tile[0])));
   const double parts = choice_.has(kGemmSplit) ? choice_.split : 1;
   return ns(fixed + element * tm_ * tn_ / (threads * parts));
 }
@@ -316,7 +316,7 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
   const double lines = lines_ * (1 - paired) + (apart ? apart_lines_ : crowded_lines_) * paired;
   // L2 lines (128 bytes) for each line of lines_of(): 1 in all TMA kernels, whose k blocks have 128
   // bytes of k.
-  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;
+  const double bytes = entry_.tile[2] * seen_.in_bytes / kLine;
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
   return {.tensor = steps * step_ns_ + between,
@@ -348,7 +348,7 @@ double Cost::power_ns() const {
 GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
   // Only TMA kernels need staging copies: the others read operands of any address.
-  const bool waits = choice_.uses_maps() && row_.feature != feature::host;
+  const bool waits = choice_.uses_maps() && entry_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
   // A split-K cluster computes one unit and exits. Starting the next wave's clusters costs
@@ -377,10 +377,10 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const Ge
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   const GemmDesc& d = problem.desc;
   return gemm_units_m(choice, d, d.m) *
-         ceil_div(d.n, gemm_tile_columns(choice, d, d.n) * row.cluster[1]) * problem.desc.batch;
+         ceil_div(d.n, gemm_tile_columns(choice, d, d.n) * entry.cluster[1]) * problem.desc.batch;
 }
 
 }  // namespace tw

@@ -22,15 +22,15 @@ int64_t gemm_bucket_end(int64_t m) {
   return round_up(m, step);
 }
 
-bool gemm_types_fit(const KernelEntry& row, const GemmDesc& desc) {
-  if (((row.variant & kGemmScaled) != 0) != desc.is_narrow()) return false;
-  if (row.feature == feature::host) return true;
+bool gemm_types_fit(const KernelEntry& entry, const GemmDesc& desc) {
+  if (((entry.variant & kGemmScaled) != 0) != desc.is_narrow()) return false;
+  if (entry.feature == feature::host) return true;
   const auto takes = [](DType own, DType wanted) { return own == DType{} || own == wanted; };
-  if (!takes(row.dtypes[1], desc.d_dtype)) return false;
+  if (!takes(entry.dtypes[1], desc.d_dtype)) return false;
   // Kernels without maps convert each 8-bit float on its own, so they take any mix of formats.
-  if (is_f8(desc.a_dtype) && (row.variant & kGemmNoMaps) != 0) return is_f8(row.dtypes[0]);
-  const DType b = row.dtypes[2] == DType{} ? row.dtypes[0] : row.dtypes[2];
-  return row.dtypes[0] == desc.a_dtype && b == desc.b_type();
+  if (is_f8(desc.a_dtype) && (entry.variant & kGemmNoMaps) != 0) return is_f8(entry.dtypes[0]);
+  const DType b = entry.dtypes[2] == DType{} ? entry.dtypes[0] : entry.dtypes[2];
+  return entry.dtypes[0] == desc.a_dtype && b == desc.b_type();
 }
 
 bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
@@ -40,14 +40,14 @@ bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
 
 namespace {
 
-bool orders_fit(const KernelEntry& row, const GemmDesc& desc) {
+bool orders_fit(const KernelEntry& entry, const GemmDesc& desc) {
   // Kernels without maps take any orders, except those that split k or are for a short k.
   constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
-  if (row.feature == feature::host || (row.variant & (kGemmNoMaps | kAlongK)) == kGemmNoMaps)
+  if (entry.feature == feature::host || (entry.variant & (kGemmNoMaps | kAlongK)) == kGemmNoMaps)
     return true;
   const uint32_t orders = (desc.a_order == Order::column ? kGemmColumnA : 0u) |
                           (desc.b_order == Order::column ? kGemmColumnB : 0u);
-  return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
+  return (entry.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
 bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
@@ -60,7 +60,8 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (!seen.gate_along()) return false;
   // If half of a tile's width is no multiple of a 128-byte line, a gated kernel cannot stage D in
   // shared memory. A split-K kernel with a factor of 1 is then faster.
-  if (!choice.has(kGemmSplit | kGemmSwapAB) && choice.row->tile[1] / 2 * seen.out_bytes % 128 != 0)
+  if (!choice.has(kGemmSplit | kGemmSwapAB) &&
+      choice.entry->tile[1] / 2 * seen.out_bytes % 128 != 0)
     return false;
   if (seen.desc.epilogue.gate != Gate::halves) return true;
   const bool by_m = seen.swapped;  // the gate halves the kernel's m
@@ -73,7 +74,7 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   // In other kernels half a tile must be whole boxes, and the second half of the operand must begin
   // at a multiple of 16 bytes.
   return along_k ||
-         (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
+         (choice.entry->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
 
 // Whether lines of D are whole 16-byte pieces in every run. A line is what D stores contiguously.
@@ -89,10 +90,10 @@ bool stores_whole_pieces(const GemmProblem& seen) {
 }  // namespace
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
-  const KernelEntry& row = *choice.row;
-  if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
+  const KernelEntry& entry = *choice.entry;
+  if (!(entry.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
-  if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
+  if (!gemm_types_fit(entry, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmNoPromotion) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
     return GemmMisfit::sums;
   // Kernels without promotion keep their accumulators in the tensor cores for all of k, so they
@@ -101,7 +102,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
     return GemmMisfit::sums;
   if (choice.has(kGemmF16Accumulators) && seen.desc.accumulator != DType::F16)
     return GemmMisfit::sums;
-  if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
+  if (!orders_fit(entry, seen.desc)) return GemmMisfit::orders;
   // With TW_GEMM_BATCH_POINTERS the host sees no addresses, so a map needs promised alignments.
   if (choice.uses_maps() && seen.desc.has(kGemmPointers) &&
       (seen.desc.a_alignment < kMapAlignment || seen.desc.b_alignment < kMapAlignment))
@@ -113,10 +114,10 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms) ||
       device.max_active_clusters(choice.min_sms()) == kNoClusters)
     return GemmMisfit::blocks;
-  if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
+  if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, entry.tile[2]))
     return GemmMisfit::depth;
   if (choice.has(kGemmStreamK) && seen.desc.k > kGemmMaxStreamK) return GemmMisfit::depth;
-  if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
+  if (choice.has(kGemmShort) && seen.desc.k > entry.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
   if (choice.has(kGemmBatched) && !seen.d_suits_map()) return GemmMisfit::stores;
   if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue) && !stores_whole_pieces(seen))
@@ -140,8 +141,8 @@ GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& proble
 GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
     : problem_(problem), chip_(GemmChip::of(device, problem.desc.max_sms)) {
   const GemmProblem other = turned(problem);
-  for (const KernelEntry& row : kernel_entries(Family::gemm)) {
-    GemmChoice choice{&row, 1};
+  for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
+    GemmChoice choice{&entry, 1};
     // kGemmEpilogue marks the kernels for epilogues, batches, C and narrow types, batched kernels
     // among them. A problem uses either these kernels or the others.
     if (choice.has(kGemmEpilogue) != problem.wants_epilogue_kernel()) continue;
@@ -251,9 +252,9 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   at.set_rows(gemm_bucket_end(m));
   int64_t found = 0;  // upper end of the bucket of *out
   for (const Measured& one : tuned_) {
-    if (!gemm_tuning_serves(one.rung, m) || (found != 0 && one.rung > found)) continue;
+    if (!gemm_tuning_serves(one.end, m) || (found != 0 && one.end > found)) continue;
     if (!has_room(one.choice, m)) continue;
-    found = one.rung;
+    found = one.end;
     *out = gemm_candidate(one.choice, gemm_kernel_view(one.choice, at), chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
@@ -306,7 +307,7 @@ GemmCandidate GemmRanking::best_of(int64_t m, Takes takes) const {
     choice = next;
     least = nanoseconds;
   });
-  if (!choice.row) return {};
+  if (!choice.entry) return {};
   GemmProblem at = problem_;
   at.set_rows(gemm_bucket_end(m));
   return gemm_candidate(choice, gemm_kernel_view(choice, at), chip_);

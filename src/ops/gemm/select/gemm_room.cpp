@@ -31,7 +31,7 @@ Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& seen) {
               "m %" PRId64 ", n %" PRId64 " and batch_count %" PRId64 " give %" PRId64
               " work units of kernel %s: one launch can have at most %" PRId64,
               seen.rows(), seen.swapped ? seen.desc.m : seen.desc.n, seen.desc.batch, units,
-              choice.row->symbol, most);
+              choice.entry->symbol, most);
 }
 
 bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& seen) {
@@ -47,12 +47,12 @@ bool gemm_surely_fits_launch(const Device& device, const GemmProblem& problem) {
   if (d.has(kGemmInvariant))
     return counted && (d.max_sms == 0 || blocks * kMaxCluster <= d.max_sms);
   if (counted) return true;
-  const KernelEntry* plain = find_row(device, Family::gemm, [&](const KernelEntry& row) {
+  const KernelEntry* plain = find_entry(device, Family::gemm, [&](const KernelEntry& entry) {
     constexpr uint32_t kNotAll =
         kGemmSplit | kGemmShort | kGemmPrologue | kGemmBatched | kGemmStreamK;
-    return (row.variant & (kGemmNoMaps | kNotAll)) == kGemmNoMaps &&
-           ((row.variant & kGemmEpilogue) != 0) == problem.wants_epilogue_kernel() &&
-           gemm_types_fit(row, d);
+    return (entry.variant & (kGemmNoMaps | kNotAll)) == kGemmNoMaps &&
+           ((entry.variant & kGemmEpilogue) != 0) == problem.wants_epilogue_kernel() &&
+           gemm_types_fit(entry, d);
   });
   return plain && gemm_fits_launch({plain, 1}, problem);
 }

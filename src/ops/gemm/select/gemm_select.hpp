@@ -31,10 +31,10 @@ inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerS
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
 /// split-K). For a stream-K kernel the factor bounds the parts into which a tile's k is cut.
 struct GemmChoice {
-  const KernelEntry* row = nullptr;
+  const KernelEntry* entry = nullptr;
   uint32_t split = 1;
 
-  bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
+  bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
   bool shares_k() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
@@ -45,24 +45,25 @@ struct GemmChoice {
   /// Whether each block multiplies a long k in several accumulation chains. A chain is a stretch of
   /// k that is summed in one set of accumulators; see gemm_chains for why its length is bounded.
   bool makes_chains() const {
-    return uses_maps() && row->feature != feature::host && !shares_k() && !has(kGemmEpilogue) &&
-           row->dtypes[1] == DType::F32;
+    return uses_maps() && entry->feature != feature::host && !shares_k() && !has(kGemmEpilogue) &&
+           entry->dtypes[1] == DType::F32;
   }
   /// How such a kernel joins its chains. It keeps the accumulators of a second chain in registers,
   /// or it parks the upper 16 bits of each there (only if TMA writes all of D), or it writes D once
   /// per chain.
   bool keeps_chains() const {
-    return makes_chains() && gemm_keeps_chains(static_cast<u32>(row->tile[0]),
-                                               static_cast<u32>(row->tile[1]), row->variant);
+    return makes_chains() && gemm_keeps_chains(static_cast<u32>(entry->tile[0]),
+                                               static_cast<u32>(entry->tile[1]), entry->variant);
   }
   // Parked: the upper 16 bits of a chain's accumulators are kept until the next chain is added.
   bool parks_chains() const {
-    return makes_chains() && gemm_parks_chains(static_cast<u32>(row->tile[0]),
-                                               static_cast<u32>(row->tile[1]), row->variant);
+    return makes_chains() && gemm_parks_chains(static_cast<u32>(entry->tile[0]),
+                                               static_cast<u32>(entry->tile[1]), entry->variant);
   }
   bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
   uint32_t cluster() const {
-    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * (has(kGemmSplit) ? split : 1);
+    return static_cast<uint32_t>(entry->cluster[0] * entry->cluster[1]) *
+           (has(kGemmSplit) ? split : 1);
   }
   /// Fewest SMs that can hold one cluster.
   uint32_t min_sms() const {
@@ -70,7 +71,7 @@ struct GemmChoice {
     return (cluster() + blocks - 1) / blocks;
   }
   bool operator==(const GemmChoice& other) const {
-    return row == other.row && split == other.split;
+    return entry == other.entry && split == other.split;
   }
 };
 
@@ -145,7 +146,7 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
 GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& problem);
 
 /// Whether a kernel is for the description's types. Host kernels take every type.
-bool gemm_types_fit(const KernelEntry& row, const GemmDesc& desc);
+bool gemm_types_fit(const KernelEntry& entry, const GemmDesc& desc);
 
 /// Why a choice cannot serve a problem; check_gemm_choice() turns each into an error.
 enum class GemmMisfit {
@@ -209,7 +210,7 @@ class GemmRanking {
 
   /// Candidates for m rows, best first; equal ones in table order. A measured choice comes first.
   std::vector<GemmCandidate> at(int64_t m) const;
-  /// The first of at(m); its choice has no row if there is none.
+  /// The first of at(m); its choice has no kernel if there is none.
   GemmCandidate best(int64_t m) const;
   /// The best by the model among kernels without maps, which take any address.
   GemmCandidate best_without_maps(int64_t m) const;
@@ -231,9 +232,9 @@ class GemmRanking {
   bool has_room(const GemmChoice& choice, int64_t m) const;
   template <class Take>
   void each(int64_t m, Take take) const;
-  // A tuning entry for the m bucket that ends at `rung`.
+  // A tuning entry for the m bucket that ends at `end`.
   struct Measured {
-    int64_t rung;
+    int64_t end;
     GemmChoice choice;
     double nanoseconds;
   };

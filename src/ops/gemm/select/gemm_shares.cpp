@@ -16,10 +16,10 @@ namespace {
 constexpr double kAlignedLoss = 1.06;
 
 uint32_t width_number(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
-  const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.row->cluster[1];
+  const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
   const int32_t most = gemm_tiles_together(choice, seen) > 1
-                           ? std::min(choice.row->tile[1], kGemmMostParked)
-                           : choice.row->tile[1];
+                           ? std::min(choice.entry->tile[1], kGemmMostParked)
+                           : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, most * cluster);
   const int64_t wanted = ceil_div(columns, tiles * cluster);
   return static_cast<uint32_t>(
@@ -50,7 +50,8 @@ constexpr int64_t kMostJoinedBytes = 80 << 10;
 // Lets the blocks that share a unit form a cluster, if the kernel can do that (stream_joins() in
 // stream_join.cuh; not the kernels of i8) and all clusters run at the same time.
 bool join(const GemmChoice& choice, int64_t at_once, const uint32_t* clusters, GemmShares* s) {
-  const bool can = choice.cluster() == 1 && s->together == 1 && choice.row->dtypes[0] != DType::I8;
+  const bool can =
+      choice.cluster() == 1 && s->together == 1 && choice.entry->dtypes[0] != DType::I8;
   if (!can) return false;
   const int64_t most =
       std::min({int64_t{choice.split}, s->k_blocks, at_once / std::max<int64_t>(s->units(), 1)});
@@ -95,8 +96,8 @@ int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& seen) {
 }
 
 int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& seen, int64_t m) {
-  const KernelEntry& row = *choice.row;
-  return round_up(ceil_div(m, row.tile[0] * row.cluster[0]), gemm_tiles_together(choice, seen));
+  const KernelEntry& entry = *choice.entry;
+  return round_up(ceil_div(m, entry.tile[0] * entry.cluster[0]), gemm_tiles_together(choice, seen));
 }
 
 int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const GemmTile& tile,
@@ -107,32 +108,32 @@ int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& seen, const Ge
 
 int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& seen, int64_t n) {
   return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, seen, n)]
-                                  : choice.row->tile[1];
+                                  : choice.entry->tile[1];
 }
 
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
                        int64_t at_once, const uint32_t* clusters) {
   GemmShares s;
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   s.width_number = width_number(choice, seen, n);
   s.width = kGemmWidths[s.width_number];
   s.together = gemm_tiles_together(choice, seen);
   s.units_m = gemm_units_m(choice, seen, m);
-  s.units_n = ceil_div(n, s.width * row.cluster[1]);
+  s.units_n = ceil_div(n, s.width * entry.cluster[1]);
   s.batch = std::max<int64_t>(seen.batch, 1);
-  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
-  s.chain = ceil_div(gemm_chain_length(seen), row.tile[2]);
+  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, entry.tile[2]), 1);
+  s.chain = ceil_div(gemm_chain_length(seen), entry.tile[2]);
   if (!join(choice, at_once, clusters, &s)) share_rest(choice, at_once, &s);
   return s;
 }
 
 int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t at_once) {
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   const int64_t width =
-      std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
+      std::min<int64_t>(entry.tile[1], round_up(ceil_div(rows, entry.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +
          at_once * 2 * choice.cluster() *
-             gemm_stream_tile_bytes(static_cast<u32>(row.tile[0]), static_cast<u32>(width));
+             gemm_stream_tile_bytes(static_cast<u32>(entry.tile[0]), static_cast<u32>(width));
 }
 
 void GemmShares::share_nothing(int64_t at_once) {
@@ -143,7 +144,7 @@ void GemmShares::share_nothing(int64_t at_once) {
 
 int64_t GemmShares::joined_bytes(const GemmChoice& choice) const {
   if (joined == 0) return 0;
-  return gemm_joined_bytes(static_cast<u32>(choice.row->tile[0]), static_cast<i32>(width),
+  return gemm_joined_bytes(static_cast<u32>(choice.entry->tile[0]), static_cast<i32>(width),
                            static_cast<i32>(joined));
 }
 
@@ -160,7 +161,8 @@ int64_t GemmShares::workspace_bytes(const GemmChoice& choice) const {
   if (joined > 0 || (shared() == 0 && k_blocks <= chain)) return 0;
   return counter_bytes(choice.cluster()) +
          clusters * 2 * choice.cluster() *
-             gemm_stream_tile_bytes(static_cast<u32>(choice.row->tile[0]), static_cast<u32>(width));
+             gemm_stream_tile_bytes(static_cast<u32>(choice.entry->tile[0]),
+                                    static_cast<u32>(width));
 }
 
 }  // namespace tw

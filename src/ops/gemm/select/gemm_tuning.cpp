@@ -201,8 +201,8 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
-  const int64_t top = gemm_bucket_end(measured), rung = gemm_bucket_end(m);
-  return rung <= top && rung > top - std::max<int64_t>(top / 8, 1);
+  const int64_t top = gemm_bucket_end(measured), end = gemm_bucket_end(m);
+  return end <= top && end > top - std::max<int64_t>(top / 8, 1);
 }
 
 void GemmTuning::add(const GemmTuningEntry& entry) {

@@ -49,15 +49,15 @@ GemmCase suited(const GemmChoice& choice, GemmCase c) {
 // Case `i` of a choice. Every option occurs; the choice's number decides which are combined.
 GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   GemmCase c;
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   c.desc = desc_for(choice, i % 4 == 3 ? Order::column : Order::row);
   const bool turned = choice.has(kGemmSwapAB) != (c.desc.d_order == Order::column);
-  const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
-  const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+  const int64_t tile_m = int64_t{entry.tile[0]} * entry.cluster[0];
+  const int64_t tile_n = int64_t{entry.tile[1]} * entry.cluster[1];
   c.desc.m = extent(turned ? tile_n : tile_m, i);
   c.desc.n = extent(turned ? tile_m : tile_n, i * 3 + number);
-  c.desc.k = depth(i * 5 + number / kCases, row.stages);
-  if (choice.has(kGemmSplit | kGemmStreamK)) c.desc.k += (choice.split - 1) * row.tile[2] + 1;
+  c.desc.k = depth(i * 5 + number / kCases, entry.stages);
+  if (choice.has(kGemmSplit | kGemmStreamK)) c.desc.k += (choice.split - 1) * entry.tile[2] + 1;
   set_pitches(choice, i + number, &c.desc);
   c.seed = static_cast<uint64_t>(number * 16 + i + 1);
   c.magnitude = i % 3 == 0 ? 3 : 0;
@@ -76,11 +76,11 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
 // More tiles than blocks, so that blocks of a persistent kernel compute several.
 GemmCase many_tiles(const GemmChoice& choice, int number) {
   GemmCase c;
-  const KernelEntry& row = *choice.row;
+  const KernelEntry& entry = *choice.entry;
   c.desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
-  c.desc.m = 3 * int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] + 9;
-  c.desc.n = 5 * int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 8;
+  c.desc.m = 3 * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] + 9;
+  c.desc.n = 5 * int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.shares_k() ? choice.split * 64 : 0);
   if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
   set_pitches(choice, number, &c.desc);
@@ -106,7 +106,7 @@ TEST_CASE("gemm: every kernel of the table, forced, against float64") {
       std::unique_ptr<Plan> plan;
       TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
       const auto& gemm = static_cast<const GemmPlan&>(*plan);
-      CHECK(std::string(plan->info().kernel) == choice.row->symbol);
+      CHECK(std::string(plan->info().kernel) == choice.entry->symbol);
       const GemmOutcome outcome = lab->run(gemm, c);
       CHECK(outcome.text == "");
       if (c.magnitude == 0) {
@@ -198,14 +198,14 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
   int number = 0;
   for (const GemmChoice& choice : all_choices(*lab->device())) {
     if (!choice.makes_chains()) continue;
-    const KernelEntry& row = *choice.row;
+    const KernelEntry& entry = *choice.entry;
     INFO(gemm_choice_text(choice));
     for (int i = 0; i < 7; ++i) {
       GemmCase c;
       c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
       const bool turned = choice.has(kGemmSwapAB) != (i == 4);
-      const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
-      const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+      const int64_t tile_m = int64_t{entry.tile[0]} * entry.cluster[0];
+      const int64_t tile_n = int64_t{entry.tile[1]} * entry.cluster[1];
       const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
       const int64_t across = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
       c.desc.m = turned ? across : along;

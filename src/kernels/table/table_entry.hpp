@@ -6,9 +6,9 @@
 
 namespace tw {
 
-constexpr KernelEntry table_row(Family family, FeatureMask feature, const char* symbol,
-                                const char* part, HostBody host, uint32_t threads,
-                                uint32_t variant) {
+constexpr KernelEntry table_entry(Family family, FeatureMask feature, const char* symbol,
+                                  const char* part, HostBody host, uint32_t threads,
+                                  uint32_t variant) {
   return {.family = family,
           .feature = feature,
           .symbol = symbol,
@@ -29,6 +29,6 @@ constexpr KernelEntry table_row(Family family, FeatureMask feature, const char* 
 #define TW_HOST_BODY_gather4(symbol) nullptr
 #define TW_HOST_BODY_scatter4(symbol) nullptr
 #define TW_HOST_BODY_host(symbol) symbol
-#define TW_TABLE_ROW(family, feature_, part, symbol, threads, variant)                          \
-  table_row(Family::family, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
-            threads, variant),
+#define TW_TABLE_ENTRY(family, feature_, part, symbol, threads, variant)                          \
+  table_entry(Family::family, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
+              threads, variant),
