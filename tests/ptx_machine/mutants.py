@@ -27,6 +27,8 @@ FAMILIES = {
     "prefetch": ("prefetch", "*ranges and matrices*"), "ragged": ("ragged", "*random lengths*,*long rows*"),
     "rows": ("rows", "*gather4*"), "row sums": ("rows_sums", "*hang over*"), "row order": ("rows_values", "*"),
     "quantize": ("quantize", "*behind each other*,*every length*"), "route": ("route", "*several tokens a warp*"),
+    "narrow": ("gemm_scaled", "*a few of each*"), "grouped wgmma": ("grouped_wgmma", "*a few small*"),
+    "grouped tiles": ("grouped_tiles", "*a few small*"), "grouped scaled": ("grouped_scaled", "*a few small*"),
 }
 GEMM = ("gemm_kernels", "*taken again*")
 GEMM_NAMES = "*each kind*"  # a shorter case of the same kernels
@@ -93,7 +95,7 @@ def every_family(build, options):
     program, arguments = build / "tests" / "device" / f"{GEMM[0]}_device_test", [f"-tc={GEMM[1]}"]
     if options.kinds in "gemm":
         for kernel in gemm_kernels(program):
-            results[kernel] = sweep(kernel, program, arguments, options.only, {"TW_ROWS": kernel})
+            results[kernel] = sweep(kernel, program, arguments, options.only, {"TW_KERNELS": kernel})
     kinds = collections.Counter(), collections.Counter()
     for found in results.values():
         for (_, what), good in found:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "tensor_map/descriptor.hpp"
@@ -28,29 +29,40 @@ uint64_t begin(Warp& w, Work work) {
   });
 }
 
-/// The judge's number for new work.
-uint32_t judged_work(Warp& w) {
-  return w.judge() ? w.judge()->begin_work(w) : 0;
+/// New work of a kind, and work that completes at a CTA's mbarrier.
+JudgedWork judged_work(Warp& w, Kind kind) {
+  if (!w.judge()) return {};
+  return {w.judge()->agent(w, kind), w.judge()->begin_work()};
+}
+JudgedWork judged_work(Warp& w, const Cta& cta, uint64_t barrier) {
+  if (!w.judge()) return {};
+  return {w.judge()->agent_at(w, cta, shared_offset(barrier)), w.judge()->begin_work()};
+}
+
+/// The global writes of a bulk store.
+JudgedWork writes_of(Warp& w, const JudgedWork& store) {
+  if (!w.judge()) return {};
+  return {w.judge()->agent(w, Kind::bulk_write), store.time};
 }
 
 /// Tells the judge of the work's shared memory. Ranges out of bounds fail later, in the work.
-void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes, bool writes,
-            uint32_t lane, Proxy proxy = Proxy::async) {
+void judged(Warp& w, const JudgedWork& work, const Cta& cta, uint64_t offset, uint64_t bytes,
+            bool writes, uint32_t lane, Proxy proxy = Proxy::async) {
   const bool inside = offset <= cta.shared_bytes && bytes <= cta.shared_bytes - offset;
   if (w.judge() && inside)
     w.judge()->work_access(w, work, cta, offset, bytes, writes, proxy, static_cast<uint8_t>(lane));
 }
 
 /// The same for global memory. Reductions are atomic per element and pass Reach::gpu.
-void judged_global(Warp& w, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
+void judged_global(Warp& w, const JudgedWork& work, uint64_t address, uint64_t bytes, bool writes,
                    Proxy proxy = Proxy::async, Reach reach = Reach::weak) {
   if (w.judge() && w.launch->memory.contains(address, bytes))
     w.judge()->work_global(w, work, address, bytes, writes, proxy, reach);
 }
 
 /// The end of work completes bytes or arrives at a barrier.
-void arrive(Warp& w, uint64_t barrier, uint32_t work, int64_t bytes, uint32_t arrivals) {
-  if (w.judge()) w.judge()->work_arrives(w, work, mbarrier_knowledge(w, barrier));
+void arrive(Warp& w, uint64_t barrier, const JudgedWork& work, int64_t bytes, uint32_t arrivals) {
+  if (w.judge()) Judge::work_arrives(work, mbarrier_knowledge(w, barrier));
   mbarrier_update(w, barrier, -bytes, arrivals);
 }
 
@@ -59,14 +71,15 @@ void commit(BulkGroups& groups) {
   groups.open.clear();
 }
 
-/// Waits until at most `left` groups are pending; `read`: until the others have read their source.
-void wait(Warp& w, BulkGroups& groups, size_t left, bool read = false) {
+/// Waits until at most `left` groups are pending. The others have then ended for these kinds.
+void wait(Warp& w, BulkGroups& groups, size_t left, std::initializer_list<Kind> kinds) {
   while (groups.committed.size() > left) {
     const std::vector<Work> oldest = std::move(groups.committed.front());
     groups.committed.erase(groups.committed.begin());
     for (const Work& work : oldest) {
       w.launch->finish(work.number);
-      if (w.judge()) w.judge()->work_ended(w, work.judged, read);
+      for (const Kind kind : kinds)
+        if (w.judge()) w.judge()->work_ended(w, {w.judge()->agent(w, kind), work.judged});
     }
   }
 }
@@ -108,7 +121,7 @@ void cp_async(Warp& w, const Instruction& in) {
     const uint32_t taken = source_bytes(w, in, i, bytes);
     if (from % bytes != 0) w.fail("the source is not aligned");
     if (to % bytes != 0) w.fail("the destination is not aligned");
-    const uint32_t work = judged_work(w);
+    const JudgedWork work = judged_work(w, Kind::copy);
     judged(w, work, *w.cta, shared_offset(to), bytes, true, i, Proxy::generic);
     judged_global(w, work, from, taken, false, Proxy::generic);
     const uint64_t number = begin(w, [&w, to, from, bytes, taken] {
@@ -117,7 +130,7 @@ void cp_async(Warp& w, const Instruction& in) {
       std::memcpy(shared, reinterpret_cast<const void*>(from), taken);
       std::memset(shared + taken, 0, bytes - taken);
     });
-    w.copies[i].open.push_back({number, work});
+    w.copies[i].open.push_back({number, work.time});
   });
 }
 
@@ -125,13 +138,14 @@ void cp_async_commit(Warp& w, const Instruction&) {
   each_lane(w.mask, [&](uint32_t i) { commit(w.copies[i]); });
 }
 void cp_async_wait(Warp& w, const Instruction& in) {
-  each_lane(w.mask,
-            [&](uint32_t i) { wait(w, w.copies[i], static_cast<size_t>(in.operand[0].value)); });
+  each_lane(w.mask, [&](uint32_t i) {
+    wait(w, w.copies[i], static_cast<size_t>(in.operand[0].value), {Kind::copy});
+  });
 }
 void cp_async_wait_all(Warp& w, const Instruction&) {
   each_lane(w.mask, [&](uint32_t i) {
     commit(w.copies[i]);
-    wait(w, w.copies[i], 0);
+    wait(w, w.copies[i], 0, {Kind::copy});
   });
 }
 
@@ -145,7 +159,9 @@ void cp_async_arrive(Warp& w, const Instruction& in) {
     begin(w, [&w, works, barrier] {
       for (const Work& work : works) {
         w.launch->finish(work.number);
-        if (w.judge()) w.judge()->work_arrives(w, work.judged, mbarrier_knowledge(w, barrier));
+        if (w.judge())
+          Judge::work_arrives({w.judge()->agent(w, Kind::copy), work.judged},
+                              mbarrier_knowledge(w, barrier));
       }
       mbarrier_update(w, barrier, 0, 1);
     });
@@ -166,9 +182,16 @@ std::vector<Cta*> receivers(Warp& w, const Instruction& in, uint64_t address, co
 }
 
 /// Completes a load's bytes at the barrier of one receiver.
-void complete(Warp& w, const Cta& cta, uint64_t barrier, uint32_t work, uint64_t bytes) {
+void complete(Warp& w, const Cta& cta, uint64_t barrier, const JudgedWork& work, uint64_t bytes) {
   arrive(w, uint64_t{cta.rank} << kRankShift | shared_offset(barrier), work,
          static_cast<int64_t>(bytes), 0);
+}
+
+/// A load is work of its own for each receiver, since it completes at that CTA's barrier.
+std::vector<JudgedWork> judged_loads(Warp& w, const std::vector<Cta*>& ctas, uint64_t barrier) {
+  std::vector<JudgedWork> works;
+  for (const Cta* cta : ctas) works.push_back(judged_work(w, *cta, barrier));
+  return works;
 }
 
 void bulk_load(Warp& w, const Instruction& in) {
@@ -178,17 +201,19 @@ void bulk_load(Warp& w, const Instruction& in) {
     const uint32_t bytes = value32(w, in.operand[2], i);
     const uint64_t barrier = as_shared(w, address_of(w, in.operand[3], i));
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[4], i);
-    const uint32_t work = judged_work(w);
-    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), bytes, true, i);
-    judged_global(w, work, from, bytes, false);
-    begin(w, [&w, to, from, bytes, barrier, ctas, work] {
+    const std::vector<JudgedWork> works = judged_loads(w, ctas, barrier);
+    for (size_t c = 0; c < ctas.size(); ++c)
+      judged(w, works[c], *ctas[c], shared_offset(to), bytes, true, i);
+    judged_global(w, works[0], from, bytes, false);
+    begin(w, [&w, to, from, bytes, barrier, ctas, works] {
       check_global(w, from, bytes);
-      for (Cta* cta : ctas) {
+      for (size_t c = 0; c < ctas.size(); ++c) {
+        Cta* cta = ctas[c];
         const uint64_t offset = shared_offset(to);
         cta_at(w, uint64_t{cta->rank} << kRankShift);
         shared_range(w, *cta, offset, bytes, Access::write);
         check_outcome(w, model::load_bulk(from, cta->shared, static_cast<uint32_t>(offset), bytes));
-        complete(w, *cta, barrier, work, bytes);
+        complete(w, *cta, barrier, works[c], bytes);
       }
     });
   });
@@ -198,16 +223,16 @@ void bulk_store(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
-    const uint32_t work = judged_work(w);
+    const JudgedWork work = judged_work(w, Kind::bulk);
     judged(w, work, *w.cta, shared_offset(from), bytes, false, i);
-    judged_global(w, work, to, bytes, true);
+    judged_global(w, writes_of(w, work), to, bytes, true);
     const uint64_t number = begin(w, [&w, to, from, bytes] {
       check_global(w, to, bytes);
       shared_range(w, *w.cta, shared_offset(from), bytes, Access::read);
       check_outcome(w, model::store_bulk(to, w.cta->shared,
                                          static_cast<uint32_t>(shared_offset(from)), bytes));
     });
-    w.bulk[i].open.push_back({number, work});
+    w.bulk[i].open.push_back({number, work.time});
   });
 }
 
@@ -262,9 +287,9 @@ void bulk_reduce(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
-    const uint32_t work = judged_work(w);
+    const JudgedWork work = judged_work(w, Kind::bulk);
     judged(w, work, *w.cta, shared_offset(from), bytes, false, i);
-    judged_global(w, work, to, bytes, true, Proxy::async, Reach::gpu);
+    judged_global(w, writes_of(w, work), to, bytes, true, Proxy::async, Reach::gpu);
     const uint64_t number = begin(w, [&w, to, from, bytes, dtype, op] {
       check_global(w, to, bytes);
       const uint64_t offset = shared_offset(from);
@@ -272,7 +297,7 @@ void bulk_reduce(Warp& w, const Instruction& in) {
       check_outcome(w, model::reduce_bulk(to, w.cta->shared, static_cast<uint32_t>(offset), bytes,
                                           dtype, op));
     });
-    w.bulk[i].open.push_back({number, work});
+    w.bulk[i].open.push_back({number, work.time});
   });
 }
 
@@ -290,7 +315,11 @@ void bulk_commit(Warp& w, const Instruction&) {
 }
 void bulk_wait(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
-    wait(w, w.bulk[i], static_cast<size_t>(in.operand[0].value), in.has(Class::read));
+    const size_t left = static_cast<size_t>(in.operand[0].value);
+    if (in.has(Class::read))
+      wait(w, w.bulk[i], left, {Kind::bulk});
+    else
+      wait(w, w.bulk[i], left, {Kind::bulk, Kind::bulk_write});
   });
 }
 
@@ -358,8 +387,8 @@ void check_rows(Warp& w, const Box& box) {
 }
 
 /// Tells the judge which global memory a box accesses. A store's rows are rounded up to 16 bytes.
-void judge_box(Warp& w, uint32_t work, const TensorMapDesc& map, const int32_t* coord, bool writes,
-               Reach reach) {
+void judge_box(Warp& w, const JudgedWork& work, const TensorMapDesc& map, const int32_t* coord,
+               bool writes, Reach reach) {
   const model::RowShape shape(map, coord[0]);
   const int64_t begin = std::max<int64_t>(shape.first, 0);
   int64_t end = std::min<int64_t>(shape.first + shape.bytes, shape.extent);
@@ -372,7 +401,7 @@ void judge_box(Warp& w, uint32_t work, const TensorMapDesc& map, const int32_t* 
   });
 }
 
-void judge_boxes(Warp& w, uint32_t work, const Box& box, bool rows, bool writes,
+void judge_boxes(Warp& w, const JudgedWork& work, const Box& box, bool rows, bool writes,
                  Reach reach = Reach::weak) {
   if (!rows) return judge_box(w, work, box.map, box.coord, writes, reach);
   TensorMapDesc row = box.map;
@@ -390,21 +419,23 @@ void tensor_load(Warp& w, const Instruction& in) {
     const Box box = read_box(w, in, 1, i);
     const uint64_t barrier = as_shared(w, address_of(w, in.operand[2], i));
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[3], i);
-    const uint32_t work = judged_work(w);
+    const std::vector<JudgedWork> works = judged_loads(w, ctas, barrier);
     const uint64_t span = (rows ? 4 : 1) * model::shared_span(box.map);
-    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), span, true, i);
-    judge_boxes(w, work, box, rows, false);
-    begin(w, [&w, to, box, barrier, ctas, rows, work] {
+    for (size_t c = 0; c < ctas.size(); ++c)
+      judged(w, works[c], *ctas[c], shared_offset(to), span, true, i);
+    judge_boxes(w, works[0], box, rows, false);
+    begin(w, [&w, to, box, barrier, ctas, rows, works] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       const uint32_t offset = static_cast<uint32_t>(shared_offset(to));
-      for (Cta* cta : ctas) {
+      for (size_t c = 0; c < ctas.size(); ++c) {
+        Cta* cta = ctas[c];
         cta_at(w, uint64_t{cta->rank} << kRankShift);
         shared_range(w, *cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::write);
         const model::Outcome outcome =
             rows ? model::load_gather4(box.map, box.coord[0], box.coord + 1, cta->shared, offset)
                  : model::load_tile(box.map, box.coord, cta->shared, offset);
         check_outcome(w, outcome);
-        complete(w, *cta, barrier, work, outcome.transaction_bytes);
+        complete(w, *cta, barrier, works[c], outcome.transaction_bytes);
       }
     });
   });
@@ -430,16 +461,17 @@ void tensor_store(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const Box box = read_box(w, in, 0, i);
     const uint32_t offset = static_cast<uint32_t>(shared_offset(own_shared(w, in.operand[1], i)));
-    const uint32_t work = judged_work(w);
+    const JudgedWork work = judged_work(w, Kind::bulk);
     judged(w, work, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), false, i);
-    judge_boxes(w, work, box, rows, true, in.op == Op::tensor_reduce ? Reach::gpu : Reach::weak);
+    judge_boxes(w, writes_of(w, work), box, rows, true,
+                in.op == Op::tensor_reduce ? Reach::gpu : Reach::weak);
     const uint64_t number = begin(w, [&w, &in, box, offset, rows] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       // The part of a box outside the tensor need not have been written.
       shared_range(w, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::any);
       check_outcome(w, store_box(in, box, w.cta->shared, offset));
     });
-    w.bulk[i].open.push_back({number, work});
+    w.bulk[i].open.push_back({number, work.time});
   });
 }
 
@@ -486,28 +518,47 @@ void map_copy_fence(Warp& w, const Instruction& in) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
 }
 
-/// Stores to a CTA of the cluster and completes the bytes at a barrier there.
-void st_async(Warp& w, const Instruction& in) {
+/// A lane's store to a CTA of the cluster, which completes its bytes at a barrier there.
+struct AsyncStore {
+  uint64_t to = 0, barrier = 0;
+  std::vector<uint8_t> data;
+  JudgedWork work;
+};
+
+AsyncStore async_store(Warp& w, const Instruction& in, uint32_t lane) {
   const Operand& a = in.operand[1];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));
   const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
-  each_lane(w.mask, [&](uint32_t i) {
-    const uint64_t to = address_of(w, in.operand[0], i), barrier = address_of(w, in.operand[2], i);
-    std::vector<uint8_t> data(size_t{bytes} * count);
-    for (uint32_t k = 0; k < count; ++k) {
-      const uint64_t value = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
-      std::memcpy(&data[k * bytes], &value, bytes);
+  AsyncStore store{address_of(w, in.operand[0], lane),
+                   address_of(w, in.operand[2], lane),
+                   std::vector<uint8_t>(size_t{bytes} * count),
+                   {}};
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint64_t value = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, lane);
+    std::memcpy(&store.data[k * bytes], &value, bytes);
+  }
+  if (store.to >> kRankShift != store.barrier >> kRankShift)
+    w.fail("the barrier is in another CTA than the destination");
+  if (store.to % store.data.size() != 0) w.fail("the destination is not aligned");
+  const Cta& cta = cta_at(w, store.to);
+  store.work = judged_work(w, cta, store.barrier);
+  judged(w, store.work, cta, shared_offset(store.to), store.data.size(), true, lane,
+         Proxy::generic);
+  return store;
+}
+
+/// The stores of all lanes are one piece of work, since there may be very many of them.
+void st_async(Warp& w, const Instruction& in) {
+  std::vector<AsyncStore> stores;
+  each_lane(w.mask, [&](uint32_t i) { stores.push_back(async_store(w, in, i)); });
+  begin(w, [&w, stores] {
+    for (const AsyncStore& store : stores) {
+      const size_t bytes = store.data.size();
+      std::memcpy(
+          shared_range(w, cta_at(w, store.to), shared_offset(store.to), bytes, Access::write),
+          store.data.data(), bytes);
+      arrive(w, store.barrier, store.work, static_cast<int64_t>(bytes), 0);
     }
-    if (to >> kRankShift != barrier >> kRankShift)
-      w.fail("the barrier is in another CTA than the destination");
-    if (to % data.size() != 0) w.fail("the destination is not aligned");
-    const uint32_t work = judged_work(w);
-    judged(w, work, cta_at(w, to), shared_offset(to), data.size(), true, i, Proxy::generic);
-    begin(w, [&w, to, barrier, data, work] {
-      std::memcpy(shared_range(w, cta_at(w, to), shared_offset(to), data.size(), Access::write),
-                  data.data(), data.size());
-      arrive(w, barrier, work, static_cast<int64_t>(data.size()), 0);
-    });
   });
 }
 

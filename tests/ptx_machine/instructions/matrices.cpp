@@ -534,7 +534,7 @@ void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, 
 }
 
 /// Tells the judge which 16-byte pieces of an operand a wgmma reads.
-void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32_t count) {
+void judge_tile(Warp& w, const JudgedWork& work, const Tile& tile, uint32_t first, uint32_t count) {
   const uint32_t step_i = tile.column ? 8 : 1, step_k = tile.column ? 1 : 16 / tile.bytes;
   for (uint32_t i = first; i < first + count; i += step_i)
     for (uint32_t k = 0; k < tile.depth(); k += step_k)
@@ -544,10 +544,10 @@ void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32
 
 uint32_t judge_product(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b) {
   if (!w.judge()) return 0;
-  const uint32_t work = w.judge()->begin_work(w);
+  const JudgedWork work{w.judge()->agent(w, Kind::product), w.judge()->begin_work()};
   judge_tile(w, work, tile_a(w, in, desc_a), w.number % 4 * 16, 16);
   judge_tile(w, work, tile_b(w, in, desc_b), 0, in.number);
-  return work;
+  return work.time;
 }
 
 Warpgroup& warpgroup(Warp& w) {
@@ -596,7 +596,7 @@ void end_product(Warp& w, uint64_t number) {
   w.launch->finish(product.number);
   for (uint32_t part = 0; w.judge() && part < 4; ++part) {
     const Warp& other = w.cta->warps[w.number / 4 * 4 + part];
-    w.judge()->work_ended(w, other, product.judged[part]);
+    w.judge()->work_ended(w, {w.judge()->agent(other, Kind::product), product.judged[part]});
     w.judge()->product_ended(w, other, product.times[part]);
   }
   if (++product.waited == 4) group.products.erase(number);

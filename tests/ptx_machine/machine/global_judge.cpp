@@ -27,8 +27,10 @@ void Judge::report_global(Warp& warp, const std::string& what, const History::Ru
                                  : "line " + std::to_string(other.line) + " of an earlier launch ";
   warp.fail(what + ": global memory " + hex(run.address) + " to " +
             hex(run.address + run.bytes - 1) + "; the other access is " + place +
-            (same ? who(other.agent) + ", cluster " + std::to_string(other.cluster) : "") + "; " +
-            remedy + " would order them");
+            (same ? who(other.agent >= count_, other.rank, other.warp) + ", cluster " +
+                        std::to_string(other.cluster)
+                  : "") +
+            "; " + remedy + " would order them");
 }
 
 GlobalAccess Judge::global_access_of(Warp& warp) const {
@@ -38,6 +40,7 @@ GlobalAccess Judge::global_access_of(Warp& warp) const {
   access.line = line_of(warp);
   access.op = op_of(warp);
   access.rank = static_cast<uint8_t>(warp.cta->rank);
+  access.warp = static_cast<uint8_t>(warp.number);
   return access;
 }
 
@@ -53,11 +56,11 @@ void Judge::global_access(Warp& warp, uint64_t address, uint64_t bytes, bool rea
   global(warp, access, address, bytes, reads, writes);
 }
 
-void Judge::work_global(Warp& warp, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
-                        Proxy proxy, Reach reach) {
+void Judge::work_global(Warp& warp, const JudgedWork& work, uint64_t address, uint64_t bytes,
+                        bool writes, Proxy proxy, Reach reach) {
   GlobalAccess access = global_access_of(warp);
-  access.agent = (writes ? 2 : 1) * count_ + agent(warp);
-  access.time = work;
+  access.agent = work.agent;
+  access.time = work.time;
   access.proxy = proxy;
   access.reach = reach;
   global(warp, access, address, bytes, !writes, writes);
@@ -98,31 +101,29 @@ bool Judge::ordered(Warp& warp, const GlobalAccess& other, const GlobalAccess& a
   if (other.reach >= apart && access.reach >= apart) return true;
   if (!cluster) {
     const auto far = knowledge.far.find(other.cluster);
-    return far != knowledge.far.end() && other.agent < far->second.known.size() &&
-           other.time <= far->second.known[other.agent];
+    return far != knowledge.far.end() && other.time <= time_of(far->second.known, other.agent);
   }
   if (other.agent == agent(warp)) return true;
   if (other.agent == access.agent && other.time == access.time) return true;
-  return other.time <= (other_reads ? knowledge.passed : knowledge.known)[other.agent];
+  return other.time <= time_of(other_reads ? knowledge.passed : knowledge.known, other.agent);
 }
 
 /// Whether a fence, or the end of a launch, has made a write visible to the async proxy.
 bool Judge::fenced(Warp& warp, const GlobalAccess& other) {
   const Knowledge& knowledge = of(warp);
   if (other.launch != history_.launch()) return true;
-  if (other.cluster == number_) return other.time <= knowledge.fenced_global[other.agent];
+  if (other.cluster == number_) return other.time <= time_of(knowledge.fenced_global, other.agent);
   const auto far = knowledge.far.find(other.cluster);
-  return far != knowledge.far.end() && other.agent < far->second.fenced.size() &&
-         other.time <= far->second.fenced[other.agent];
+  return far != knowledge.far.end() && other.time <= time_of(far->second.fenced, other.agent);
 }
 
 namespace {
 
-Distance distance_of(const GlobalAccess& a, const GlobalAccess& b, uint32_t count) {
+Distance distance_of(const GlobalAccess& a, const GlobalAccess& b) {
   if (a.launch != b.launch) return Distance::launch;
   if (a.cluster != b.cluster) return Distance::grid;
   if (a.rank != b.rank) return Distance::cluster;
-  return a.agent % count == b.agent % count ? Distance::warp : Distance::cta;
+  return a.warp == b.warp ? Distance::warp : Distance::cta;
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ void Judge::check_global_read(Warp& warp, const GlobalAccess& access, const Hist
   const GlobalAccess& other = history_.at(run.write);
   if (!ordered(warp, other, access, false))
     report_global(warp, "race: read is not ordered after an earlier write", run, other,
-                  remedy(other.op, distance_of(other, access, count_)));
+                  remedy(other.op, distance_of(other, access)));
   const bool generic = other.proxy == Proxy::generic && !other.map_copied;
   if (access.proxy == Proxy::async && generic && !fenced(warp, other))
     report_global(warp,
@@ -154,7 +155,7 @@ void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const His
       warp.letter("writes the same bytes as " + place_of(*warp.image, other.line) + ", unordered");
     else if (!in_order)
       report_global(warp, "race: write is not ordered after an earlier write", run, other,
-                    remedy(other.op, distance_of(other, access, count_)));
+                    remedy(other.op, distance_of(other, access)));
     if (access.proxy == Proxy::async && other.proxy == Proxy::generic && !fenced(warp, other))
       report_global(warp,
                     "no fence.proxy.async between a write by threads and one by the async proxy",
@@ -163,7 +164,7 @@ void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const His
   history_.each_read(run.reads, [&](const GlobalAccess& other) {
     if (!ordered(warp, other, access, true))
       report_global(warp, "race: write is not ordered after an earlier read", run, other,
-                    remedy(other.op, distance_of(other, access, count_)));
+                    remedy(other.op, distance_of(other, access)));
     if (other.constant && other.launch == access.launch)
       report_global(warp, "writes what the grid has read as constant", run, other,
                     "no fence helps: use a load without .nc");
@@ -187,7 +188,7 @@ void Judge::map_used(Warp& warp, uint64_t address) {
                     "acquire,");
     if (!ordered(warp, other, access, false))
       report_global(warp, "race: use of a tensor map is not ordered after an earlier write", run,
-                    other, remedy(other.op, distance_of(other, access, count_)));
+                    other, remedy(other.op, distance_of(other, access)));
     const auto acquired = maps_[agent(warp)].find(address);
     if (acquired == maps_[agent(warp)].end() || acquired->second != run.write)
       report_global(warp, "uses a tensor map that has been written, without an acquire", run, other,

@@ -6,9 +6,9 @@
 namespace tw::ptx_machine {
 namespace {
 
-// Bounds the reads kept per byte; beyond it the older ones are forgotten. A race with one of those
-// shows when the warps run in another order.
-constexpr uint32_t kMostReads = 48;
+// At least so many reads of a byte are kept, the latest ones, and fewer than twice as many. A race
+// with a forgotten one shows when the warps run in another order.
+constexpr uint32_t kKeptReads = 48;
 
 }  // namespace
 
@@ -85,11 +85,24 @@ uint32_t History::with_read(uint32_t reads, uint32_t id) {
                      last.agent == access.agent && last.constant == access.constant;
   const uint32_t before = again ? sets_[reads].next : reads;
   if (again && sets_[reads].access == id) return reads;
-  const auto [found, fresh] = joined_.try_emplace(uint64_t{before} << 32 | id, 0);
+  return push(sets_[before].length < 2 * kKeptReads ? before : newest(before), id);
+}
+
+uint32_t History::push(uint32_t reads, uint32_t id) {
+  const auto [found, fresh] = joined_.try_emplace(uint64_t{reads} << 32 | id, 0);
   if (!fresh) return found->second;
-  const uint32_t length = sets_[before].length;
-  sets_.push_back({id, length < kMostReads ? before : 0, length < kMostReads ? length + 1 : 1});
+  sets_.push_back({id, reads, sets_[reads].length + 1});
   return found->second = static_cast<uint32_t>(sets_.size() - 1);
+}
+
+uint32_t History::newest(uint32_t reads) {
+  uint32_t kept[kKeptReads], out = 0;
+  for (uint32_t& access : kept) {
+    access = sets_[reads].access;
+    reads = sets_[reads].next;
+  }
+  for (uint32_t i = kKeptReads; i-- > 0;) out = push(out, kept[i]);
+  return out;
 }
 
 void History::record_read(uint64_t address, uint64_t bytes, uint32_t id) {

@@ -20,7 +20,7 @@ namespace tw::ptx_machine {
 struct GlobalAccess {
   uint32_t launch = 0, cluster = 0, agent = 0, time = 0, line = 0;
   Op op{};
-  uint8_t rank = 0;  // the CTA's in its cluster
+  uint8_t rank = 0, warp = 0;  // the CTA's in its cluster, the warp's in the CTA
   Reach reach = Reach::weak;
   Proxy proxy = Proxy::generic;
   bool constant = false;    // ld.global.nc
@@ -78,6 +78,10 @@ class History {
   Page& page(uint64_t address);
   void clear();
   uint32_t with_read(uint32_t reads, uint32_t id);
+  /// The list with one more read.
+  uint32_t push(uint32_t reads, uint32_t id);
+  /// A list of the latest reads only, so that lists do not grow without bound.
+  uint32_t newest(uint32_t reads);
 
   uint32_t launch_ = 0, first_in_flight_ = 0;
   bool settled_ = true, waited_ = false;

@@ -25,6 +25,12 @@ const Instruction& instruction_of(const Warp& warp) {
   return warp.image->code[warp.pc == 0 ? 0 : warp.pc - 1];
 }
 
+/// A letter about a write over what the instruction at `line` reads.
+std::string after_product(const Warp& warp, uint32_t line) {
+  return "overwrites bytes that " + place_of(*warp.image, line) +
+         " reads, ordered only by the end of a wgmma; an arrival by each warp would order them";
+}
+
 }  // namespace
 
 uint32_t line_of(const Warp& warp) {
@@ -44,11 +50,10 @@ Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
       seen_(count_),
       fences_(count_),
       met_(count_, 0),
-      works_(count_, 0),
       maps_(count_),
       shadows_(cluster.ctas.size()),
       recent_(kRecent, 0) {
-  const size_t agents = 3 * size_t{count_};
+  const size_t agents = kKinds * size_t{count_};
   for (uint32_t i = 0; i < count_; ++i) {
     warps_[i].known.assign(agents, 0);
     warps_[i].fenced.assign(agents, 0);
@@ -62,15 +67,29 @@ Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
     const uint32_t bytes = (cluster.ctas[rank]->shared_bytes + kWord - 1) / kWord * kWord;
     shadows_[rank].writes.assign(bytes, 0);
     shadows_[rank].lanes.assign(bytes, kNoLane);
-    shadows_[rank].reads.assign(size_t{bytes / kWord} * 2 * count_, 0);
-    shadows_[rank].read_lines.assign(2 * size_t{count_}, 0);
-    shadows_[rank].remote.assign(2 * size_t{count_}, 0);
-    shadows_[rank].remote_lines.assign(2 * size_t{count_}, 0);
+    shadows_[rank].reads.assign(size_t{bytes / kWord} * kReaders * count_, 0);
+    shadows_[rank].read_lanes.assign(size_t{bytes / kWord} * per_cta_, kNoLane);
+    shadows_[rank].read_lines.assign(size_t{kReaders} * count_, 0);
+    shadows_[rank].remote.assign(agents, 0);
+    shadows_[rank].remote_lines.assign(agents, 0);
   }
 }
 
-uint32_t Judge::agent(const Warp& warp) const {
-  return warp.cta->rank * per_cta_ + warp.number;
+uint32_t Judge::agent(const Warp& warp, Kind kind) const {
+  return static_cast<uint32_t>(kind) * count_ + warp.cta->rank * per_cta_ + warp.number;
+}
+
+uint32_t Judge::agent_at(const Warp& warp, const Cta& cta, uint64_t barrier) {
+  const auto next = static_cast<uint32_t>(at_barrier_.size());
+  const auto [found, fresh] =
+      barrier_agents_.try_emplace(shared_key(cta, barrier), kKinds * count_ + next);
+  if (fresh) at_barrier_.push_back(0);
+  at_barrier_[found->second - kKinds * count_] = agent(warp);
+  return found->second;
+}
+
+uint32_t Judge::warp_of(uint32_t agent) const {
+  return agent < kKinds * count_ ? agent % count_ : at_barrier_[agent - kKinds * count_];
 }
 
 Judge::Shadow& Judge::shadow(const Cta& cta) {
@@ -86,14 +105,18 @@ uint32_t Judge::write_id(const Write& write) {
 
 // Reports.
 
+std::string Judge::who(bool work, uint32_t rank, uint32_t warp) {
+  return std::string(work ? "work of" : "by") + " warp " + std::to_string(warp) + " of CTA rank " +
+         std::to_string(rank);
+}
+
 std::string Judge::who(uint32_t agent) const {
-  const uint32_t warp = agent % count_;
-  return std::string(agent < count_ ? "by" : "work of") + " warp " +
-         std::to_string(warp % per_cta_) + " of CTA rank " + std::to_string(warp / per_cta_);
+  const uint32_t warp = warp_of(agent);
+  return who(agent >= count_, warp / per_cta_, warp % per_cta_);
 }
 
 std::string Judge::order_for(const Warp& warp, const Other& other) const {
-  const uint32_t own = agent(warp), theirs = other.agent % count_;
+  const uint32_t own = agent(warp), theirs = warp_of(other.agent);
   const Distance distance = theirs == own                         ? Distance::warp
                             : theirs / per_cta_ == warp.cta->rank ? Distance::cta
                                                                   : Distance::cluster;
@@ -129,7 +152,7 @@ bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint3
                    const Clocks& known) const {
   if (write.reach != Reach::weak && access.use.reach != Reach::weak) return true;
   if (write.agent != access.own)
-    return write.time <= known[write.agent] ||
+    return write.time <= time_of(known, write.agent) ||
            (write.agent == access.agent && write.time == access.time);
   const bool same = (lane == access.use.lane && lane != kEachLane) || write.line == line;
   return same || lane == kNoLane || access.use.lane == kNoLane || write.time <= met_[access.own];
@@ -146,7 +169,7 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
   if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
     report(warp, "overwrites an mbarrier", cta, run, other, "mbarrier.inval");
   if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
-      write.time > knowledge.fenced[write.agent])
+      write.time > time_of(knowledge.fenced, write.agent))
     report(warp, "no fence.proxy.async between a write by threads and one by the async proxy", cta,
            run, other, "fence.proxy.async");
   if (before(write, run.lane, access, line_of(warp), knowledge.known)) return false;
@@ -168,20 +191,37 @@ void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_
   const Clocks &passed = of(warp).passed, &likely = of(warp).likely;
   for (uint64_t word = begin / kWord; word * kWord < end; ++word) {
     const uint32_t mask = bytes_of_word(word, begin, end);
-    const uint32_t* reads = &of_cta.reads[word * 2 * count_];
-    for (uint32_t i = 0; i < 2 * count_; ++i)
+    const uint32_t* reads = &of_cta.reads[word * kReaders * count_];
+    if (access.agent == access.own) over_lanes(warp, cta, access, word, mask);
+    for (uint32_t i = 0; i < kReaders * count_; ++i)
       if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
         const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
         const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
-        if ((reads[i] >> kWord) <= likely[i])
-          warp.letter("overwrites bytes that " + place_of(*warp.image, other.line) +
-                      " reads, ordered only by the end of a wgmma; an arrival by each warp would "
-                      "order them");
+        if ((reads[i] >> kWord) <= time_of(likely, i))
+          warp.letter(after_product(warp, other.line));
         else
           report(warp, "race: write is not ordered after an earlier read", cta, run, other,
                  order_for(warp, other));
       }
   }
+}
+
+/// Checks a lane's write to a word against reads by other lanes of its warp.
+void Judge::over_lanes(Warp& warp, const Cta& cta, const Access& access, uint64_t word,
+                       uint32_t mask) {
+  if (&cta != warp.cta || access.use.lane == kNoLane) return;
+  const Shadow& of_cta = shadow(cta);
+  const uint32_t read = of_cta.reads[word * kReaders * count_ + access.agent];
+  const uint8_t lane = of_cta.read_lanes[word * per_cta_ + warp.number];
+  const uint32_t line = of_cta.read_lines[access.agent];
+  if ((read & mask) == 0 || (read >> kWord) <= met_[access.own] || lane == kNoLane ||
+      lane == access.use.lane || line == line_of(warp))
+    return;
+  if ((read >> kWord) <= time_of(of(warp).likely, access.own))
+    return warp.letter(after_product(warp, line));
+  report(warp, "race: write is not ordered after an earlier read by another lane", cta,
+         {word * kWord, word * kWord + kWord, 0, kNoLane},
+         {access.agent, line, op_at(*warp.image, line)}, remedy(Op::st, Distance::warp));
 }
 
 bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
@@ -203,7 +243,7 @@ void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_
       report(warp, "race: read is not ordered after an earlier write", cta, run, other,
              order_for(warp, other));
     if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
-        write.time > knowledge.fenced[write.agent])
+        write.time > time_of(knowledge.fenced, write.agent))
       report(warp, "no fence.proxy.async between a write by threads and a read by the async proxy",
              cta, run, other, "fence.proxy.async");
   });
@@ -214,7 +254,8 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
   Shadow& of_cta = shadow(cta);
   const uint32_t line = line_of(warp);
   if (&cta != warp.cta || access.agent >= count_) {
-    of_cta.remote[access.agent] = access.time;
+    raise(of_cta.remote, access.agent, access.time);
+    raise(of_cta.remote_lines, access.agent, 0);
     of_cta.remote_lines[access.agent] = line;
   }
   if (writes) {
@@ -227,9 +268,13 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
   if (access.use.reach != Reach::weak) return;
   of_cta.read_lines[access.agent] = line;
   for (uint64_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
-    uint32_t& read = of_cta.reads[word * 2 * count_ + access.agent];
+    uint32_t& read = of_cta.reads[word * kReaders * count_ + access.agent];
     const uint32_t mask = bytes_of_word(word, offset, offset + bytes);
-    read = (read >> kWord) == access.time ? read | mask : access.time << kWord | mask;
+    const bool again = (read >> kWord) == access.time;
+    read = again ? read | mask : access.time << kWord | mask;
+    if (access.agent >= count_ || &cta != warp.cta) continue;
+    uint8_t& lane = of_cta.read_lanes[word * per_cta_ + warp.number];
+    lane = again && lane != access.use.lane ? kEachLane : access.use.lane;
   }
 }
 
@@ -251,14 +296,9 @@ void Judge::access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, 
   }
 }
 
-uint32_t Judge::begin_work(Warp& warp) {
-  return ++works_[agent(warp)];
-}
-
-void Judge::work_access(Warp& warp, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes,
-                        bool writes, Proxy proxy, uint8_t lane) {
-  const uint32_t own = agent(warp);
-  const Access access{count_ + own, own, work, proxy, {.lane = lane}};
+void Judge::work_access(Warp& warp, const JudgedWork& work, const Cta& cta, uint64_t offset,
+                        uint64_t bytes, bool writes, Proxy proxy, uint8_t lane) {
+  const Access access{work.agent, agent(warp), work.time, proxy, {.lane = lane}};
   bool torn = false;
   if (writes)
     torn = check_write(warp, cta, access, offset, bytes);
@@ -267,13 +307,9 @@ void Judge::work_access(Warp& warp, uint32_t work, const Cta& cta, uint64_t offs
   record(warp, cta, access, offset, bytes, writes, torn);
 }
 
-void Judge::work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read) {
-  for (Clocks* clocks : {&of(warp).known, &of(warp).passed})
-    for (const uint32_t kind : {1u, 2u}) {
-      if (kind == 2 && read) continue;
-      uint32_t& time = (*clocks)[kind * count_ + agent(owner)];
-      time = std::max(time, work);
-    }
+void Judge::work_ended(Warp& warp, const JudgedWork& work) {
+  raise(of(warp).known, work.agent, work.time);
+  raise(of(warp).passed, work.agent, work.time);
 }
 
 uint32_t Judge::end_time(Warp& warp) {
@@ -283,16 +319,12 @@ uint32_t Judge::end_time(Warp& warp) {
 }
 
 void Judge::product_ended(Warp& warp, const Warp& other, uint32_t time) {
-  uint32_t& likely = of(warp).likely[agent(other)];
-  likely = std::max(likely, time);
+  raise(of(warp).likely, agent(other), time);
 }
 
-void Judge::work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier) {
-  for (Clocks* clocks : {&barrier->open.known, &barrier->open.passed}) {
-    if (clocks->size() < 3 * size_t{count_}) clocks->resize(3 * size_t{count_}, 0);
-    uint32_t& time = (*clocks)[count_ + agent(warp)];
-    time = std::max(time, work);
-  }
+void Judge::work_arrives(const JudgedWork& work, BarrierKnowledge* barrier) {
+  raise(barrier->open.known, work.agent, work.time);
+  raise(barrier->open.passed, work.agent, work.time);
 }
 
 // Order.
@@ -398,10 +430,11 @@ void Judge::barrier_used(Warp& warp, const Cta& cta, uint64_t offset) {
   const uint32_t own = agent(warp);
   const Write& write = writes_[shadow(cta).writes[offset]];
   if (write.op != Op::mbarrier_init || write.agent == own) return;
-  if (write.time <= of(warp).known[write.agent] || write.time <= of(warp).inits[write.agent])
+  if (write.time <= of(warp).known[write.agent] ||
+      write.time <= time_of(of(warp).inits, write.agent))
     return;
   const Other other{write.agent, write.line, write.op};
-  const bool near = write.agent / per_cta_ == warp.cta->rank;
+  const bool near = warp_of(write.agent) / per_cta_ == warp.cta->rank;
   const Run run{offset, offset + 8, 0, kNoLane};
   report(warp, "uses an mbarrier whose initialization is not ordered before", cta, run, other,
          near ? "bar.sync" : "fence.mbarrier_init and the cluster's barrier");
@@ -410,18 +443,18 @@ void Judge::barrier_used(Warp& warp, const Cta& cta, uint64_t offset) {
 void Judge::arrives_at(Warp& warp, const Cta& cta) {
   if (&cta == warp.cta) return;
   const uint32_t own = agent(warp);
-  shadow(cta).remote[own] = of(warp).known[own];
+  raise(shadow(cta).remote, own, of(warp).known[own]);
   shadow(cta).remote_lines[own] = line_of(warp);
 }
 
 void Judge::cta_exits(Warp& last) {
   const Cta& cta = *last.cta;
   const Shadow& of_cta = shadow(cta);
-  Clocks known(3 * size_t{count_}, 0);
+  Clocks known;
   for (uint32_t i = 0; i < per_cta_; ++i)
     join_clocks(known, warps_[cta.rank * per_cta_ + i].passed);
-  for (uint32_t i = 0; i < 2 * count_; ++i) {
-    if (of_cta.remote[i] <= known[i]) continue;
+  for (uint32_t i = 0; i < of_cta.remote.size(); ++i) {
+    if (of_cta.remote[i] <= time_of(known, i)) continue;
     const uint32_t line = of_cta.remote_lines[i];
     const std::string wait = remedy(op_at(*last.image, line), Distance::warp);
     last.fail("the CTA exits while its shared memory may still be accessed: by " +

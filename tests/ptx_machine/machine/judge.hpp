@@ -4,8 +4,8 @@
 // orders: no barrier, no release and acquire, no wait for asynchronous work, no fence between the
 // generic and the async proxy.
 //
-// An agent is a warp, or the asynchronous work that a warp has begun (knowledge.hpp). Lanes of a
-// warp are told apart only where one reads or overwrites what another has written to shared memory.
+// An agent is a warp, or asynchronous work (knowledge.hpp). Lanes of a warp are told apart only in
+// shared memory, between a write and a later read or write, and a read and a later write.
 
 #include <cstdint>
 #include <string>
@@ -33,6 +33,11 @@ struct Use {
   bool same = false;
 };
 
+/// Asynchronous work: its agent, and its time on that agent's clock.
+struct JudgedWork {
+  uint32_t agent = 0, time = 0;
+};
+
 /// Memory order of a strong access.
 struct Order {
   bool acquires = false, releases = false;
@@ -45,27 +50,28 @@ class Judge {
   // Shared memory. An error fails the warp (Warp::fail()).
   void access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, bool reads, bool writes,
               const Use& use = {});
-  /// Returns the number of the asynchronous work that the warp begins now.
-  uint32_t begin_work(Warp& warp);
+  /// The agent of the warp's work of a kind, and that of work that completes at an mbarrier.
+  uint32_t agent(const Warp& warp, Kind kind = Kind::warp) const;
+  uint32_t agent_at(const Warp& warp, const Cta& cta, uint64_t barrier);
+  /// Returns the number of asynchronous work that begins now: its time.
+  uint32_t begin_work() { return ++works_; }
   /// The work may read or write this range at any time from now until its end.
-  void work_access(Warp& warp, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes,
-                   bool writes, Proxy proxy, uint8_t lane = kNoLane);
-  /// The warp has waited for its own work, or for that of `owner` in its CTA. `read`: it waited
-  /// only until the work has read its source (wait_group.read).
-  void work_ended(Warp& warp, uint32_t work, bool read) { work_ended(warp, warp, work, read); }
-  void work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read = false);
+  void work_access(Warp& warp, const JudgedWork& work, const Cta& cta, uint64_t offset,
+                   uint64_t bytes, bool writes, Proxy proxy, uint8_t lane = kNoLane);
+  /// The warp has waited for work of its own, or of another warp of its CTA.
+  void work_ended(Warp& warp, const JudgedWork& work);
   /// A wgmma of the warpgroup has ended. `other`, a warp of it, issued its part at `time`.
   void product_ended(Warp& warp, const Warp& other, uint32_t time);
   /// Returns the warp's time and advances it.
   uint32_t end_time(Warp& warp);
   /// The work's completion arrives at a barrier; whoever waits there learns of it.
-  void work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier);
+  static void work_arrives(const JudgedWork& work, BarrierKnowledge* barrier);
 
   // Global memory.
   void global_access(Warp& warp, uint64_t address, uint64_t bytes, bool reads, bool writes,
                      const Use& use = {});
-  void work_global(Warp& warp, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
-                   Proxy proxy, Reach reach = Reach::weak);
+  void work_global(Warp& warp, const JudgedWork& work, uint64_t address, uint64_t bytes,
+                   bool writes, Proxy proxy, Reach reach = Reach::weak);
   /// The warp uses a tensor map in global memory, or executes an acquire fence for it.
   void map_used(Warp& warp, uint64_t address);
   void map_acquired(Warp& warp, uint64_t address);
@@ -107,12 +113,14 @@ class Judge {
     bool operator==(const Write&) const = default;
   };
   /// State of a CTA's shared memory. `writes` and `lanes`: for each byte the last write and its
-  /// lane. `reads`: for each 4-byte word and agent the time of the last read, shifted by four bits
-  /// above a mask of the bytes read.
+  /// lane. `reads`: for each 4-byte word and agent that reads the time of the last read, shifted by
+  /// four bits above a mask of the bytes read. `read_lanes`: for each word and warp of the CTA the
+  /// lane of that read, kEachLane if there were several.
   struct Shadow {
     std::vector<uint32_t> writes;
     std::vector<uint8_t> lanes;
     std::vector<uint32_t> reads;
+    std::vector<uint8_t> read_lanes;
     std::vector<uint32_t> read_lines;  // per agent
     /// Per agent that is asynchronous work or in another CTA: time and line of its last access.
     Clocks remote;
@@ -129,7 +137,8 @@ class Judge {
     Op op;
   };
 
-  uint32_t agent(const Warp& warp) const;
+  /// The warp that an agent is, or that has begun its last work.
+  uint32_t warp_of(uint32_t agent) const;
   /// Advances the warp's time.
   void step(Warp& warp);
   void learn(Warp& warp, const Knowledge& knowledge);
@@ -148,6 +157,7 @@ class Judge {
   void each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit);
   bool over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run);
   void over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin, uint64_t end);
+  void over_lanes(Warp& warp, const Cta& cta, const Access& access, uint64_t word, uint32_t mask);
   /// Checks a write against earlier writes and reads. Returns true if the write may overlap in time
   /// with an earlier one and both are by the async proxy.
   bool check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
@@ -159,6 +169,7 @@ class Judge {
   [[noreturn]] void report(Warp& warp, const std::string& what, const Cta& cta, const Run& run,
                            const Other& other, const std::string& remedy) const;
   std::string order_for(const Warp& warp, const Other& other) const;
+  static std::string who(bool work, uint32_t rank, uint32_t warp);
   std::string who(uint32_t agent) const;
 
   // Global memory (global_judge.cpp).
@@ -181,9 +192,11 @@ class Judge {
     Reach reach = Reach::weak;
     Knowledge knowledge;
   };
-  std::vector<Fence> fences_;    // per warp: the last one, which later writes release
-  std::vector<uint32_t> met_;    // per warp: its lanes know each other's accesses up to this time
-  std::vector<uint32_t> works_;  // per warp: the number of works begun
+  std::vector<Fence> fences_;  // per warp: the last one, which later writes release
+  std::vector<uint32_t> met_;  // per warp: its lanes know each other's accesses up to this time
+  uint32_t works_ = 0;         // the number of works begun
+  std::vector<uint32_t> at_barrier_;  // per agent of an mbarrier: the warp of its last work
+  std::unordered_map<uint64_t, uint32_t> barrier_agents_;
   // Per warp: the tensor maps it has acquired, by address, and the ids of their writes.
   std::vector<std::unordered_map<uint64_t, uint32_t>> maps_;
   std::vector<Shadow> shadows_;  // by rank

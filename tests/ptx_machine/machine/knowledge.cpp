@@ -10,6 +10,11 @@ void join_clocks(Clocks& into, const Clocks& from) {
   for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
+void raise(Clocks& clocks, uint32_t agent, uint32_t time) {
+  if (clocks.size() <= agent) clocks.resize(agent + 1, 0);
+  clocks[agent] = std::max(clocks[agent], time);
+}
+
 void join_far(FarClocks& into, const FarClocks& from) {
   for (const auto& [cluster, clocks] : from) {
     Far& known = into[cluster];

@@ -3,9 +3,10 @@
 // The judge's vector clocks: what each warp of a cluster knows to have happened, and what barriers
 // and memory carry from one warp to another.
 //
-// A cluster of `count` warps has 3 * count agents: warp i; count + i, the asynchronous work that
-// warp i has begun; 2 * count + i, the global writes of that work. The last are separate because a
-// bulk store reads its source before it has written its destination.
+// An agent is something whose accesses become known in order, so that one time says which of them
+// are known. In a cluster of `count` warps kind * count + i is warp i, or the asynchronous work of
+// that kind (Kind) that warp i has begun. Behind those is an agent for each mbarrier: the work that
+// completes there.
 
 #include <cstdint>
 #include <map>
@@ -14,9 +15,21 @@
 
 namespace tw::ptx_machine {
 
-/// A time for each agent.
+/// A time for each agent; those past the end have 0.
 using Clocks = std::vector<uint32_t>;
+inline uint32_t time_of(const Clocks& clocks, uint32_t agent) {
+  return agent < clocks.size() ? clocks[agent] : 0;
+}
+/// Raises the agent's time to `time`.
+void raise(Clocks& clocks, uint32_t agent, uint32_t time);
 void join_clocks(Clocks& into, const Clocks& from);
+
+/// Kinds of agents of a warp. The global writes of bulk stores are apart from their reads of shared
+/// memory, because a bulk store has read its source before it has written its destination.
+enum class Kind : uint8_t { warp, bulk, product, bulk_write, copy };
+inline constexpr uint32_t kKinds = 5;
+/// The kinds that read shared memory come first: warp, bulk, product.
+inline constexpr uint32_t kReaders = 3;
 
 /// Knowledge about another cluster: its agents' accesses, and those fenced for the async proxy.
 struct Far {

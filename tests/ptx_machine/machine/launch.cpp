@@ -116,9 +116,9 @@ class Scheduler {
 
   bool finish_any() {
     if (launch_.pending.empty()) return false;
-    auto next = launch_.pending.begin();
-    std::advance(next, static_cast<long>(launch_.random() % launch_.pending.size()));
-    launch_.finish(next->first);
+    const uint64_t first = launch_.pending.begin()->first, last = launch_.pending.rbegin()->first;
+    launch_.finish(
+        launch_.pending.lower_bound(first + launch_.random() % (last - first + 1))->first);
     return true;
   }
 

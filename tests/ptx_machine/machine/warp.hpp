@@ -39,7 +39,7 @@ struct Group {
   Wait wait;
 };
 
-/// Asynchronous work: its number from Launch::begin_work(), and that from Judge::begin_work().
+/// Asynchronous work: its number from Launch::begin_work(), and its time for the judge.
 struct Work {
   uint64_t number = 0;
   uint32_t judged = 0;

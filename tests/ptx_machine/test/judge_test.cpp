@@ -2,6 +2,8 @@
 // The judge passes good programs and reports them without their wait or fence.
 #include "tests/ptx_machine/machine/judge.hpp"
 
+#include <algorithm>
+
 #include "tests/ptx_machine/test/lab.hpp"
 
 using namespace tw;
@@ -83,4 +85,27 @@ TEST_CASE("judge: loaded bytes may be read only after the load's mbarrier") {
   const std::string again = "mov.u32 %r10, fixed;\n" + kBarrier + kStore + kFence;
   CHECK(lab.fault(again + kSync + kRead + kSync + kLoad + kWait).empty());
   CHECK(says(lab.fault(again + kSync + kRead + kLoad + kWait), "race: "));
+}
+
+TEST_CASE("history: at least the latest 48 reads of a byte are kept, and not many more") {
+  ptx_machine::History history;
+  history.begin_launch(false, nullptr);
+  constexpr uint64_t kAddress = 4096 * 7 + 100;
+  for (uint32_t agent = 1; agent <= 500; ++agent) {
+    ptx_machine::GlobalAccess access;
+    access.launch = history.launch();
+    access.agent = agent;
+    history.record_read(kAddress, 4, history.add(access));
+    uint32_t expected = agent, count = 0;
+    history.each_run(kAddress, 4, [&](const ptx_machine::History::Run& run) {
+      CHECK(run.bytes == 4);
+      history.each_read(run.reads, [&](const ptx_machine::GlobalAccess& read) {
+        CHECK(read.agent == expected--);
+        ++count;
+        return true;
+      });
+    });
+    CHECK(count >= std::min(agent, 48u));
+    CHECK(count <= 97);
+  }
 }

@@ -20,6 +20,12 @@ TEST_CASE("programs: lanes of a warp") {
       "xor.b32 %r6, %r4, 8;\nadd.s32 %r6, %r6, %r10;\nld.shared.u64 %d5, [%r6];\n";
   good({}, kPlaces + kStore + "bar.warp.sync -1;\n" + read);
   bad({}, kPlaces + kStore + read, "bar.warp.sync would order them");
+  const std::string met = "bar.warp.sync -1;\n";
+  good({}, kPlaces + kStore + met + read + met + kStore);
+  bad({}, kPlaces + kStore + met + read + kStore,
+      "race: write is not ordered after an earlier read by another lane");
+  // A lane may overwrite what it has read itself.
+  good({}, kPlaces + kStore + "ld.shared.u64 %d5, [%r11];\n" + kStore);
   const std::string begin =
       "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10], %r23;\n";
   const std::string bytes = "mov.u32 %r23, 256;\n";
@@ -99,6 +105,23 @@ TEST_CASE("programs: transaction counts") {
       begin + expect(512) + bulk_load(512) + second + await("A") +
           "ld.shared.u64 %d5, [%r11+512];\n",
       "race: ");
+}
+
+TEST_CASE("programs: loads that complete at two barriers") {
+  const std::string begin =
+      kPlaces + init(1) +
+      "add.s32 %r24, %r20, 8;\n@%p1 mbarrier.init.shared::cta.b64 [%r24], %r21;\n" + kSync;
+  const std::string second =
+      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r24], %r22;\n"
+      "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10+512], [%d1], "
+      "%r23, [%r24];\n";
+  const std::string loads = expect(512) + bulk_load(512) + second;
+  const std::string next = "mov.u32 %r20, %r24;\n";
+  const std::string later = "ld.shared.u64 %d5, [%r11+512];\n";
+  good({}, begin + loads + await() + kLoadOther + next + await("NEXT") + later);
+  bad({}, begin + loads + await() + later + next + await("NEXT"), "race: ");
+  // The end of the second load says nothing about the first one.
+  bad({}, begin + loads + next + await("NEXT") + kLoadOther, "race: ");
 }
 
 TEST_CASE("programs: loads in bulk") {

@@ -63,6 +63,14 @@ TEST_CASE("programs: wgmma reads what cp.async has brought") {
   bad(kGroup, begin + copy + arrive + wait + kFence + await() + end, "race: ");
 }
 
+TEST_CASE("programs: the end of a wgmma is not the end of cp.async") {
+  const std::string copy =
+      "@%p1 cp.async.cg.shared.global [%r10+3584], [%d1], 16;\ncp.async.commit_group;\n";
+  const std::string read = "@%p1 ld.shared.u64 %d7, [%r10+3584];\n";
+  good(kGroup, kReady + copy + kProduct + kWaitProduct + "cp.async.wait_group 0;\n" + read);
+  bad(kGroup, kReady + copy + kProduct + kWaitProduct + read, "race: ");
+}
+
 TEST_CASE("programs: registers of wgmma") {
   good(kGroup, kReady + kProduct + kWaitProduct + kUse);
   bad(kGroup, kReady + kProduct + kUse, "wgmma.wait_group would order them");
