@@ -16,12 +16,12 @@
 namespace tw::test {
 
 /// Every GEMM kernel of the device; split-K and stream-K kernels once for each split factor.
-/// TW_ROWS=text selects kernels whose name contains the text. TW_EVERY=n selects every n-th of
+/// TW_KERNELS=text selects kernels whose name contains the text. TW_EVERY=n selects every n-th of
 /// these, for tools that make kernels a hundred times slower.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
   const char* every = std::getenv("TW_EVERY");
-  const char* text = std::getenv("TW_ROWS");
+  const char* text = std::getenv("TW_KERNELS");
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   int number = 0;
   const auto take = [&](const GemmChoice& choice) {
@@ -30,7 +30,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   };
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     if (!(entry.feature & device.info().kernel_features)) continue;
-    if (entry.variant & (kGemmPrologue | kGemmScaled)) continue;
+    if (entry.variant & (kGemmPrologue | kGemmNarrow)) continue;
     GemmChoice choice{&entry, 1};
     if (choice.has(kGemmStreamK))
       for (choice.split = 1; choice.split <= kMaxCluster; choice.split *= 2) take(choice);
@@ -40,6 +40,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     for (choice.split = choice.min_split(); choice.split <= kMaxCluster; ++choice.split)
       if (choice.cluster() <= kMaxCluster) take(choice);
   }
+  if (text && number == 0) FAIL("TW_KERNELS=" << text << ": no GEMM kernel has such a name");
   return choices;
 }
 

@@ -25,7 +25,7 @@ struct PaperLaunch {
   GemmArgs args;            // of a matrix product
   GemmEpilogueArgs full;    // of an epilogue or stream-K kernel; args has its base
   RowsArgs rows;            // of a row kernel
-  GemmRealignArgs realign;  // of the staging copy in front of a matrix product
+  GemmStagingArgs realign;  // of the staging copy in front of a matrix product
 };
 
 class PaperDevice final : public Device {
@@ -46,8 +46,10 @@ class PaperDevice final : public Device {
   // The milliseconds that a launch takes.
   std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
   int prepared = 0;
+  std::string last_prepared;
   bool capturing = false;
   uint32_t largest_cluster = kMaxCluster;  // in blocks; a larger cluster never fits
+  std::string left_out;                    // name of a kernel that the build lacks
 
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
@@ -62,6 +64,9 @@ class PaperDevice final : public Device {
   }
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
+  Status find_kernel(const KernelEntry& entry) override {
+    return entry.symbol == left_out ? Status(Code::ERROR_NO_KERNEL_IMAGE) : Status();
+  }
   Status prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
     return tw::encode(desc, 90, bytes);
@@ -146,7 +151,7 @@ class PaperStream final : public Stream {
   }
   Status begin_capture() override { return Code::ERROR_INTERNAL; }
   Status end_capture(std::unique_ptr<Graph>*) override { return Code::ERROR_INTERNAL; }
-  Status captured(bool* yes) override {
+  Status is_captured(bool* yes) override {
     *yes = paper(*this).capturing;
     return {};
   }
@@ -163,6 +168,7 @@ inline Status PaperDevice::create_event(std::unique_ptr<Event>* out) {
 inline Status PaperDevice::prepare(const KernelEntry& entry, uint32_t,
                                    std::unique_ptr<Kernel>* out) {
   ++prepared;
+  last_prepared = entry.symbol;
   *out = std::make_unique<PaperKernel>(shared_from_this(), entry);
   return {};
 }

@@ -30,7 +30,7 @@ GemmChoice chosen(const Device& device, const GemmProblem& of) {
 // Whether a wgmma kernel multiplies 16-bit types. The prologue kernel multiplies nothing, the
 // scaled kernels multiply narrow types.
 bool multiplies(const KernelEntry& entry) {
-  return entry.feature == feature::wgmma && (entry.variant & (kGemmPrologue | kGemmScaled)) == 0;
+  return entry.feature == feature::wgmma && (entry.variant & (kGemmPrologue | kGemmNarrow)) == 0;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ TEST_CASE("more rows and a longer k take longer") {
     CHECK(time > 0.85 * last);
     last = std::max(last, time);
   }
-  for (const GemmCandidate& c : ranking.at(8192)) {
+  for (const GemmCandidate& c : ranking.candidates(8192)) {
     const auto time = [&](int64_t m, int64_t k) {
       return gemm_candidate(c.choice, gemm_kernel_view(c.choice, problem(m, 4096, k)), chip)
           .nanoseconds;
@@ -125,7 +125,7 @@ TEST_CASE("clusters that never fit are no candidates") {
   CHECK(chip.clusters[3] == 0);
   const GemmProblem p = problem(64, 576, 7168);
   uint32_t most = 0;
-  for (const GemmCandidate& c : GemmRanking(*device, p).at(64)) {
+  for (const GemmCandidate& c : GemmRanking(*device, p).candidates(64)) {
     most = std::max(most, c.choice.cluster());
     CHECK(c.waves > 0);
   }
@@ -186,7 +186,7 @@ TEST_CASE("a row never needs what the device or the description lacks") {
   // Blackwell has no wgmma: only an mma.sync kernel, nothing through tensor maps.
   const PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
   const GemmRanking ranking(blackwell, problem(256, 256, 256));
-  for (const GemmCandidate& candidate : ranking.at(256))
+  for (const GemmCandidate& candidate : ranking.candidates(256))
     CHECK(candidate.choice.entry->feature == feature::mma);
   REQUIRE(ranking.best(256).choice.entry);
   // A GPU never gets a host body.
@@ -198,7 +198,7 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
   const auto device = hopper();
   for (const auto& [m, n, k] : {std::array{4096, 4096, 4096}, {64, 576, 7168}, {17, 4096, 96}}) {
     const GemmProblem p = problem(m, n, k);
-    const auto candidates = GemmRanking(*device, p).at(m);
+    const auto candidates = GemmRanking(*device, p).candidates(m);
     CHECK(candidates.size() > 20);
     std::set<std::string> texts;
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -218,11 +218,11 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
   }
   // A large k allows every split-K factor.
   std::set<uint32_t> splits;
-  for (const GemmCandidate& c : GemmRanking(*device, problem(64, 576, 7168)).at(64))
+  for (const GemmCandidate& c : GemmRanking(*device, problem(64, 576, 7168)).candidates(64))
     splits.insert(c.choice.split);
   CHECK(splits == std::set<uint32_t>{1, 2, 3, 4, 5, 6, 7, 8});
   // A k of 96 has two k blocks of 64.
-  for (const GemmCandidate& c : GemmRanking(*device, problem(17, 4096, 96)).at(17))
+  for (const GemmCandidate& c : GemmRanking(*device, problem(17, 4096, 96)).candidates(17))
     CHECK(c.choice.split <= 2);
 }
 
@@ -319,12 +319,13 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         int64_t least = 1 << 20;
         uint32_t most = 1;
         bool alone = false;
-        for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
+        for (const GemmCandidate& c :
+             GemmRanking(*device, gemm_problem_of(desc)).candidates(4096)) {
           if (!c.choice.uses_maps() || c.choice.has(kGemmStreamK)) continue;
-          CHECK(c.choice.makes_chains() ==
+          CHECK(c.choice.divides_k_into_chains() ==
                 (types.second == DType::F32 && !c.choice.has(kGemmSplit) && !full));
-          alone = alone || c.choice.makes_chains();
-          if (!c.choice.makes_chains()) least = std::min<int64_t>(least, c.choice.split);
+          alone = alone || c.choice.divides_k_into_chains();
+          if (!c.choice.divides_k_into_chains()) least = std::min<int64_t>(least, c.choice.split);
           most = std::max(most, c.choice.split);
         }
         INFO(std::string(dtype_name(types.second)), ", k ", k, ", full ", full);
@@ -336,8 +337,8 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
 
 TEST_CASE("there are never more chains than the kernel's argument can say") {
   constexpr auto kMost = 1 + std::numeric_limits<decltype(GemmArgs::more_chains)>::max();
-  CHECK(gemm_chains(int64_t{kMost} * kMost * 4096) == kMost);
-  CHECK(gemm_chains((int64_t{1} << 31) - 1024) == kMost);
+  CHECK(gemm_chain_count(int64_t{kMost} * kMost * 4096) == kMost);
+  CHECK(gemm_chain_count((int64_t{1} << 31) - 1024) == kMost);
 }
 
 TEST_CASE("how many clusters run at once is the driver's word, asked once") {
@@ -358,6 +359,18 @@ TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
   REQUIRE(query_cluster_occupancy(blackwell).ok());
   CHECK(blackwell.prepared == 0);
+}
+
+TEST_CASE("the driver is asked about a kernel that the build has") {
+  const auto device = std::make_shared<PaperDevice>(kHopper, 132);
+  REQUIRE(query_cluster_occupancy(*device).ok());
+  REQUIRE(!device->last_prepared.empty());
+  const auto other = std::make_shared<PaperDevice>(kHopper, 132);
+  other->left_out = device->last_prepared;
+  REQUIRE(query_cluster_occupancy(*other).ok());
+  CHECK(!other->last_prepared.empty());
+  CHECK(other->last_prepared != other->left_out);
+  CHECK(GemmChip::of(*other, 0).clusters[4] == 30);
 }
 
 TEST_CASE("buckets of m") {
@@ -429,7 +442,7 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
 TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
   std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
-    if (entry.feature == feature::wgmma && (entry.variant & kGemmScaled)) {
+    if (entry.feature == feature::wgmma && (entry.variant & kGemmNarrow)) {
       INFO(entry.symbol);
       CHECK(seen.insert({entry.dtypes[0], entry.dtypes[2], entry.variant}).second);
     }
@@ -451,7 +464,7 @@ TEST_CASE("shared memory of every row fits a block") {
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     if (entry.feature != feature::wgmma || (entry.variant & kGemmPrologue)) continue;
     INFO(entry.symbol);
-    const bool narrow = (entry.variant & kGemmScaled) != 0;
+    const bool narrow = (entry.variant & kGemmNarrow) != 0;
     const auto out = narrow ? static_cast<int32_t>(kGemmAnyBytes) : dtype_bytes(entry.dtypes[1]);
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), out);
     CHECK(gemm_shared(tile).total <= kGemmSharedLimit);

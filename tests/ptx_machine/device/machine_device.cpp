@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/image/kernel_images.hpp"
 #include "tensor_map/rules/check.hpp"
 #include "tests/ptx_machine/device/mutants.hpp"
 #include "tests/ptx_machine/instructions/handlers.hpp"
@@ -160,7 +161,7 @@ class MachineStream final : public Stream {
   }
   Status begin_capture() override { return not_here("captures"); }
   Status end_capture(std::unique_ptr<Graph>*) override { return not_here("captures"); }
-  Status captured(bool* yes) override {
+  Status is_captured(bool* yes) override {
     *yes = false;
     return {};
   }
@@ -277,8 +278,11 @@ const Module* MachineDevice::module(const std::string& image) {
 }
 
 Status MachineDevice::find_kernel(const KernelEntry& entry) {
-  if (entry.image && !find_ptx(entry.image).empty()) return {};
-  return fail(Code::ERROR_NO_KERNEL_IMAGE, {}, "there is no PTX of %s", entry.symbol);
+  if (entry.image && !kernel_left_out(entry) && !find_ptx(entry.image).empty()) return {};
+  return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
+              kernel_left_out(entry) ? "kernel %s was left out of this build by -Dkernels"
+                                     : "there is no PTX of %s",
+              entry.symbol);
 }
 
 Status MachineDevice::prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) {

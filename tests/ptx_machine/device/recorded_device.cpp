@@ -293,7 +293,7 @@ class RecordedStream final : public Stream {
     return fail(Code::ERROR_UNSUPPORTED, {}, "the PTX machine has no captures");
   }
   Status end_capture(std::unique_ptr<Graph>*) override { return begin_capture(); }
-  Status captured(bool* yes) override {
+  Status is_captured(bool* yes) override {
     *yes = false;
     return {};
   }

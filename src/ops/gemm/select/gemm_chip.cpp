@@ -25,25 +25,27 @@ constexpr KnownChip kChips[] = {
 };
 #undef TW_GEMM_CHIP
 
-// The rates that a Hopper chip with these clocks would have. Unknown values are an H100's;
-// bandwidth and L2 size in proportion to the SMs.
+// The rates that a Hopper chip with these clocks would have. An H100's values replace unknown ones;
+// its bandwidth and L2 size are scaled by the number of SMs.
 GemmRates estimated(const DeviceInfo& info) {
-  constexpr double kAtLimit = 0.65, kBytesOfSm = 25, kL2OfSm = 0.38e6;
+  constexpr double kFractionAtLimit = 0.65, kDramBytesPerSm = 25, kL2BytesPerSm = 0.38e6;
   GemmRates rates;
   rates.clock = info.clock_khz > 0 ? info.clock_khz * 1e-6 : 1.755;
   rates.flops_per_clock = GemmRates::kFlops;
-  rates.limit_flops = kAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
+  rates.limit_flops = kFractionAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
   const double bus = 2e-6 * info.memory_clock_khz * info.memory_bus_bits / 8;
-  rates.dram_bytes = bus > 0 ? bus : kBytesOfSm * info.sm_count;
-  rates.l2_size = info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : kL2OfSm * info.sm_count;
+  rates.dram_bytes = bus > 0 ? bus : kDramBytesPerSm * info.sm_count;
+  rates.l2_size =
+      info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : kL2BytesPerSm * info.sm_count;
   return rates;
 }
 
-// Any TMA kernel serves for the question: each uses so much shared memory that a block has an SM
-// to itself.
-const KernelEntry* row_to_ask_with(const Device& device) {
-  return find_entry(device, Family::gemm, [](const KernelEntry& entry) {
-    return entry.feature != feature::host && (entry.variant & (kGemmNoMaps | kGemmPrologue)) == 0;
+// The kernel whose clusters the driver is asked about. Any TMA kernel of this build will do,
+// because each uses so much shared memory that a block has an SM to itself.
+const KernelEntry* entry_for_occupancy(Device& device) {
+  return find_entry(device, Family::gemm, [&](const KernelEntry& entry) {
+    return entry.feature != feature::host && (entry.variant & (kGemmNoMaps | kGemmPrologue)) == 0 &&
+           device.find_kernel(entry).ok();
   });
 }
 
@@ -66,14 +68,15 @@ GemmRates gemm_rates(const DeviceInfo& info) {
 
 Status query_cluster_occupancy(Device& device) {
   if (device.max_active_clusters(kMaxCluster) != 0) return {};
-  const KernelEntry* entry = row_to_ask_with(device);
+  const KernelEntry* entry = entry_for_occupancy(device);
   if (!entry) return {};
   PreparedKernel kernel;
   const u32 shared =
       gemm_shared(gemm_tile(*entry, dtype_bytes(entry->dtypes[0]), dtype_bytes(entry->dtypes[1])))
           .total;
   TW_TRY(prepare_entry(device, Family::gemm, entry, shared, &kernel));
-  // Another thread may run the same loop. It sees the largest size set only after all others.
+  // Another thread may run the same loop. The largest size is set last, so a thread that sees it
+  // set sees all sizes.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;
     config.grid[0] = config.cluster[0] = size;
