@@ -58,7 +58,10 @@ fn words(text: &str) -> Vec<String> {
 fn main() {
     println!("cargo:rerun-if-env-changed=TILEWRIGHT_PREFIX");
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
-    let flags = link_flags().unwrap_or_else(|message| panic!("{}", message));
+    let flags = link_flags().unwrap_or_else(|message| {
+        eprintln!("{message}");
+        std::process::exit(1)
+    });
     for flag in words(&flags) {
         if let Some(folder) = flag.strip_prefix("-L") {
             println!("cargo:rustc-link-search=native={}", folder);
