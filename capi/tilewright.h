@@ -28,7 +28,7 @@
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
  *   or that capacity is 0. As an exception, (NULL, 0, &length) asks for the length only and returns
- *   TW_OK. Drawings are texts too. The kernel images of tw_kernel_image() follow the same rules,
+ *   TW_OK. Drawings are texts too. The kernel images of tw_kernels_image() follow the same rules,
  *   except that they are never cut.
  * - Handles are opaque. The caller owns a handle that `tw_x_create` or a similar function returns,
  *   and releases it with `tw_x_destroy`, which accepts NULL and works in every state. Destroying a
@@ -52,10 +52,11 @@
  *   programs, as CONTRIBUTING.md describes.
  * - Fields that are marked "required" must be set. A required field for which 0 can be a valid
  *   value, as for most sizes and strides, starts as TW_UNSET. The others, such as types, ranks and
- *   addresses, start as 0. A size of 0 makes an empty operation, which is planned and run like any
- *   other and accesses no memory; its addresses may be 0. There are exceptions: a matrix product
- *   with k = 0 still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped
- *   product of 0 rows still clears D with TW_GROUPED_ADD or TW_GROUPED_ZERO_OTHER_ROWS.
+ *   addresses, start as 0.
+ * - An extent or count of 0 makes an empty operation, which is planned and run like any other and
+ *   accesses no memory; its addresses may be 0. There are exceptions: a matrix product with k = 0
+ *   still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped product of 0
+ *   rows still clears D with TW_GROUPED_COMBINE_SUM or TW_GROUPED_ZERO_OTHER_ROWS.
  * - Some options leave a field or an address without meaning, as bias_dtype has none without a
  *   bias. Such a field or address is called excluded. It must keep the value that the init function
  *   gave it: the library refuses any other value rather than ignore it. A workspace is the
@@ -329,7 +330,7 @@ enum {
 };
 
 /** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
- *  tw_kernels_list() tells which targets they are compiled for. */
+ *  tw_kernels_get() tells which targets they are compiled for. */
 enum {
   TW_FEATURE_HOST = 1,      /**< the host device; no GPU has it */
   TW_FEATURE_TMA = 2,       /**< the TMA: copies of tensor boxes and of byte ranges */
@@ -453,7 +454,8 @@ TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
 TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
 
-/** Frees memory of tw_malloc(). @param device the same one. @param address 0 does nothing.
+/** Frees memory of tw_malloc(). @param device the one whose memory it is.
+ *  @param address 0 does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
 TW_API tw_status tw_free(tw_device *device, uint64_t address);
@@ -470,7 +472,8 @@ TW_API tw_status tw_free(tw_device *device, uint64_t address);
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.2 */
 TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory);
 
-/** Frees memory of tw_malloc_host(). @param device the same one. @param memory NULL does nothing.
+/** Frees memory of tw_malloc_host(). @param device the one whose memory it is.
+ *  @param memory NULL does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc_host() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFreeHost: may wait for work on the device}
  *  @since 0.2 */
@@ -492,7 +495,7 @@ TW_API tw_status tw_memory_register(tw_device *device, uint64_t address, uint64_
 
 /** Undoes one tw_memory_register() of the same address. It does not wait for enqueued work and does
  *  not disturb it: synchronize before you free the memory itself.
- *  @param device the same one. @param address as registered; 0 does nothing.
+ *  @param device as registered. @param address as registered; 0 does nothing.
  *  @retval TW_ERROR_NOT_FOUND the address is not registered. Only the host device returns this: a
  *  CUDA device keeps no list of ranges.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
@@ -1004,8 +1007,8 @@ typedef struct tw_tile_desc {
                         number of the tile's boxes and multicasts them to all; 1: no multicast */
   /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, inside or
    *  outside the tensor (at any multiple of 16 bytes if the mode has stride 1). If it is not set,
-   *  the map may fold or merge mode k, see tw_tensor_map_create_tile(). This restricts where tiles
-   *  may begin: see TW_ERROR_MISALIGNED and TW_ERROR_INVALID_ARGUMENT at tw_tensor_map_box(). */
+   *  the map may fold or merge mode k, see tw_tensor_map_create_tile(). Folding and merging
+   *  restrict where tiles may begin: see the errors of tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
@@ -1032,7 +1035,7 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
 /** Makes a map that moves tiles with the smallest number of boxes. A mode of the tensor is normally
  *  one dimension of the map. There are two exceptions, which let one box move more of a tile:
  *  - Folding: if the tile's extent along a mode is too large for one box, the mode becomes two
- *    dimensions: the elements of a piece, and the number of the piece. A box has at most 256
+ *    dimensions: the position in a piece, and the index of the piece. A box has at most 256
  *    elements along a mode. With a swizzle a row of the box also has at most as many bytes as the
  *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
@@ -1063,14 +1066,14 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
- *  @retval TW_ERROR_MISALIGNED start is not a multiple that the map requires along a folded or
+ *  @retval TW_ERROR_MISALIGNED start is not a multiple of what the map requires along a folded or
  *  merged mode: the message names it. Or coord[0] times the size of an element would not be a
  *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a mode that requires a start inside: a mode that was merged into
- *  another one (not the outermost of the modes merged together), or a mode of extent 1 without its
- *  bit in free_start. Along all other modes start may be any number that gives 32-bit coordinates.
+ *  is outside the tensor along a mode that requires a start inside: any of several merged modes but
+ *  the outermost one, or a mode of extent 1 without its bit in free_start. Along all other modes
+ *  start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1238,8 +1241,8 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
 /** @defgroup plan Plans: operations made once and run many times
  *  A plan holds no memory of the caller: each run gives the addresses. Plans are immutable, so one
  *  plan may run on several streams at once. On a CUDA device a run does not synchronize, and it
- *  allocates memory only while it is captured. A CUDA graph that captures a run holds the addresses
- *  and sizes of that run.
+ *  allocates no memory, except what the recording of a capture needs. A CUDA graph that captures a
+ *  run holds the addresses and sizes of that run.
  *
  *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. The matrices of
  *  tw_gemm_plan() may be larger: all matrices of one operand together span at most 2^63 - 1 bytes,
@@ -2275,12 +2278,10 @@ enum {
    *  - A product of few rows is slower.
    *  - A column-major A needs either TW_GEMM_STAGING_COPY or an explicit lda, because a packed lda
    *    depends on m.
-   *  - max_sms may limit m. For accuracy, some products divide a long k among blocks that must run
-   *    at the same time: those with an f16 D and k above 16384 (in a bf16 D the better accuracy
-   *    would not show), and those with an f32 D, k above 4096, and an epilogue, a batch,
-   *    TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. If such a product of m rows needs more blocks
-   *    than max_sms, planning returns TW_ERROR_UNSUPPORTED and the message gives the largest m that
-   *    works. */
+   *  - With max_sms, planning returns TW_ERROR_UNSUPPORTED above some m, which the message gives,
+   *    if the product divides k among blocks that must run at the same time. For accuracy,
+   *    products with an f16 D and k above 16384 do so. So do those with an f32 D and k above 4096
+   *    that have an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait for its end before they read an operand that is not declared constant
@@ -2361,9 +2362,10 @@ enum {
  *  in ::tw_gemm_desc, ::tw_gemm_args, ::tw_grouped_desc and ::tw_grouped_args} */
 typedef int32_t tw_scale_kind;
 enum {
-  TW_SCALE_NONE = 0,    /**< no scales */
-  TW_SCALE_TENSOR = 1,  /**< one f32 for the whole operand */
-  TW_SCALE_ROW = 2,     /**< one f32 for each row of A or column of B */
+  TW_SCALE_NONE = 0,   /**< no scales */
+  TW_SCALE_TENSOR = 1, /**< one f32 for the whole operand */
+  /** One f32 for each row of A or column of B, which is a row of B if B is stored as n rows. */
+  TW_SCALE_ROW = 2,
   TW_SCALE_1X128 = 3,   /**< one f32 for each 128 elements along k of a row of A or column of B */
   TW_SCALE_128X128 = 4, /**< one f32 for each block of 128 by 128 elements */
   TW_SCALE_K32_UE8M0 = 20, /**< one 8-bit power of two for each 32 elements along k */
@@ -2417,8 +2419,8 @@ typedef struct tw_gemm_desc {
   uint32_t c_alignment;       /**< likewise for C */
   uint32_t d_alignment;       /**< likewise for D */
   /** At most this many SMs and blocks are used; 0: no limit. With TW_GEMM_BATCH_POINTERS another
-   *  kernel first reads the arrays of addresses. Its blocks, one of four warps for every four
-   *  products, are not counted. */
+   *  kernel first reads the arrays of addresses. It has one block, of four warps, for every four
+   *  products; these blocks are not counted. */
   uint32_t max_sms;
   tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
                   all products of a batch share the bias */
@@ -2513,8 +2515,8 @@ typedef struct tw_gemm_args {
   uint64_t bias;    /**< required with bias, else 0: device address */
   uint64_t d_scale; /**< required with d_scale, else 0: device address of the f32 factors. With
                        TW_PER_TENSOR it may be 0: d_scale_value is then used */
-  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. The run raises the number
-   *  to the largest magnitude in D, if that is larger:
+  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. The run replaces it by
+   *  the largest magnitude in D if that is larger:
    *  - If D is an 8-bit float, the magnitude before d_scale and rounding counts. The next run's
    *    d_scale can be derived from it.
    *  - For other types of D the magnitude as stored counts.
@@ -2585,8 +2587,9 @@ TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
  *  Operands may interleave, as the column halves of one buffer do. They are refused if a short
  *  search cannot prove that they share no byte, which can happen with several different pitches and
  *  batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of addresses are checked, not the
- *  matrices: the run must not write into an array; and D's array of addresses may be C's, but must
- *  not overlap A's or B's, because an address in both would be a matrix that is read and written.
+ *  matrices: no operand that the run writes may overlap one of these arrays. D's array may be C's,
+ *  but must not overlap A's or B's, because the matrix at a common address would be read and
+ *  written.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside the range min_m ... the plan's m; an
  *  address is 0 and the product is not empty; or an address is given that the description excludes,
@@ -2713,8 +2716,9 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
 typedef struct tw_gemm_tune_desc {
   uint32_t struct_size; /**< set by tw_gemm_tune_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  int32_t candidates; /**< number of the first candidates of tw_gemm_candidates() to try; 0: all */
-  int32_t rounds;     /**< number of measurements of each, 1 to 1000; their median is used */
+  int32_t candidates;   /**< how many candidates to try, from the beginning of the list of
+                           tw_gemm_candidates(); 0: all */
+  int32_t rounds;       /**< number of measurements of each, 1 to 1000; their median is used */
   uint64_t scratch_d; /**< device address that is written instead of D; 0: D itself is written. Must
                          be 0 with TW_GEMM_BATCH_POINTERS */
   uint64_t flush;     /**< device memory that is read into the L2 cache before each measured run, so
@@ -2805,7 +2809,7 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
  *  empty. */
 typedef int32_t tw_grouping;
 enum {
-  TW_GROUPING_ALL = 0,  /**< all rows form one group; there is no array */
+  TW_GROUPING_ONE = 0,  /**< all rows form one group; there is no array */
   TW_GROUPING_ENDS = 1, /**< [G]: the end of each group, that is, the row after its last one. Each
                            group begins at the end of the previous one, the first at row 0 */
   TW_GROUPING_OFFSETS = 2,    /**< [G + 1]: the begin of each group, then the end of the last group,
@@ -2829,15 +2833,15 @@ typedef int32_t tw_grouped_combine;
 enum {
   /** Rows of the result are stored. If several of them go to one row of D, D holds one of them;
    *  which one is unspecified. */
-  TW_GROUPED_STORE = 0,
+  TW_GROUPED_COMBINE_STORE = 0,
   /** Each row of D becomes the sum of the rows of the result that go to it. These are first rounded
    *  to d_dtype and then added in f32 in a fixed order: by ascending row or, with
    *  TW_GROUPED_INVERSE, in the order of tw_grouped_args.inverse. The old contents of D are lost: a
    *  row of D to which no row goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
-  TW_GROUPED_ADD = 1,
+  TW_GROUPED_COMBINE_SUM = 1,
   /** Rows of the result are added to the contents of D by atomic additions in d_dtype. Their order
    *  varies, so results do not repeat. Needs TW_GROUPED_SCATTER. */
-  TW_GROUPED_ADD_ATOMIC = 2
+  TW_GROUPED_COMBINE_ADD_ATOMIC = 2
 };
 
 /** Options of a grouped product: bits of tw_grouped_desc.flags. */
@@ -2857,8 +2861,8 @@ enum {
   TW_GROUPED_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
-  /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes TW_GROUPED_ADD faster.
-   *  Needs TW_GROUPED_ADD. */
+  /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
+   *  TW_GROUPED_COMBINE_SUM faster. Needs TW_GROUPED_COMBINE_SUM. */
   TW_GROUPED_INVERSE = 64,
   /** As TW_GEMM_FAST_ACCUMULATE. @experimental{like the types that it is for} */
   TW_GROUPED_FAST_ACCUMULATE = 128
@@ -2910,16 +2914,16 @@ enum {
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
  *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16 (without TW_GROUPING_K_RANGES packed ones are if k is), and with a gate so must
- *  n. Other products of 8-bit types take slower kernels.
+ *  multiples of 16. Packed ones are multiples of 16 if k is one, except with TW_GROUPING_K_RANGES.
+ *  With a gate n must be a multiple of 16 too. Other products of 8-bit types take slower kernels.
  *
  *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
  *  finished sum would give infinity.
  *
  *  The forms of grouping are those of DeepGEMM (masked, psum and k-grouped layouts), of torch's
- *  grouped_mm (ends), and of vLLM and llama.cpp (rows by pairs), so that their arrays can be used
- *  unchanged. */
+ *  grouped_mm (ends), and of vLLM and llama.cpp (TW_GROUPED_GATHER by numbers of pairs of token and
+ *  slot, with a_divisor = top_k), so that their arrays can be used unchanged. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size; /**< set by tw_grouped_desc_init() */
   uint32_t struct_mark; /**< likewise */
@@ -2940,7 +2944,7 @@ typedef struct tw_grouped_desc {
                        with TW_GATE_HALVES the fast kernels need TW_COLUMN_MAJOR, n rows of k
                        elements */
   tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
-  tw_grouped_combine combine; /**< TW_GROUPED_STORE by default */
+  tw_grouped_combine combine; /**< TW_GROUPED_COMBINE_STORE by default */
   tw_activation activation;   /**< none by default */
   tw_gate gate;               /**< none by default; with a gate n must be even */
   float gate_limit;           /**< limit in the formula of the gate, only with a gate; 0, the
@@ -2960,7 +2964,7 @@ typedef struct tw_grouped_desc {
   int64_t k; /**< required: columns of A and rows of each weight matrix; with TW_GROUPING_K_RANGES
                 largest number of rows of A and B in a run. If it is 0, A B is zero and D is
                 written */
-  int64_t groups; /**< required unless grouping is TW_GROUPING_ALL: number of groups, 0 to 1024. (In
+  int64_t groups; /**< required unless grouping is TW_GROUPING_ONE: number of groups, 0 to 1024. (In
                      tw_grouped_args the field of this name is an address) */
   int64_t weights;  /**< number of weight matrices; 0: groups. Runs need a group_map if it is below
                        groups */
@@ -3016,15 +3020,16 @@ typedef struct tw_grouped_args {
   float beta;           /**< 0 by default; only with TW_GROUPING_K_RANGES it may also be 1 */
   int64_t m;            /**< rows of this run (with TW_GROUPING_K_RANGES columns of A), 0 to the
                            plan's m; -1, the default: the plan's m */
-  int64_t k;            /**< likewise rows of A and B, only with TW_GROUPING_K_RANGES */
-  int64_t a_count;      /**< likewise rows of A, only with TW_GROUPED_GATHER */
-  int64_t d_count;      /**< likewise rows of D, only with TW_GROUPED_SCATTER */
+  int64_t k;            /**< only with TW_GROUPING_K_RANGES: rows of A and B in this run, 0 to the
+                           plan's k; -1, the default: the plan's k */
+  int64_t a_count;      /**< only with TW_GROUPED_GATHER: rows of A in this run, likewise */
+  int64_t d_count;      /**< only with TW_GROUPED_SCATTER: rows of D in this run, likewise */
   uint64_t a;           /**< required: device address of A */
   uint64_t b;           /**< required: device address of the weight matrices */
   uint64_t d;           /**< required: device address of D */
   uint64_t bias;   /**< required with bias_dtype, else 0: device address of the biases, n elements
                       for each weight matrix */
-  uint64_t groups; /**< required unless grouping is TW_GROUPING_ALL, else 0: device address of the
+  uint64_t groups; /**< required unless grouping is TW_GROUPING_ONE, else 0: device address of the
                       array that ::tw_grouping describes. (In tw_grouped_desc the field of this name
                       is a number) */
   uint64_t group_map;   /**< device address of an i32 array with the weight matrix of each group. A
@@ -3061,7 +3066,7 @@ typedef struct tw_grouped_args {
 } tw_grouped_args;
 
 /** Initializes a ::tw_grouped_desc: bf16, row-major weight matrices, i32 groups and indices,
- *  TW_GROUPING_ENDS, TW_GROUPED_STORE; m, n, k and groups unset.
+ *  TW_GROUPING_ENDS, TW_GROUPED_COMBINE_STORE; m, n, k and groups unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_grouped_desc) as the caller's compiler sees it.
  *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
@@ -3087,7 +3092,7 @@ TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
  *
  *  With TW_GROUPING_K_RANGES m becomes the number of columns of a, and `groups` the number of
  *  matrices in d. Otherwise, if `groups` is unset, it becomes the number of weight matrices, except
- *  with TW_GROUPING_ALL.
+ *  with TW_GROUPING_ONE.
  *  @param a [rows, k], with contiguous rows; with TW_GROUPING_K_RANGES [k, m].
  *  @param b [weights, k, n], each matrix in either order; [k, n] if there is one. With
  *  TW_GROUPING_K_RANGES [k, n], with contiguous rows.
@@ -3101,13 +3106,13 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 
 /** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
  *  If it is not 0, a run needs a workspace of that size in these cases:
- *  - the plan has TW_GROUPED_ADD or TW_GROUPING_ROW_GROUPS;
+ *  - the plan has TW_GROUPED_COMBINE_SUM or TW_GROUPING_ROW_GROUPS;
  *  - A has a 16-bit type, and k is above 16384, or above 4096 if D is f32.
  *
  *  In all other cases a run may pass the address 0 instead, and may then be slower. The workspace
  *  holds:
- *  - with TW_GROUPED_ADD, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for each of
- *    these rows and each row of D;
+ *  - with TW_GROUPED_COMBINE_SUM, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for
+ *  each of these rows and each row of D;
  *  - with TW_GROUPING_ROW_GROUPS, 8 bytes for each group;
  *  - on compute capability 9.0 and with 16-bit types, partial sums of tiles that several SMs
  *    compute together: up to 35 MB on an H200;
@@ -3163,7 +3168,7 @@ TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_d
 /** Enqueues a grouped product. Whatever the run's arrays contain, the run reads and writes nothing
  *  outside the operands, and writes nothing between the rows of D. The initial contents of the
  *  workspace do not matter. The run owns the workspace until the run is done, so runs that may
- *  overlap in time need one each. A run with m = 0 still clears D with TW_GROUPED_ADD or
+ *  overlap in time need one each. A run with m = 0 still clears D with TW_GROUPED_COMBINE_SUM or
  *  TW_GROUPED_ZERO_OTHER_ROWS; otherwise it does not write D.
  *  @param plan from tw_grouped_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address or size is given that the
@@ -3173,8 +3178,8 @@ TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_d
  *  of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP D, invalid_count or the workspace shares bytes with any other operand.
- *  @repeats{yes, unless rows are added by TW_GROUPED_ADD_ATOMIC, several rows are stored to one row
- *  of D, or groups share rows}
+ *  @repeats{yes, unless rows are added by TW_GROUPED_COMBINE_ADD_ATOMIC, several rows are stored to
+ *  one row of D, or groups share rows}
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_grouped_args *args);
 
@@ -3327,8 +3332,8 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
  *  @{ */
 
 /** One precompiled kernel for one target. */
-typedef struct tw_kernel_entry {
-  uint32_t struct_size; /**< set by tw_kernel_entry_init() */
+typedef struct tw_kernels_entry {
+  uint32_t struct_size; /**< set by tw_kernels_entry_init() */
   uint32_t struct_mark; /**< likewise */
   tw_op op;             /**< operation whose plans use the kernel */
   uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
@@ -3343,15 +3348,15 @@ typedef struct tw_kernel_entry {
                              A CUDA device needs at least 12040 in any case */
   uint64_t packed_bytes; /**< compressed size, in the library, of the image that has this kernel and
                             others of its family: do not add these sizes up */
-  uint64_t image_bytes;  /**< number of bytes that tw_kernel_image() writes */
-} tw_kernel_entry;
+  uint64_t image_bytes;  /**< number of bytes that tw_kernels_image() writes */
+} tw_kernels_entry;
 
-/** Initializes a ::tw_kernel_entry, which other functions then fill in.
- *  @param[out] entry not NULL. @param size sizeof(tw_kernel_entry) as the caller's compiler sees
+/** Initializes a ::tw_kernels_entry, which other functions then fill in.
+ *  @param[out] entry not NULL. @param size sizeof(tw_kernels_entry) as the caller's compiler sees
  *  it.
  *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
-TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
+TW_API tw_status tw_kernels_entry_init(tw_kernels_entry *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
  *  @param[in,out] entry initialized; the rest is filled in. May be NULL to ask only for the count.
@@ -3360,12 +3365,12 @@ TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
  *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
+TW_API tw_status tw_kernels_get(int32_t index, tw_kernels_entry *entry, int32_t *count);
 
 /** Reads the resources that ptxas assigned to a precompiled kernel: registers, shared and local
  *  memory, parameters. Needs no device. tw_kernel_get_info() asks the driver the same about a
  *  loaded kernel.
- *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
+ *  @param name the kernel's symbol. @param target as in tw_kernels_entry.
  *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target: the message says
  *  which.
@@ -3376,13 +3381,13 @@ TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel
 
 /** Reads the image that holds a precompiled kernel, for disassembly: a cubin for machine code, or
  *  PTX text. The kernel shares it with others of its family. @param name the kernel's symbol.
- *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL if capacity is 0.
+ *  @param target as in tw_kernels_entry. @param[out] buffer may be NULL if capacity is 0.
  *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
  *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
-TW_API tw_status tw_kernel_image(const char *name, const char *target, void *buffer,
-                                 size_t capacity, size_t *size);
+TW_API tw_status tw_kernels_image(const char *name, const char *target, void *buffer,
+                                  size_t capacity, size_t *size);
 /** @} */
 
 #ifdef __cplusplus

@@ -369,19 +369,19 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out)
  *  The example's result shows the tile's shape (16,128), a space, and the layout.
  *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
  *  ((32,4),(4,4)):((64,4),(16,1))"
- *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, a tuple owned
- *  by the caller.
+ *  @param threads compact. @param values compact. @param[out] tile the tile's shape, owned by the
+ *  caller.
  *  @param[out] out the layout, owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT threads and values do not number the tile's elements one to one.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
-                                   tw_tuple **tiler, tw_layout **out);
+                                   tw_tuple **tile, tw_layout **out);
 
 /** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
- *  linear coordinate in the shape. It has fewer than `size` positions if not all factors of `size`
- *  divide extents: the leaves of the shape, from the left, each take the greatest common divisor of
- *  their extent and the remaining size, which is then divided by it. In the example the leaf 9
- *  takes the factor 1 and the leaf 32 the factor 8; a step along the leaf 32 is 9 linear
+ *  linear coordinate in the shape. Each leaf of the shape, from the left, takes the greatest common
+ *  divisor g of its extent and the remaining size, and the remaining size is then divided by g.
+ * What is left after the last leaf is dropped, so the result may have fewer than `size` positions.
+ * In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
  *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the

@@ -205,7 +205,7 @@ Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t ra
   for (int32_t i = 0; i < rank; ++i) TW_TRY(check_set(name, values[i], i));
   for (int32_t i = rank; i < 8; ++i)
     if (values[i] != TW_UNSET)
-      return check_unset(false, name, values[i], ("rank is " + std::to_string(rank)).c_str(), i);
+      return check_excluded(false, name, values[i], ("rank is " + std::to_string(rank)).c_str(), i);
   return Code::OK;
 }
 
@@ -242,5 +242,5 @@ TW_INIT_OUTPUT_STRUCT(tw_rule_violation, violation)
 TW_INIT_OUTPUT_STRUCT(tw_kernel_info, info)
 TW_INIT_OUTPUT_STRUCT(tw_plan_info, info)
 TW_INIT_OUTPUT_STRUCT(tw_gemm_candidate, candidate)
-TW_INIT_OUTPUT_STRUCT(tw_kernel_entry, entry)
+TW_INIT_OUTPUT_STRUCT(tw_kernels_entry, entry)
 #undef TW_INIT_OUTPUT_STRUCT

@@ -43,7 +43,7 @@ tw_status tw_graph_launch(tw_graph* graph, tw_stream* stream) {
     TW_TRY(usable(stream, "stream"));
     TW_TRY(same_device(graph, "graph", stream, "stream"));
     bool captured = false;
-    TW_TRY(stream->value->captured(&captured));
+    TW_TRY(stream->value->is_captured(&captured));
     if (captured)
       return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                   "stream is being captured, and a graph cannot be part of another one: enqueue "

@@ -41,19 +41,19 @@ tw_status tw_layout_make_identity(const tw_tuple* shape, tw_layout** out) {
   return unary(shape, "shape", out, make_identity_layout);
 }
 
-tw_status tw_layout_make_tv(const tw_layout* threads, const tw_layout* values, tw_tuple** tiler,
+tw_status tw_layout_make_tv(const tw_layout* threads, const tw_layout* values, tw_tuple** tile,
                             tw_layout** out) {
   return guard([&]() -> Status {
     if (out) *out = nullptr;
-    TW_TRY(output(tiler, "tiler"));
+    TW_TRY(output(tile, "tile"));
     TW_TRY(output(out, "out"));
     TW_TRY(require(threads, "threads"));
     TW_TRY(require(values, "values"));
-    auto tile = new_handle<tw_tuple>();
+    auto shape = new_handle<tw_tuple>();
     TW_TRY(make_handle(out, [&](Layout* value) {
-      return make_layout_tv(*threads->value, *values->value, tile->value.get(), value);
+      return make_layout_tv(*threads->value, *values->value, shape->value.get(), value);
     }));
-    *tiler = tile.release();
+    *tile = shape.release();
     return Code::OK;
   });
 }

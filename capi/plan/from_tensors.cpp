@@ -33,12 +33,13 @@ std::string extents(const tw_tensor& tensor) {
   return out;
 }
 
-Status read(const tw_tensor* in, const char* name, int32_t least, int32_t most, tw_tensor* out) {
+Status read(const tw_tensor* in, const char* name, int32_t least, int32_t maximum, tw_tensor* out) {
   TW_TRY(read_tensor(in, name, out));
-  if (out->rank >= least && out->rank <= most) return {};
-  const std::string wanted =
-      least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-  return wrong(name, "tensor_rank", out->rank, most,
+  if (out->rank >= least && out->rank <= maximum) return {};
+  const std::string wanted = least == maximum
+                                 ? std::to_string(least)
+                                 : std::to_string(least) + " to " + std::to_string(maximum);
+  return wrong(name, "tensor_rank", out->rank, maximum,
                "has " + std::to_string(out->rank) + " dimensions: it takes " + wanted);
 }
 
@@ -53,7 +54,7 @@ Status check_extent(const char* name, const char* what, int64_t got, const char*
 // A matrix as an order and a leading dimension. One of its two strides must be 1, unless the extent
 // is 1. If both orders describe the matrix, `preferred` is used.
 struct Matrix {
-  int64_t rows = 0, columns = 0, batch = 1, leading = 0, apart = 0;
+  int64_t rows = 0, columns = 0, batch = 1, leading = 0, matrix_stride = 0;
   tw_order order = TW_ROW_MAJOR;
 };
 
@@ -69,13 +70,13 @@ bool as_order(const tw_tensor& tensor, tw_order order, Matrix* out) {
   return true;
 }
 
-Status matrix(const tw_tensor& tensor, const char* name, tw_order preferred, Matrix* out) {
+Status read_matrix(const tw_tensor& tensor, const char* name, tw_order preferred, Matrix* out) {
   const int32_t last = tensor.rank - 1, first = last - 1;
   out->rows = tensor.shape[first];
   out->columns = tensor.shape[last];
   if (tensor.rank == 3) {
     out->batch = tensor.shape[0];
-    out->apart = tensor.stride[0];
+    out->matrix_stride = tensor.stride[0];
   }
   const tw_order other = preferred == TW_ROW_MAJOR ? TW_COLUMN_MAJOR : TW_ROW_MAJOR;
   if (as_order(tensor, preferred, out) || as_order(tensor, other, out)) return {};
@@ -142,52 +143,54 @@ Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
 }
 
 // The batch stride for a description; the default, -1, if there is one product.
-int64_t batch_stride(const Matrix& of, int64_t products) {
-  return products > 1 ? of.batch == 1 ? 0 : of.apart : -1;
+int64_t batch_stride(const Matrix& operand, int64_t products) {
+  return products > 1 ? operand.batch == 1 ? 0 : operand.matrix_stride : -1;
 }
 
-Status check_batch(const char* name, const Matrix& of, int64_t products) {
-  if (of.batch == products || of.batch == 1) return {};
-  return wrong(name, "tensor_batch", of.batch, products,
-               "has " + std::to_string(of.batch) + " matrices and d " + std::to_string(products) +
-                   ": they must agree, or be 1 to be shared");
+Status check_batch(const char* name, const Matrix& operand, int64_t products) {
+  if (operand.batch == products || operand.batch == 1) return {};
+  return wrong(name, "tensor_batch", operand.batch, products,
+               "has " + std::to_string(operand.batch) + " matrices and d " +
+                   std::to_string(products) + ": they must agree, or be 1 to be shared");
 }
 
 Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, const tw_tensor& d,
                  tw_gemm_desc* desc) {
-  Matrix of_a, of_b, of_c, of_d;
-  TW_TRY(matrix(a, "a", TW_ROW_MAJOR, &of_a));
-  TW_TRY(matrix(b, "b", TW_ROW_MAJOR, &of_b));
-  TW_TRY(matrix(d, "d", TW_ROW_MAJOR, &of_d));
-  TW_TRY(check_extent("b", "rows", of_b.rows, "a's columns are", of_a.columns));
-  TW_TRY(check_extent("d", "rows", of_d.rows, "a's are", of_a.rows));
-  const int64_t d_columns = desc->gate == TW_GATE_NONE ? of_b.columns : of_b.columns / 2;
-  TW_TRY(check_extent("d", "columns", of_d.columns,
+  Matrix a_matrix, b_matrix, c_matrix, d_matrix;
+  TW_TRY(read_matrix(a, "a", TW_ROW_MAJOR, &a_matrix));
+  TW_TRY(read_matrix(b, "b", TW_ROW_MAJOR, &b_matrix));
+  TW_TRY(read_matrix(d, "d", TW_ROW_MAJOR, &d_matrix));
+  TW_TRY(check_extent("b", "rows", b_matrix.rows, "a's columns are", a_matrix.columns));
+  TW_TRY(check_extent("d", "rows", d_matrix.rows, "a's are", a_matrix.rows));
+  const int64_t d_columns = desc->gate == TW_GATE_NONE ? b_matrix.columns : b_matrix.columns / 2;
+  TW_TRY(check_extent("d", "columns", d_matrix.columns,
                       desc->gate == TW_GATE_NONE ? "b's are" : "half of b's are", d_columns));
-  TW_TRY(check_batch("a", of_a, of_d.batch));
-  TW_TRY(check_batch("b", of_b, of_d.batch));
+  TW_TRY(check_batch("a", a_matrix, d_matrix.batch));
+  TW_TRY(check_batch("b", b_matrix, d_matrix.batch));
   // If the description asks for tf32, f32 tensors are multiplied as tf32.
   const bool tf32 = desc->a_dtype == TW_DTYPE_TF32;
-  const auto type = [&](tw_dtype of) { return tf32 && of == TW_DTYPE_F32 ? TW_DTYPE_TF32 : of; };
+  const auto type = [&](tw_dtype given) {
+    return tf32 && given == TW_DTYPE_F32 ? TW_DTYPE_TF32 : given;
+  };
   desc->a_dtype = type(a.dtype), desc->b_dtype = type(b.dtype), desc->d_dtype = d.dtype;
-  desc->a_order = of_a.order, desc->b_order = of_b.order, desc->d_order = of_d.order;
-  desc->m = of_a.rows, desc->n = of_b.columns, desc->k = of_a.columns;
-  desc->lda = of_a.leading, desc->ldb = of_b.leading, desc->ldd = of_d.leading;
-  desc->batch_count = of_d.batch;
-  desc->a_batch_stride = batch_stride(of_a, of_d.batch);
-  desc->b_batch_stride = batch_stride(of_b, of_d.batch);
-  desc->d_batch_stride = of_d.batch > 1 ? of_d.apart : -1;
+  desc->a_order = a_matrix.order, desc->b_order = b_matrix.order, desc->d_order = d_matrix.order;
+  desc->m = a_matrix.rows, desc->n = b_matrix.columns, desc->k = a_matrix.columns;
+  desc->lda = a_matrix.leading, desc->ldb = b_matrix.leading, desc->ldd = d_matrix.leading;
+  desc->batch_count = d_matrix.batch;
+  desc->a_batch_stride = batch_stride(a_matrix, d_matrix.batch);
+  desc->b_batch_stride = batch_stride(b_matrix, d_matrix.batch);
+  desc->d_batch_stride = d_matrix.batch > 1 ? d_matrix.matrix_stride : -1;
   if (!c) return {};
-  TW_TRY(matrix(*c, "c", of_d.order, &of_c));
-  TW_TRY(check_extent("c", "rows", of_c.rows, "a's are", of_a.rows));
-  TW_TRY(check_extent("c", "columns", of_c.columns, "b's are", of_b.columns));
-  TW_TRY(check_batch("c", of_c, of_d.batch));
-  if (of_c.order != of_d.order)
-    return wrong("c", "tensor_order", of_c.order, of_d.order,
+  TW_TRY(read_matrix(*c, "c", d_matrix.order, &c_matrix));
+  TW_TRY(check_extent("c", "rows", c_matrix.rows, "a's are", a_matrix.rows));
+  TW_TRY(check_extent("c", "columns", c_matrix.columns, "b's are", b_matrix.columns));
+  TW_TRY(check_batch("c", c_matrix, d_matrix.batch));
+  if (c_matrix.order != d_matrix.order)
+    return wrong("c", "tensor_order", c_matrix.order, d_matrix.order,
                  "has another order than d: both must be row-major or both column-major");
   desc->c_dtype = c->dtype;
-  desc->ldc = of_c.leading;
-  desc->c_batch_stride = batch_stride(of_c, of_d.batch);
+  desc->ldc = c_matrix.leading;
+  desc->c_batch_stride = batch_stride(c_matrix, d_matrix.batch);
   return {};
 }
 
@@ -208,10 +211,10 @@ Status check_vector(const tw_tensor& tensor, const char* name) {
 }
 
 // Refuses a stride of 0 between matrices, because 0 means packed in a description.
-Status check_stride(const char* name, const Matrix& of) {
-  if (of.batch <= 1 || of.apart > 0) return {};
-  return wrong(name, "tensor_strides", of.apart, 1,
-               "has stride " + std::to_string(of.apart) +
+Status check_stride(const char* name, const Matrix& operand) {
+  if (operand.batch <= 1 || operand.matrix_stride > 0) return {};
+  return wrong(name, "tensor_strides", operand.matrix_stride, 1,
+               "has stride " + std::to_string(operand.matrix_stride) +
                    " between its matrices: pass a single matrix if all are the same");
 }
 
@@ -230,8 +233,8 @@ Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_groupe
   if (!gathers || !scatters) desc->m = gathers ? d.rows : a.rows;
   desc->k = a.columns;
   desc->weights = b.batch;
-  desc->b_stride = b.batch > 1 ? b.apart : 0;
-  if (desc->groups == TW_UNSET && desc->grouping != TW_GROUPING_ALL) desc->groups = b.batch;
+  desc->b_stride = b.batch > 1 ? b.matrix_stride : 0;
+  if (desc->groups == TW_UNSET && desc->grouping != TW_GROUPING_ONE) desc->groups = b.batch;
   return {};
 }
 
@@ -245,7 +248,7 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   desc->k = a.rows;
   desc->weights = desc->b_stride = 0;
   desc->groups = d.batch;
-  desc->d_stride = d.batch > 1 ? d.apart : 0;
+  desc->d_stride = d.batch > 1 ? d.matrix_stride : 0;
   return {};
 }
 
@@ -258,7 +261,7 @@ Status read_scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, 
     whole.stride[0] = tensor.rank == 0 ? 1 : tensor.stride[0];
     whole.shape[1] = whole.stride[1] = 1;
   }
-  TW_TRY(matrix(whole, "scale", TW_ROW_MAJOR, out));
+  TW_TRY(read_matrix(whole, "scale", TW_ROW_MAJOR, out));
   const bool block = desc.scale == TW_SCALE_128X128;
   const bool groups = block || desc.scale == TW_SCALE_1X128;
   const int64_t rows = desc.scale == TW_SCALE_TENSOR ? 1
@@ -323,27 +326,28 @@ tw_status tw_rows_desc_from_tensors(const tw_tensor* table, const tw_tensor* ind
     TW_TRY(read(table, "table", 2, 2, &from));
     TW_TRY(read(index, "index", 1, 1, &by));
     TW_TRY(read(packed, "packed", 2, 2, &to));
-    Matrix of_table, of_packed;
-    TW_TRY(read_row_matrix(from, "table", &of_table));
-    TW_TRY(read_row_matrix(to, "packed", &of_packed));
+    Matrix table_matrix, packed_matrix;
+    TW_TRY(read_row_matrix(from, "table", &table_matrix));
+    TW_TRY(read_row_matrix(to, "packed", &packed_matrix));
     TW_TRY(check_vector(by, "index"));
-    TW_TRY(check_extent("packed", "columns", of_packed.columns, "table has", of_table.columns));
-    if (ours.group < 1 || of_packed.rows > INT64_MAX / ours.group ||
-        by.shape[0] != of_packed.rows * ours.group)
-      return wrong("index", "tensor_extent", by.shape[0], of_packed.rows,
+    TW_TRY(check_extent("packed", "columns", packed_matrix.columns, "table has",
+                        table_matrix.columns));
+    if (ours.group < 1 || packed_matrix.rows > INT64_MAX / ours.group ||
+        by.shape[0] != packed_matrix.rows * ours.group)
+      return wrong("index", "tensor_extent", by.shape[0], packed_matrix.rows,
                    "has " + std::to_string(by.shape[0]) + " elements, and packed has " +
-                       std::to_string(of_packed.rows) + " rows of groups of " +
+                       std::to_string(packed_matrix.rows) + " rows of groups of " +
                        std::to_string(ours.group) +
                        ": each row needs one index per member of its group");
     ours.dtype = from.dtype;
     ours.index_dtype = by.dtype;
     ours.packed_dtype = to.dtype == from.dtype ? 0 : to.dtype;
-    ours.table_rows = of_table.rows;
-    ours.table_pitch = of_table.leading;
+    ours.table_rows = table_matrix.rows;
+    ours.table_pitch = table_matrix.leading;
     ours.column = 0;
-    ours.columns = of_table.columns;
-    ours.count = of_packed.rows;
-    ours.packed_pitch = of_packed.leading;
+    ours.columns = table_matrix.columns;
+    ours.count = packed_matrix.rows;
+    ours.packed_pitch = packed_matrix.leading;
     write_struct(desc, ours);
     return {};
   });
@@ -361,15 +365,16 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
     TW_TRY(read(packed, "packed", 2, 2, &from));
     TW_TRY(read(offsets, "offsets", 1, 1, &by));
     TW_TRY(read(padded, "padded", 3, 3, &to));
-    Matrix of_packed, of_padded;
-    TW_TRY(read_row_matrix(from, "packed", &of_packed));
-    TW_TRY(matrix(to, "padded", TW_ROW_MAJOR, &of_padded));
+    Matrix packed_matrix, padded_matrix;
+    TW_TRY(read_row_matrix(from, "packed", &packed_matrix));
+    TW_TRY(read_matrix(to, "padded", TW_ROW_MAJOR, &padded_matrix));
     TW_TRY(check_vector(by, "offsets"));
-    if (of_padded.order != TW_ROW_MAJOR)
+    if (padded_matrix.order != TW_ROW_MAJOR)
       return wrong("padded", "tensor_strides", to.stride[2], 1,
                    "has stride " + std::to_string(to.stride[2]) +
                        " along its rows: they must be contiguous");
-    TW_TRY(check_extent("padded", "columns", of_padded.columns, "packed has", of_packed.columns));
+    TW_TRY(check_extent("padded", "columns", padded_matrix.columns, "packed has",
+                        packed_matrix.columns));
     TW_TRY(
         check_extent("offsets", "elements", by.shape[0], "sequences plus 1 are", to.shape[0] + 1));
     if (from.dtype != to.dtype)
@@ -377,12 +382,12 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
     ours.dtype = from.dtype;
     ours.offset_dtype = by.dtype;
     ours.batch = to.shape[0];
-    ours.tokens = of_packed.rows;
-    ours.rows = of_padded.rows;
-    ours.columns = ours.packed_columns = of_packed.columns;
-    ours.packed_pitch = of_packed.leading;
-    ours.padded_pitch = of_padded.leading;
-    ours.padded_batch_pitch = to.shape[0] > 1 ? of_padded.apart : 0;
+    ours.tokens = packed_matrix.rows;
+    ours.rows = padded_matrix.rows;
+    ours.columns = ours.packed_columns = packed_matrix.columns;
+    ours.packed_pitch = packed_matrix.leading;
+    ours.padded_pitch = padded_matrix.leading;
+    ours.padded_batch_pitch = to.shape[0] > 1 ? padded_matrix.matrix_stride : 0;
     write_struct(desc, ours);
     return {};
   });
@@ -396,28 +401,28 @@ tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* i
     TW_TRY(require(ids, "ids"));
     const bool given = (ours.flags & TW_ROUTE_GIVEN_IDS) != 0;
     if (!given) TW_TRY(require(logits, "logits"));
-    TW_TRY(check_unset(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
+    TW_TRY(check_excluded(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
     tw_tensor from{}, to{};
-    Matrix of_logits, of_ids;
+    Matrix logits_matrix, ids_matrix;
     TW_TRY(read(ids, "ids", 2, 2, &to));
-    TW_TRY(read_row_matrix(to, "ids", &of_ids));
-    TW_TRY(check_extent("ids", "elements between rows", of_ids.leading, "rows of them have",
-                        std::max<int64_t>(of_ids.columns, 1)));
+    TW_TRY(read_row_matrix(to, "ids", &ids_matrix));
+    TW_TRY(check_extent("ids", "elements between rows", ids_matrix.leading, "rows of them have",
+                        std::max<int64_t>(ids_matrix.columns, 1)));
     if (given) {
       ours.id_dtype = to.dtype;
     } else {
       TW_TRY(check_written(to, "ids"));
       TW_TRY(read(logits, "logits", 2, 2, &from));
-      TW_TRY(read_row_matrix(from, "logits", &of_logits));
-      TW_TRY(check_extent("ids", "rows", of_ids.rows, "logits have", of_logits.rows));
+      TW_TRY(read_row_matrix(from, "logits", &logits_matrix));
+      TW_TRY(check_extent("ids", "rows", ids_matrix.rows, "logits have", logits_matrix.rows));
       if (to.dtype != TW_DTYPE_I32)
         return wrong("ids", "tensor_dtype", to.dtype, TW_DTYPE_I32, "are not of the type i32");
       ours.dtype = from.dtype;
-      ours.experts = of_logits.columns;
-      ours.logits_pitch = of_logits.leading;
+      ours.experts = logits_matrix.columns;
+      ours.logits_pitch = logits_matrix.leading;
     }
-    ours.tokens = of_ids.rows;
-    ours.top_k = of_ids.columns;
+    ours.tokens = ids_matrix.rows;
+    ours.top_k = ids_matrix.columns;
     write_struct(desc, ours);
     return {};
   });
@@ -430,16 +435,16 @@ tw_status tw_elementwise_desc_from_tensors(const tw_tensor* a, const tw_tensor* 
     TW_TRY(read_struct(desc, "desc", &ours));
     TW_TRY(require(a, "a"));
     TW_TRY(require(dst, "dst"));
-    tw_tensor of_a{}, of_b{}, to{};
-    TW_TRY(read(a, "a", 0, 8, &of_a));
-    if (b) TW_TRY(read(b, "b", 0, 8, &of_b));
+    tw_tensor a_matrix{}, b_matrix{}, to{};
+    TW_TRY(read(a, "a", 0, 8, &a_matrix));
+    if (b) TW_TRY(read(b, "b", 0, 8, &b_matrix));
     TW_TRY(read(dst, "dst", 1, 8, &to));
     TW_TRY(check_written(to, "dst"));
-    TW_TRY(broadcast(of_a, "a", to, ours.a_stride));
+    TW_TRY(broadcast(a_matrix, "a", to, ours.a_stride));
     unset(ours.b_stride);
-    if (b) TW_TRY(broadcast(of_b, "b", to, ours.b_stride));
-    ours.a_dtype = of_a.dtype;
-    ours.b_dtype = b ? of_b.dtype : 0;
+    if (b) TW_TRY(broadcast(b_matrix, "b", to, ours.b_stride));
+    ours.a_dtype = a_matrix.dtype;
+    ours.b_dtype = b ? b_matrix.dtype : 0;
     ours.dst_dtype = to.dtype;
     ours.rank = to.rank;
     unset(ours.shape);
@@ -458,13 +463,13 @@ tw_status tw_gemm_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, cons
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     TW_TRY(require(d, "d"));
-    tw_tensor of_a{}, of_b{}, of_c{}, of_d{};
-    TW_TRY(read(a, "a", 2, 3, &of_a));
-    TW_TRY(read(b, "b", 2, 3, &of_b));
-    if (c) TW_TRY(read(c, "c", 2, 3, &of_c));
-    TW_TRY(read(d, "d", 2, 3, &of_d));
-    TW_TRY(check_written(of_d, "d"));
-    TW_TRY(fill_gemm(of_a, of_b, c ? &of_c : nullptr, of_d, &ours));
+    tw_tensor a_matrix{}, b_matrix{}, c_matrix{}, d_matrix{};
+    TW_TRY(read(a, "a", 2, 3, &a_matrix));
+    TW_TRY(read(b, "b", 2, 3, &b_matrix));
+    if (c) TW_TRY(read(c, "c", 2, 3, &c_matrix));
+    TW_TRY(read(d, "d", 2, 3, &d_matrix));
+    TW_TRY(check_written(d_matrix, "d"));
+    TW_TRY(fill_gemm(a_matrix, b_matrix, c ? &c_matrix : nullptr, d_matrix, &ours));
     write_struct(desc, ours);
     return {};
   });
@@ -484,25 +489,26 @@ tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, c
     TW_TRY(read(b, "b", 2, 3, &by));
     TW_TRY(read(d, "d", 2, ranges ? 3 : 2, &to));
     TW_TRY(check_written(to, "d"));
-    Matrix of_a, of_b, of_d;
-    TW_TRY(read_row_matrix(from, "a", &of_a));
-    TW_TRY(matrix(by, "b", TW_ROW_MAJOR, &of_b));
-    TW_TRY(matrix(to, "d", TW_ROW_MAJOR, &of_d));
-    if (of_d.order != TW_ROW_MAJOR)
+    Matrix a_matrix, b_matrix, d_matrix;
+    TW_TRY(read_row_matrix(from, "a", &a_matrix));
+    TW_TRY(read_matrix(by, "b", TW_ROW_MAJOR, &b_matrix));
+    TW_TRY(read_matrix(to, "d", TW_ROW_MAJOR, &d_matrix));
+    if (d_matrix.order != TW_ROW_MAJOR)
       return wrong("d", "tensor_strides", to.stride[to.rank - 1], 1,
                    "is column-major: its rows must be contiguous");
-    TW_TRY(ranges ? fill_ranges(of_a, of_b, of_d, &ours) : fill_grouped(of_a, of_b, of_d, &ours));
-    TW_TRY(check_stride("b", of_b));
-    TW_TRY(check_stride("d", of_d));
+    TW_TRY(ranges ? fill_ranges(a_matrix, b_matrix, d_matrix, &ours)
+                  : fill_grouped(a_matrix, b_matrix, d_matrix, &ours));
+    TW_TRY(check_stride("b", b_matrix));
+    TW_TRY(check_stride("d", d_matrix));
     const auto is_f8 = [](tw_dtype type) {
       return type == TW_DTYPE_F8E4M3 || type == TW_DTYPE_F8E5M2;
     };
     if (from.dtype != by.dtype && !(is_f8(from.dtype) && is_f8(by.dtype)))
       return wrong("b", "tensor_dtype", by.dtype, from.dtype, "and a differ in type");
     ours.a_dtype = from.dtype, ours.b_dtype = by.dtype, ours.d_dtype = to.dtype;
-    ours.b_order = of_b.order;
-    ours.n = of_b.columns;
-    ours.lda = of_a.leading, ours.ldb = of_b.leading, ours.ldd = of_d.leading;
+    ours.b_order = b_matrix.order;
+    ours.n = b_matrix.columns;
+    ours.lda = a_matrix.leading, ours.ldb = b_matrix.leading, ours.ldd = d_matrix.leading;
     write_struct(desc, ours);
     return {};
   });
@@ -521,19 +527,19 @@ tw_status tw_quantize_desc_from_tensors(const tw_tensor* src, const tw_tensor* d
     TW_TRY(read(dst, "dst", 2, 2, &to));
     TW_TRY(read(scale, "scale", 0, 2, &by));
     TW_TRY(check_written(to, "dst"));
-    Matrix of_src, of_dst, of_scale;
-    TW_TRY(read_row_matrix(from, "src", &of_src));
-    TW_TRY(read_row_matrix(to, "dst", &of_dst));
+    Matrix src_matrix, dst_matrix, scale_matrix;
+    TW_TRY(read_row_matrix(from, "src", &src_matrix));
+    TW_TRY(read_row_matrix(to, "dst", &dst_matrix));
     TW_TRY(same_shape(to, "dst", from, "src"));
     if (by.dtype != TW_DTYPE_F32)
       return wrong("scale", "tensor_dtype", by.dtype, TW_DTYPE_F32, "is not of the type f32");
     ours.src_dtype = from.dtype, ours.dst_dtype = to.dtype;
-    ours.rows = of_src.rows, ours.columns = of_src.columns;
-    ours.src_pitch = of_src.leading, ours.dst_pitch = of_dst.leading;
-    TW_TRY(read_scale_matrix(by, ours, &of_scale));
+    ours.rows = src_matrix.rows, ours.columns = src_matrix.columns;
+    ours.src_pitch = src_matrix.leading, ours.dst_pitch = dst_matrix.leading;
+    TW_TRY(read_scale_matrix(by, ours, &scale_matrix));
     const bool one = ours.scale == TW_SCALE_TENSOR;
-    ours.scale_order = one ? TW_ROW_MAJOR : of_scale.order;
-    ours.scale_ld = one ? 0 : of_scale.leading;
+    ours.scale_order = one ? TW_ROW_MAJOR : scale_matrix.order;
+    ours.scale_ld = one ? 0 : scale_matrix.leading;
     const bool reads =
         tw_dtype_size(from.dtype) == 1 || (ours.flags & TW_QUANTIZE_GIVEN_SCALE) != 0;
     if (!reads) TW_TRY(check_written(by, "scale"));

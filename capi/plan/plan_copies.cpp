@@ -83,7 +83,7 @@ tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* 
     const CopiesRun run{.src_list = ours.src,
                         .dst_list = ours.dst,
                         .count = ours.count,
-                        .skipped = ours.invalid_count};
+                        .invalid_count = ours.invalid_count};
     return static_cast<const CopiesPlan&>(*plan->value).run(*stream->value, run);
   });
 }

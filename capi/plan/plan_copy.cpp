@@ -27,11 +27,11 @@ Status check_window(const tw_copy_desc& desc) {
     if (i < desc.rank || desc.rank < 0) continue;
     if (desc.src_shape[i] == 0 && desc.src_start[i] == 0) continue;
     const std::string why = "rank is " + std::to_string(desc.rank);
-    TW_TRY(check_unset(desc.src_shape[i] == 0, "src_shape", desc.src_shape[i], why.c_str(), i));
-    TW_TRY(check_unset(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
+    TW_TRY(check_excluded(desc.src_shape[i] == 0, "src_shape", desc.src_shape[i], why.c_str(), i));
+    TW_TRY(check_excluded(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
   }
-  return check_unset(window || desc.fill == TW_OOB_FILL_ZERO, "fill", desc.fill,
-                     "no src_shape is set, so no element is outside the source");
+  return check_excluded(window || desc.fill == TW_OOB_FILL_ZERO, "fill", desc.fill,
+                        "no src_shape is set, so no element is outside the source");
 }
 
 CopyDesc convert(const tw_copy_desc& from) {
@@ -43,7 +43,7 @@ CopyDesc convert(const tw_copy_desc& from) {
   to.max_sms = from.max_sms;
   to.src_cache = static_cast<CachePriority>(from.src_cache);
   to.dst_cache = static_cast<CachePriority>(from.dst_cache);
-  to.padding_free = (from.flags & TW_COPY_PADDING_WRITABLE) != 0;
+  to.padding_writable = (from.flags & TW_COPY_PADDING_WRITABLE) != 0;
   to.fill = static_cast<OobFill>(from.fill);
   for (int i = 0; i < from.rank && i < kMaxCopyRank; ++i) {
     to.shape[i] = from.shape[i];

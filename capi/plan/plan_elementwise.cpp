@@ -63,9 +63,9 @@ ElementwiseDesc convert(const tw_elementwise_desc& from) {
 Status check_b(const tw_elementwise_desc& desc) {
   if (desc.b_dtype != 0) return check_dimensions("b_stride", desc.b_stride, desc.rank);
   constexpr const char* kWhy = "b_dtype is 0, so there is no b";
-  TW_TRY(check_unset(desc.b_alignment == 0, "b_alignment", desc.b_alignment, kWhy));
+  TW_TRY(check_excluded(desc.b_alignment == 0, "b_alignment", desc.b_alignment, kWhy));
   for (int32_t i = 0; i < TW_MAX_RANK; ++i)
-    TW_TRY(check_unset(desc.b_stride[i] == TW_UNSET, "b_stride", desc.b_stride[i], kWhy, i));
+    TW_TRY(check_excluded(desc.b_stride[i] == TW_UNSET, "b_stride", desc.b_stride[i], kWhy, i));
   return {};
 }
 

@@ -56,7 +56,7 @@ GemmScaling scaling(tw_scale_kind kind, tw_order order, int64_t leading, int64_t
   return {.kind = static_cast<ScaleKind>(kind),
           .order = static_cast<Order>(order),
           .leading = leading,
-          .batch = batch_stride};
+          .batch_stride = batch_stride};
 }
 
 GemmDesc convert(const tw_gemm_desc& from) {
@@ -82,14 +82,14 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.d_alignment = from.d_alignment;
   to.max_sms = from.max_sms;
   to.accumulator = static_cast<DType>(from.accumulator_dtype);
-  to.d_padding_free = (from.flags & TW_GEMM_D_PADDING_WRITABLE) != 0;
+  to.d_padding_writable = (from.flags & TW_GEMM_D_PADDING_WRITABLE) != 0;
   to.min_m = from.min_m;
-  to.realign = (from.flags & TW_GEMM_STAGING_COPY) != 0;
+  to.staging_copy = (from.flags & TW_GEMM_STAGING_COPY) != 0;
   to.batch = from.batch_count;
-  to.a_batch = from.a_batch_stride;
-  to.b_batch = from.b_batch_stride;
-  to.c_batch = from.c_batch_stride;
-  to.d_batch = from.d_batch_stride;
+  to.a_batch_stride = from.a_batch_stride;
+  to.b_batch_stride = from.b_batch_stride;
+  to.c_batch_stride = from.c_batch_stride;
+  to.d_batch_stride = from.d_batch_stride;
   to.flags = from.flags & (kGemmFlagsEnd - 1);
   to.epilogue = {.bias = static_cast<Per>(from.bias),
                  .bias_dtype = static_cast<DType>(from.bias_dtype),
@@ -114,8 +114,9 @@ constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY +
 // before the predecessor grid has ended.
 Status check_constants(const tw_gemm_desc& desc) {
   const uint32_t constant = desc.flags & (TW_GEMM_A_CONSTANT | TW_GEMM_B_CONSTANT);
-  return check_unset(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags", desc.flags,
-                     "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
+  return check_excluded(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags",
+                        desc.flags,
+                        "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
 }
 
 // Refuses batch strides with TW_GEMM_BATCH_POINTERS.
@@ -129,8 +130,8 @@ Status check_batch_strides(const tw_gemm_desc& desc) {
                  {"c_batch_stride", desc.c_batch_stride},
                  {"d_batch_stride", desc.d_batch_stride}};
   for (const auto& [name, value] : strides)
-    TW_TRY(check_unset(value == kGemmPackedBatch, name, value,
-                       "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
+    TW_TRY(check_excluded(value == kGemmPackedBatch, name, value,
+                          "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
   return {};
 }
 
@@ -169,7 +170,7 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .device_m = ours.device_m,
           .device_alpha = ours.device_alpha,
           .device_beta = ours.device_beta,
-          .skipped = ours.invalid_count,
+          .invalid_count = ours.invalid_count,
           .bias = ours.bias,
           .scale = ours.d_scale,
           .amax = ours.amax,

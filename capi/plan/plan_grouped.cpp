@@ -7,7 +7,7 @@
 using namespace tw;
 using namespace tw::capi;
 
-static_assert(TW_GROUPING_ALL == static_cast<int32_t>(Grouping::all) &&
+static_assert(TW_GROUPING_ONE == static_cast<int32_t>(Grouping::one) &&
               TW_GROUPING_ENDS == static_cast<int32_t>(Grouping::ends) &&
               TW_GROUPING_OFFSETS == static_cast<int32_t>(Grouping::offsets) &&
               TW_GROUPING_PSUM == static_cast<int32_t>(Grouping::psum) &&
@@ -15,9 +15,9 @@ static_assert(TW_GROUPING_ALL == static_cast<int32_t>(Grouping::all) &&
               TW_GROUPING_MASKED == static_cast<int32_t>(Grouping::masked) &&
               TW_GROUPING_K_RANGES == static_cast<int32_t>(Grouping::k_ranges) &&
               TW_GROUPING_BLOCKS == static_cast<int32_t>(Grouping::blocks));
-static_assert(TW_GROUPED_STORE == static_cast<int32_t>(Combine::store) &&
-              TW_GROUPED_ADD == static_cast<int32_t>(Combine::add) &&
-              TW_GROUPED_ADD_ATOMIC == static_cast<int32_t>(Combine::add_atomic));
+static_assert(TW_GROUPED_COMBINE_STORE == static_cast<int32_t>(Combine::store) &&
+              TW_GROUPED_COMBINE_SUM == static_cast<int32_t>(Combine::sum) &&
+              TW_GROUPED_COMBINE_ADD_ATOMIC == static_cast<int32_t>(Combine::add_atomic));
 static_assert(TW_GROUPED_GATHER == kGroupedDescGather &&
               TW_GROUPED_SCATTER == kGroupedDescScatter &&
               TW_GROUPED_BATCH_INVARIANT == kGroupedDescInvariant &&
@@ -80,7 +80,7 @@ GroupedDesc convert(const tw_grouped_desc& from) {
   to.m = from.m;
   to.n = from.n;
   to.k = from.k;
-  // -1: not given, which only TW_GROUPING_ALL allows.
+  // TW_UNSET, which only TW_GROUPING_ONE allows, becomes -1.
   to.groups = from.groups == TW_UNSET ? -1 : from.groups;
   to.weights = from.weights;
   to.lda = from.lda;
@@ -110,12 +110,12 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   TW_TRY(check_set("m", ours.m));
   TW_TRY(check_set("n", ours.n));
   TW_TRY(check_set("k", ours.k));
-  if (ours.grouping != TW_GROUPING_ALL) TW_TRY(check_set("groups", ours.groups));
+  if (ours.grouping != TW_GROUPING_ONE) TW_TRY(check_set("groups", ours.groups));
   *out = convert(ours);
   return {};
 }
 
-// The candidate for a kernel of grouped products. Its time is unknown: it depends on the groups.
+// Describes a kernel as a candidate. Its time is unknown, because it depends on the groups.
 tw_gemm_candidate grouped_candidate(const KernelEntry& entry, int64_t m) {
   tw_gemm_candidate to{};
   to.split = 1;
@@ -205,7 +205,7 @@ tw_status tw_grouped_run(tw_plan* plan, tw_stream* stream, const tw_grouped_args
                          .d_rows = ours.d_rows,
                          .row_weights = ours.row_weights,
                          .inverse = ours.inverse,
-                         .faults = ours.invalid_count,
+                         .invalid_count = ours.invalid_count,
                          .workspace = ours.workspace,
                          .workspace_bytes = ours.workspace_bytes,
                          .a_scale = ours.a_scale,

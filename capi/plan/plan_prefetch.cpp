@@ -48,14 +48,14 @@ Status read_desc(const tw_prefetch_desc* desc, PrefetchDesc* out) {
     TW_TRY(check_set("columns", ours.columns));
     for (int32_t i = 0; i < TW_MAX_RANK; ++i) {
       constexpr const char* kWhy = "rank is 0, so rows and columns describe the operand";
-      TW_TRY(check_unset(ours.shape[i] == TW_UNSET, "shape", ours.shape[i], kWhy, i));
-      TW_TRY(check_unset(ours.stride[i] == TW_UNSET, "stride", ours.stride[i], kWhy, i));
+      TW_TRY(check_excluded(ours.shape[i] == TW_UNSET, "shape", ours.shape[i], kWhy, i));
+      TW_TRY(check_excluded(ours.stride[i] == TW_UNSET, "stride", ours.stride[i], kWhy, i));
     }
   } else if (ours.rank >= 1 && ours.rank <= TW_MAX_RANK) {
     constexpr const char* kWhy = "rank is above 0, so shape and stride describe the operand";
-    TW_TRY(check_unset(ours.rows == TW_UNSET, "rows", ours.rows, kWhy));
-    TW_TRY(check_unset(ours.columns == TW_UNSET, "columns", ours.columns, kWhy));
-    TW_TRY(check_unset(ours.pitch == 0, "pitch", ours.pitch, kWhy));
+    TW_TRY(check_excluded(ours.rows == TW_UNSET, "rows", ours.rows, kWhy));
+    TW_TRY(check_excluded(ours.columns == TW_UNSET, "columns", ours.columns, kWhy));
+    TW_TRY(check_excluded(ours.pitch == 0, "pitch", ours.pitch, kWhy));
   }
   *out = convert(ours);
   return {};

@@ -52,8 +52,8 @@ Status read_desc(const tw_ragged_desc* desc, RaggedDesc* out) {
   TW_TRY(check_set("tokens", ours.tokens));
   TW_TRY(check_set("rows", ours.rows));
   TW_TRY(check_set("columns", ours.columns));
-  TW_TRY(check_unset(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
-                     ours.fill, "direction is TW_RAGGED_UNPAD, which has no fill"));
+  TW_TRY(check_excluded(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
+                        ours.fill, "direction is TW_RAGGED_UNPAD, which has no fill"));
   *out = convert(ours);
   return {};
 }
@@ -94,7 +94,7 @@ tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* 
                         .tokens = ours.tokens,
                         .row = ours.row,
                         .column = ours.column,
-                        .faults = ours.invalid_count};
+                        .invalid_count = ours.invalid_count};
     return static_cast<const RaggedPlan&>(*plan->value).run(*stream->value, run);
   });
 }

@@ -50,16 +50,17 @@ RouteDesc convert(const tw_route_desc& from) {
   return to;
 }
 
-// Refuses fields that choose experts if the experts are given, and fields of given experts if not.
-Status check_source(const tw_route_desc& d) {
+// If the caller gives the experts, refuses the fields that say how to choose them; otherwise
+// refuses the field that describes given experts.
+Status check_given_ids(const tw_route_desc& d) {
   if ((d.flags & TW_ROUTE_GIVEN_IDS) == 0)
-    return check_unset(d.id_dtype == TW_DTYPE_I32, "id_dtype", d.id_dtype,
-                       "flags have no TW_ROUTE_GIVEN_IDS");
+    return check_excluded(d.id_dtype == TW_DTYPE_I32, "id_dtype", d.id_dtype,
+                          "flags have no TW_ROUTE_GIVEN_IDS");
   constexpr const char* kReason = "flags have TW_ROUTE_GIVEN_IDS";
-  TW_TRY(check_unset(d.dtype == 0, "dtype", d.dtype, kReason));
-  TW_TRY(check_unset(d.score == TW_ROUTE_SOFTMAX, "score", d.score, kReason));
-  TW_TRY(check_unset(d.groups == 0, "groups", d.groups, kReason));
-  return check_unset(d.logits_pitch == 0, "logits_pitch", d.logits_pitch, kReason);
+  TW_TRY(check_excluded(d.dtype == 0, "dtype", d.dtype, kReason));
+  TW_TRY(check_excluded(d.score == TW_ROUTE_SOFTMAX, "score", d.score, kReason));
+  TW_TRY(check_excluded(d.groups == 0, "groups", d.groups, kReason));
+  return check_excluded(d.logits_pitch == 0, "logits_pitch", d.logits_pitch, kReason);
 }
 
 Status read_desc(const tw_route_desc* desc, RouteDesc* out) {
@@ -68,12 +69,12 @@ Status read_desc(const tw_route_desc* desc, RouteDesc* out) {
   TW_TRY(check_set("tokens", ours.tokens));
   TW_TRY(check_set("experts", ours.experts));
   TW_TRY(check_set("top_k", ours.top_k));
-  TW_TRY(check_source(ours));
+  TW_TRY(check_given_ids(ours));
   constexpr const char* kNoGroups = "groups is 0 or 1";
-  TW_TRY(check_unset(ours.groups != 0 || ours.top_groups == 0, "top_groups", ours.top_groups,
-                     "groups is 0"));
-  TW_TRY(check_unset(ours.groups > 1 || ours.group_score == TW_ROUTE_GROUP_BEST, "group_score",
-                     ours.group_score, kNoGroups));
+  TW_TRY(check_excluded(ours.groups != 0 || ours.top_groups == 0, "top_groups", ours.top_groups,
+                        "groups is 0"));
+  TW_TRY(check_excluded(ours.groups > 1 || ours.group_score == TW_ROUTE_GROUP_BEST, "group_score",
+                        ours.group_score, kNoGroups));
   *out = convert(ours);
   return {};
 }
@@ -112,7 +113,7 @@ tw_status tw_route_run(tw_plan* plan, tw_stream* stream, const tw_route_args* ar
                        .bias = ours.bias,
                        .given_ids = ours.given_ids,
                        .given_weights = ours.given_weights,
-                       .map = ours.expert_map,
+                       .expert_map = ours.expert_map,
                        .ids = ours.ids,
                        .weights = ours.weights,
                        .counts = ours.counts,
@@ -120,7 +121,7 @@ tw_status tw_route_run(tw_plan* plan, tw_stream* stream, const tw_route_args* ar
                        .order = ours.order,
                        .order_tokens = ours.order_tokens,
                        .inverse = ours.inverse,
-                       .faults = ours.invalid_count,
+                       .invalid_count = ours.invalid_count,
                        .workspace = ours.workspace,
                        .workspace_bytes = ours.workspace_bytes};
     return static_cast<const RoutePlan&>(*plan->value).run(*stream->value, run);

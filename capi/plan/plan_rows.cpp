@@ -76,7 +76,7 @@ tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* 
                       .count = ours.count,
                       .weights = ours.weights,
                       .device_count = ours.device_count,
-                      .outside = ours.invalid_count,
+                      .invalid_count = ours.invalid_count,
                       .workspace = ours.workspace,
                       .workspace_bytes = ours.workspace_bytes};
     return static_cast<const RowsPlan&>(*plan->value).run(*stream->value, run);

@@ -122,7 +122,7 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
     if (map->value->tile)
       TW_TRY(tile_box(*map->value->tile, start, index, at, &offset));
     else
-      TW_TRY(untiled_box(map->value->desc, start, index, at));
+      TW_TRY(plain_map_box(map->value->desc, start, index, at));
     std::copy_n(at, 5, coord);
     *shared_offset = offset;
     return Code::OK;

@@ -58,10 +58,10 @@ GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 
 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128 GEMM_D_PADDING_WRITABLE=256 GEMM_AMAX=512
 GEMM_FAST_ACCUMULATE=1024 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1
 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3 SCALE_128X128=4
-SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1 GROUPING_OFFSETS=2
+SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ONE=0 GROUPING_ENDS=1 GROUPING_OFFSETS=2
 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6 GROUPING_BLOCKS=20
-GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1 GROUPED_SCATTER=2
-GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
+GROUPED_COMBINE_STORE=0 GROUPED_COMBINE_SUM=1 GROUPED_COMBINE_ADD_ATOMIC=2 GROUPED_GATHER=1
+GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
 GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 GROUPED_FAST_ACCUMULATE=128 QUANTIZE_POWERS_OF_TWO=1
 QUANTIZE_GIVEN_SCALE=2 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1
 PAINT_INDEX=2
@@ -172,7 +172,7 @@ tw_quantize_desc u32:struct_size u32:struct_mark tw_dtype:src_dtype tw_dtype:dst
   tw_cache_priority:dst_cache i64:rows i64:columns i64:src_pitch i64:dst_pitch i64:scale_ld
 tw_quantize_args u32:struct_size u32:struct_mark i64:rows u64:src u64:dst u64:scale u64:amax
   u64:workspace u64:workspace_bytes
-tw_kernel_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
+tw_kernels_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
   u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 i32:driver_version
   u64:packed_bytes u64:image_bytes
 """
@@ -310,10 +310,10 @@ tw_status:tw_quantize_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_quan
 tw_status:tw_quantize_plan(tw_device*,tw_quantize_desc*,tw_plan**)
 tw_status:tw_quantize_supported(tw_device*,tw_quantize_desc*)
 tw_status:tw_quantize_run(tw_plan*,tw_stream*,tw_quantize_args*)
-tw_status:tw_kernel_entry_init(tw_kernel_entry*,size)
-tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
+tw_status:tw_kernels_entry_init(tw_kernels_entry*,size)
+tw_status:tw_kernels_get(i32,tw_kernels_entry*,i32*)
 tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
-tw_status:tw_kernel_image(char*,char*,void*,size,size*)
+tw_status:tw_kernels_image(char*,char*,void*,size,size*)
 tw_status:tw_layout_parse(char*,tw_layout**) tw_status:tw_layout_create(i32,i64*,i64*,tw_layout**)
 void:tw_layout_destroy(tw_layout*) tw_status:tw_layout_format(tw_layout*,char*,size,size*)
 tw_status:tw_layout_size(tw_layout*,i64*) tw_status:tw_layout_cosize(tw_layout*,i64*)
@@ -720,21 +720,21 @@ class Registered:
 
 
 def kernels():
-    """(name, target, tw_kernel_entry) of every embedded kernel for each target."""
+    """(name, target, tw_kernels_entry) of every embedded kernel for each target."""
     count = ctypes.c_int32()
-    check(lib.tw_kernels_list(0, None, count))
+    check(lib.tw_kernels_get(0, None, count))
     for index in range(count.value):
-        entry = struct("kernel_entry")
-        check(lib.tw_kernels_list(index, entry, None))
+        entry = struct("kernels_entry")
+        check(lib.tw_kernels_get(index, entry, None))
         yield entry.name.decode(), entry.target.decode(), entry
 
 
 def kernel_image(name, target):
     """The cubin or PTX text with this precompiled kernel, as bytes."""
     size = ctypes.c_size_t()
-    check(lib.tw_kernel_image(_zeroed(name), _zeroed(target), None, 0, size))
+    check(lib.tw_kernels_image(_zeroed(name), _zeroed(target), None, 0, size))
     buffer = ctypes.create_string_buffer(size.value)
-    check(lib.tw_kernel_image(_zeroed(name), _zeroed(target), buffer, size, size))
+    check(lib.tw_kernels_image(_zeroed(name), _zeroed(target), buffer, size, size))
     return buffer.raw
 
 

@@ -21,14 +21,14 @@ struct KernelName {
 };
 
 /// All pairs of kernel and target. The strings in the entries are static.
-inline std::vector<tw_kernel_entry> precompiled_kernels() {
+inline std::vector<tw_kernels_entry> precompiled_kernels() {
   int32_t count = 0;
-  check(tw_kernels_list(0, nullptr, &count));
-  std::vector<tw_kernel_entry> out(static_cast<size_t>(count));
+  check(tw_kernels_get(0, nullptr, &count));
+  std::vector<tw_kernels_entry> out(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
-    tw_kernel_entry& entry = out[static_cast<size_t>(i)];
-    check(tw_kernel_entry_init(&entry, sizeof(entry)));
-    check(tw_kernels_list(i, &entry, nullptr));
+    tw_kernels_entry& entry = out[static_cast<size_t>(i)];
+    check(tw_kernels_entry_init(&entry, sizeof(entry)));
+    check(tw_kernels_get(i, &entry, nullptr));
   }
   return out;
 }
@@ -45,9 +45,9 @@ inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
   const char* const name = detail::c_text(kernel.name, "name");
   const char* const target = detail::c_text(kernel.target, "target");
   size_t size = 0;
-  check(tw_kernel_image(name, target, nullptr, 0, &size));
+  check(tw_kernels_image(name, target, nullptr, 0, &size));
   std::vector<std::byte> out(size);
-  check(tw_kernel_image(name, target, out.data(), out.size(), &size));
+  check(tw_kernels_image(name, target, out.data(), out.size(), &size));
   return out;
 }
 

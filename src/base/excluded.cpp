@@ -5,9 +5,9 @@
 
 namespace tw {
 
-Status check_unset(bool unset, const char* name, int64_t value, const char* because,
-                   int32_t index) {
-  if (unset) return Code::OK;
+Status check_excluded(bool allowed, const char* name, int64_t value, const char* because,
+                      int32_t index) {
+  if (allowed) return Code::OK;
   const std::string field = index < 0 ? name : name + ("[" + std::to_string(index) + "]");
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = name, .index = index, .rule = "excluded", .got = value},

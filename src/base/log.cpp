@@ -26,9 +26,9 @@ void Log::set(LogCallback callback, void* user, LogLevel level) {
 }
 
 bool Log::enabled(LogLevel level) const {
-  const int32_t most = level_.load(std::memory_order_relaxed);
-  if (most == kNoCallback) return next_ && next_->enabled(level);
-  return static_cast<int32_t>(level) <= most;
+  const int32_t maximum = level_.load(std::memory_order_relaxed);
+  if (maximum == kNoCallback) return next_ && next_->enabled(level);
+  return static_cast<int32_t>(level) <= maximum;
 }
 
 void Log::write(LogLevel level, const char* format, ...) {

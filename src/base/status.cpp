@@ -83,11 +83,11 @@ const ErrorInfo& published_error() {
   return t_published_error;
 }
 
-RestoreErrors::RestoreErrors() : last_(t_last_error), told_(t_published_error) {}
+RestoreErrors::RestoreErrors() : last_(t_last_error), published_(t_published_error) {}
 
 RestoreErrors::~RestoreErrors() {
   t_last_error = last_;
-  t_published_error = told_;
+  t_published_error = published_;
 }
 
 }  // namespace tw

@@ -75,7 +75,7 @@ class RestoreErrors {
   RestoreErrors& operator=(const RestoreErrors&) = delete;
 
  private:
-  const ErrorInfo last_, told_;  // told_: the published error
+  const ErrorInfo last_, published_;  // the results of last_error() and published_error()
 };
 
 }  // namespace tw

@@ -19,13 +19,13 @@ TW_KERNEL_HD inline float rounded_to_tf32(float value) {
 
 /// Rounds to nearest even and clamps to -128 .. 127. NaN becomes 0.
 TW_KERNEL_HD inline i32 rounded_to_i8(float value) {
-  float held = value > 127.0f ? 127.0f : value;
-  held = held < -128.0f ? -128.0f : held;
-  held = value == value ? held : 0.0f;
+  float clamped = value > 127.0f ? 127.0f : value;
+  clamped = clamped < -128.0f ? -128.0f : clamped;
+  clamped = value == value ? clamped : 0.0f;
 #ifdef __CUDA_ARCH__
-  const float rounded = __fadd_rn(held, kRounder);
+  const float rounded = __fadd_rn(clamped, kRounder);
 #else
-  const float rounded = held + kRounder;
+  const float rounded = clamped + kRounder;
 #endif
   return static_cast<i32>(__builtin_bit_cast(u32, rounded) - __builtin_bit_cast(u32, kRounder));
 }

@@ -26,8 +26,8 @@ Status conflict() {
 }
 
 // Adds the elements of one tuple. A position that no stride uses becomes a leaf, too.
-Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int depth, int join,
-                    Codomain* out) {
+Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int depth,
+                    int common_level, Codomain* out) {
   for (int index = 0; begin < end; ++index) {
     const Basis element = basis_inner(prefix, depth, index);
     int stop = begin;
@@ -35,13 +35,13 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
     if (stop == begin || paths.path[begin] == element) {
       if (stop > begin + 1) return conflict();
       out->path[std::min(out->profile.leaves, kMaxLeaves - 1)] = element;
-      if (!out->profile.push(0, depth + 1, join))
+      if (!out->profile.push(0, depth + 1, common_level))
         return fail(Code::ERROR_CAPACITY, {.argument = "stride", .limit = kMaxLeaves},
                     "the layout gives tuples of more than %d numbers", kMaxLeaves);
     } else {
-      TW_TRY(add_elements(paths, begin, stop, element, depth + 1, join, out));
+      TW_TRY(add_elements(paths, begin, stop, element, depth + 1, common_level, out));
     }
-    join = depth + 1;
+    common_level = depth + 1;
     begin = stop;
   }
   return Code::OK;
@@ -61,7 +61,7 @@ Status codomain(const Layout& layout, Codomain* out) {
     paths.add(layout.basis[i]);
   }
   const bool rooted = layout.has_origin();
-  for (int i = 0; i < layout.extra_count; ++i) paths.add(layout.extra[i].basis);
+  for (int i = 0; i < layout.extra_count; ++i) paths.add(layout.extra_term[i].basis);
   if (paths.count > 0 && paths.path[0] == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
                 "a sum of strides mixes an integer with basis elements");
@@ -69,10 +69,10 @@ Status codomain(const Layout& layout, Codomain* out) {
   if (!rooted) return Code::OK;
   int placed = 0;
   for (int i = 0; i < layout.extra_count; ++i) {
-    if (layout.owner[i] != Layout::kOrigin) continue;
+    if (layout.extra_leaf[i] != Layout::kOrigin) continue;
     const Basis* const at =
-        std::lower_bound(out->path, out->path + out->profile.leaves, layout.extra[i].basis);
-    out->profile.value[at - out->path] = layout.extra[i].value;
+        std::lower_bound(out->path, out->path + out->profile.leaves, layout.extra_term[i].basis);
+    out->profile.value[at - out->path] = layout.extra_term[i].value;
     ++placed;
   }
   if (placed != out->profile.leaves)

@@ -235,15 +235,15 @@ Status find(const Layout& layout, int64_t index, int64_t* budget, int64_t* linea
                 "the layout gives coordinates (basis strides): there is no index to look for");
   Search search;
   for (int i = 0; i < layout.leaves(); ++i) search.add(layout.shape.value[i], layout.stride[i]);
-  search.most_steps = *budget;
+  search.max_steps = *budget;
   const bool found = search.solve(Wide{layout.swizzle(index)} - layout.offset);
   *budget -= std::min(search.steps, *budget);
   if (!found) {
     if (search.gave_up())
-      return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout", .limit = search.most_steps},
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout", .limit = search.max_steps},
                   "the layout's modes overlap so much that looking for index %lld was given up "
                   "after %lld steps",
-                  static_cast<long long>(index), static_cast<long long>(search.most_steps));
+                  static_cast<long long>(index), static_cast<long long>(search.max_steps));
     return fail(Code::ERROR_NOT_FOUND, {.argument = "index", .got = index},
                 "no coordinate has index %lld", static_cast<long long>(index));
   }

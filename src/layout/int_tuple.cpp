@@ -37,10 +37,10 @@ Node IntTuple::child(Node node, int index) const {
   return *c;
 }
 
-bool IntTuple::push(const IntTuple& other, Node node, int level, int join) {
+bool IntTuple::push(const IntTuple& other, Node node, int level, int common_level) {
   if (leaves + node.leaves() > kMaxLeaves) return false;
   if (node.leaves() == 0) return true;
-  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(join);
+  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(common_level);
   const int shift = level - node.level;
   for (int i = node.begin; i < node.end; ++i, ++leaves) {
     if (other.depth[i] + shift > kMaxDepth) return false;
@@ -217,7 +217,8 @@ Status shape_div(const IntTuple& a, const IntTuple& b, IntTuple* out) {
 
 namespace {
 
-Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, Node nb, int join) {
+Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, Node nb,
+                int common_level) {
   const bool full = a.is_leaf(na);
   if (b.is_leaf(nb) || full) {
     // The product of b's leaves divides the size of the mode.
@@ -228,7 +229,7 @@ Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, No
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "b", .got = divisor, .limit = 1},
                   "cannot divide by %lld", static_cast<long long>(divisor));
     const int64_t quotient = extent / divisor + (extent % divisor != 0);
-    if (out->push(quotient, na.level, join)) return Code::OK;
+    if (out->push(quotient, na.level, common_level)) return Code::OK;
     return fail(Code::ERROR_CAPACITY, {.argument = "a"}, "more than %d leaves", kMaxLeaves);
   }
   if (b.rank(nb) > a.rank(na))
@@ -238,12 +239,12 @@ Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, No
   Children cb(b, nb);
   for (Children ca(a, na); ca; ca.next()) {
     if (cb) {
-      TW_TRY(ceil_div(out, a, *ca, b, *cb, join));
+      TW_TRY(ceil_div(out, a, *ca, b, *cb, common_level));
       cb.next();
-    } else if (!out->push(a, *ca, na.level + 1, join)) {
+    } else if (!out->push(a, *ca, na.level + 1, common_level)) {
       return fail(Code::ERROR_CAPACITY, {.argument = "a"}, "more than %d leaves", kMaxLeaves);
     }
-    join = na.level + 1;
+    common_level = na.level + 1;
   }
   return Code::OK;
 }

@@ -49,16 +49,16 @@ struct IntTuple {
   int nesting(Node node) const;  ///< CuTe's depth: 0 for an integer
   Node child(Node node, int index) const;
 
-  /// Appends a leaf with `level` tuples around it, of which `join` also contain the leaf before.
-  /// Returns false if the capacity is exceeded.
-  bool push(int64_t leaf_value, int level, int join);
+  /// Appends a leaf with `level` tuples around it, of which `common_level` also contain the
+  /// previous leaf. Returns false if the capacity is exceeded.
+  bool push(int64_t leaf_value, int level, int common_level);
   /// Appends a subtree of another tuple in the same way.
-  bool push(const IntTuple& other, Node node, int level, int join);
+  bool push(const IntTuple& other, Node node, int level, int common_level);
 };
 
-inline bool IntTuple::push(int64_t leaf_value, int level, int join) {
+inline bool IntTuple::push(int64_t leaf_value, int level, int common_level) {
   if (leaves == kMaxLeaves || level > kMaxDepth) return false;
-  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(join);
+  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(common_level);
   depth[leaves] = static_cast<uint8_t>(level);
   shared[leaves] = 0;
   value[leaves] = leaf_value;

@@ -19,21 +19,21 @@ Layout& Layout::operator=(const Layout& other) {
   std::memmove(stride, other.stride, count * sizeof stride[0]);
   if (coordinates) {
     std::memmove(basis, other.basis, count * sizeof basis[0]);
-    std::memmove(owner, other.owner, extra_count);
-    std::memmove(extra, other.extra, extra_count * sizeof extra[0]);
+    std::memmove(extra_leaf, other.extra_leaf, extra_count);
+    std::memmove(extra_term, other.extra_term, extra_count * sizeof extra_term[0]);
   }
   return *this;
 }
 
 bool Layout::has_origin() const {
-  return std::find(owner, owner + extra_count, kOrigin) != owner + extra_count;
+  return std::find(extra_leaf, extra_leaf + extra_count, kOrigin) != extra_leaf + extra_count;
 }
 
 Stride Layout::stride_of(int leaf) const {
   if (!coordinates) return Stride(stride[leaf]);
   Stride result(stride[leaf], basis[leaf]);
   for (int i = 0; i < extra_count; ++i)
-    if (owner[i] == leaf) result.term[result.count++] = extra[i];
+    if (extra_leaf[i] == leaf) result.term[result.count++] = extra_term[i];
   return result;
 }
 
@@ -45,21 +45,21 @@ LayoutBuilder::LayoutBuilder(Layout* out) : out_(out) {
   out->extra_count = 0;
 }
 
-void LayoutBuilder::leaf(int64_t extent, const Stride& stride, int level, int join) {
+void LayoutBuilder::leaf(int64_t extent, const Stride& stride, int level, int common_level) {
   const int at = out_->leaves();
-  leaf(extent, stride.count > 0 ? stride.term[0].value : 0, level, join);
+  leaf(extent, stride.count > 0 ? stride.term[0].value : 0, level, common_level);
   if (full_ || stride.count == 0 || (stride.count == 1 && stride.term[0].basis == 0)) return;
   if (!out_->coordinates) {
     out_->coordinates = true;
     std::fill_n(out_->basis, at, Basis{0});
   }
   out_->basis[at] = stride.term[0].basis;
-  for (int i = 1; i < stride.count; ++i) extra(static_cast<uint8_t>(at), stride.term[i]);
+  for (int i = 1; i < stride.count; ++i) add_extra(static_cast<uint8_t>(at), stride.term[i]);
 }
 
-void LayoutBuilder::subtree(const Layout& src, Node node, int level, int join) {
+void LayoutBuilder::subtree(const Layout& src, Node node, int level, int common_level) {
   const int at = out_->leaves();
-  if (!out_->shape.push(src.shape, node, level, join)) {
+  if (!out_->shape.push(src.shape, node, level, common_level)) {
     full_ = true;
     return;
   }
@@ -75,18 +75,19 @@ void LayoutBuilder::subtree(const Layout& src, Node node, int level, int join) {
   }
   std::memcpy(out_->basis + at, src.basis + node.begin, count * sizeof src.basis[0]);
   for (int i = 0; i < src.extra_count; ++i)
-    if (src.owner[i] >= node.begin && src.owner[i] < node.end)
-      extra(static_cast<uint8_t>(src.owner[i] - node.begin + at), src.extra[i]);
+    if (src.extra_leaf[i] >= node.begin && src.extra_leaf[i] < node.end)
+      add_extra(static_cast<uint8_t>(src.extra_leaf[i] - node.begin + at), src.extra_term[i]);
 }
 
-void LayoutBuilder::frame(const Layout& src) {
+void LayoutBuilder::copy_frame(const Layout& src) {
   out_->swizzle = src.swizzle;
   out_->offset = src.offset;
   for (int i = 0; i < src.extra_count; ++i)
-    if (src.owner[i] == Layout::kOrigin) origin(src.extra[i].value, src.extra[i].basis);
+    if (src.extra_leaf[i] == Layout::kOrigin)
+      origin(src.extra_term[i].value, src.extra_term[i].basis);
 }
 
-Status LayoutBuilder::moved_frame(const Layout& src, const Stride& by) {
+Status LayoutBuilder::copy_moved_frame(const Layout& src, const Stride& by) {
   out_->swizzle = src.swizzle;
   out_->offset = src.offset;
   bool fits = true;
@@ -112,21 +113,21 @@ void LayoutBuilder::origin(int64_t value, Basis basis) {
     out_->coordinates = true;
     std::fill_n(out_->basis, out_->leaves(), Basis{0});
   }
-  extra(Layout::kOrigin, {value, basis});
+  add_extra(Layout::kOrigin, {value, basis});
 }
 
-void LayoutBuilder::extra(uint8_t owner, const Term& term) {
+void LayoutBuilder::add_extra(uint8_t leaf, const Term& term) {
   if (out_->extra_count == Layout::kMaxExtra) {
     full_ = true;
     return;
   }
-  out_->owner[out_->extra_count] = owner;
-  out_->extra[out_->extra_count++] = term;
+  out_->extra_leaf[out_->extra_count] = leaf;
+  out_->extra_term[out_->extra_count++] = term;
 }
 
 void LayoutBuilder::back_to(const Mark& mark) {
   out_->shape.leaves = mark.leaves;
-  // The leaf that is now the last shares no tuples with a next one.
+  // The new last leaf has no successor with which it could share tuples.
   if (mark.leaves > 0) out_->shape.shared[mark.leaves - 1] = 0;
   out_->extra_count = mark.extra_count;
   out_->coordinates = mark.coordinates;
@@ -213,7 +214,7 @@ Status make_flat(int rank, const int64_t* shape, const int64_t* stride, Layout* 
   LayoutBuilder builder(out);
   int64_t running = 1;
   for (int i = 0; i < rank; ++i) {
-    builder.leaf(shape[i], stride ? stride[i] : running, /*level=*/1, /*join=*/1);
+    builder.leaf(shape[i], stride ? stride[i] : running, /*level=*/1, /*common_level=*/1);
     if (shape[i] < 1) break;  // finish() reports it
     if (!stride && i + 1 < rank && !checked_mul(running, shape[i], &running))
       return too_large("the size", i);
@@ -238,7 +239,8 @@ Status make_coordinate_tensor(int rank, const int64_t* extents, Layout* out) {
                 "rank is %d: a coordinate tensor has 1 to %d modes", rank, kMaxLeaves);
   LayoutBuilder builder(out);
   for (int i = 0; i < rank; ++i)
-    builder.leaf(extents[i], Stride(1, basis_inner(0, 0, rank - 1 - i)), /*level=*/1, /*join=*/1);
+    builder.leaf(extents[i], Stride(1, basis_inner(0, 0, rank - 1 - i)), /*level=*/1,
+                 /*common_level=*/1);
   for (int i = 0; i < rank; ++i) builder.origin(0, basis_inner(0, 0, i));
   return builder.finish();
 }
@@ -259,7 +261,7 @@ Status check_plain(const Layout& layout, const char* verb) {
 
 Status extract(const Layout& layout, Node node, Layout* out) {
   LayoutBuilder builder(out);
-  builder.subtree(layout, node, /*level=*/0, /*join=*/0);
+  builder.subtree(layout, node, /*level=*/0, /*common_level=*/0);
   return builder.finish();
 }
 

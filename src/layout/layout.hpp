@@ -44,7 +44,7 @@ struct Stride {
 
 struct Layout {
   static constexpr int kMaxExtra = kMaxLeaves;
-  static constexpr uint8_t kOrigin = 0xff;  ///< see owner
+  static constexpr uint8_t kOrigin = 0xff;  ///< in extra_leaf: the term belongs to the origin
 
   IntTuple shape;
   BitSwizzle swizzle;
@@ -53,11 +53,11 @@ struct Layout {
   int64_t stride[kMaxLeaves];
   Basis basis[kMaxLeaves];
 
-  /// Terms beyond the first of strides that are sums, and the terms of the origin: one for each of
-  /// its elements, including zeros.
+  /// The terms beyond the first of strides that are sums, and the terms of the origin, which has
+  /// one for each element, including zeros.
   uint8_t extra_count = 0;
-  uint8_t owner[kMaxExtra];  ///< the leaf whose stride has the term, or kOrigin
-  Term extra[kMaxExtra];
+  uint8_t extra_leaf[kMaxExtra];  ///< the leaf whose stride has the term, or kOrigin
+  Term extra_term[kMaxExtra];
 
   Layout() {}  // leaves the arrays uninitialized, for speed; only leaves in use are read
   Layout(const Layout& other) { *this = other; }
@@ -80,16 +80,17 @@ class LayoutBuilder {
   /// Clears `out`, which must outlive the builder.
   explicit LayoutBuilder(Layout* out);
 
-  /// Appends a leaf with `level` tuples around it, of which `join` also contain the leaf before.
-  void leaf(int64_t extent, int64_t stride, int level, int join);
-  void leaf(int64_t extent, const Stride& stride, int level, int join);
+  /// Appends a leaf with `level` tuples around it, of which `common_level` also contain the
+  /// previous leaf.
+  void leaf(int64_t extent, int64_t stride, int level, int common_level);
+  void leaf(int64_t extent, const Stride& stride, int level, int common_level);
   /// Appends a subtree of another layout with its strides.
-  void subtree(const Layout& src, Node node, int level, int join);
-  /// Copies the frame of another layout.
-  void frame(const Layout& src);
+  void subtree(const Layout& src, Node node, int level, int common_level);
+  /// Copies the frame (swizzle and offset or origin) of another layout.
+  void copy_frame(const Layout& src);
   /// Copies the frame of `src` with offset or origin moved by `by`, for a part of `src` that begins
   /// elsewhere. A layout with basis strides then always gets an origin.
-  Status moved_frame(const Layout& src, const Stride& by);
+  Status copy_moved_frame(const Layout& src, const Stride& by);
   /// Adds one element of the origin.
   void origin(int64_t value, Basis basis);
 
@@ -106,14 +107,14 @@ class LayoutBuilder {
   void back_to(const Mark& mark);
 
  private:
-  void extra(uint8_t owner, const Term& term);
+  void add_extra(uint8_t leaf, const Term& term);
   Layout* out_;
   bool full_ = false;
 };
 
-inline void LayoutBuilder::leaf(int64_t extent, int64_t stride, int level, int join) {
+inline void LayoutBuilder::leaf(int64_t extent, int64_t stride, int level, int common_level) {
   const int at = out_->leaves();
-  if (!out_->shape.push(extent, level, join)) {
+  if (!out_->shape.push(extent, level, common_level)) {
     full_ = true;
     return;
   }

@@ -89,8 +89,8 @@ Status Parser::index(int* out) {
   return expected("an index from 0 to 61");
 }
 
-// `level` tuples surround the node; `join` of them also contain the leaf before.
-Status Parser::tuple_node(bool free, int level, int join, IntTuple* out) {
+// `level` tuples surround the node; `common_level` of them also contain the previous leaf.
+Status Parser::tuple_node(bool free, int level, int common_level, IntTuple* out) {
   if (level > kMaxDepth) return too_much();
   if (!accept('(')) {
     int64_t value = kFree;
@@ -100,12 +100,12 @@ Status Parser::tuple_node(bool free, int level, int join, IntTuple* out) {
       at_ = from;
       TW_TRY(integer(&value));
     }
-    return out->push(value, level, join) ? Status() : too_much();
+    return out->push(value, level, common_level) ? Status() : too_much();
   }
   if (level == 0 && accept(')')) return Code::OK;  // the empty tuple
   do {
-    TW_TRY(tuple_node(free, level + 1, join, out));
-    join = level + 1;
+    TW_TRY(tuple_node(free, level + 1, common_level, out));
+    common_level = level + 1;
   } while (accept(','));
   return accept(')') ? Status() : expected("',' or ')'");
 }
@@ -159,22 +159,22 @@ Status Parser::sum(Stride* out) {
 }
 
 // Reads the strides of a subtree of the shape, which must have the same parentheses. `level` and
-// `join` as for tuple_node().
+// `common_level` as for tuple_node().
 Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
-                       int join) {
+                       int common_level) {
   if (shape.is_leaf(node)) {
     if (peek() == '(') return expected("one stride, as the shape has an integer here");
     Stride stride;
     TW_TRY(sum(&stride));
-    builder->leaf(shape.value[node.begin], stride, level, join);
+    builder->leaf(shape.value[node.begin], stride, level, common_level);
     return Code::OK;
   }
   if (!accept('(')) return expected("'(', as the shape has a tuple here");
   bool first = true;
   for (Children c(shape, node); c; c.next(), first = false) {
     if (!first && !accept(',')) return expected("',' and one more stride, as the shape has more");
-    TW_TRY(strides(shape, *c, level + 1, builder, join));
-    join = level + 1;
+    TW_TRY(strides(shape, *c, level + 1, builder, common_level));
+    common_level = level + 1;
   }
   return accept(')') ? Status() : expected("')', as the shape ends here");
 }

@@ -32,9 +32,10 @@ class Parser {
   Status layout(Layout* out);
 
  private:
-  Status tuple_node(bool free, int level, int join, IntTuple* out);
+  Status tuple_node(bool free, int level, int common_level, IntTuple* out);
   Status sum(Stride* out);
-  Status strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder, int join);
+  Status strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
+                 int common_level);
   Status frame(LayoutBuilder* builder, Layout* out);
 
   std::string_view text_;

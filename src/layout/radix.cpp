@@ -22,7 +22,9 @@ bool continues(const Layout& layout, int before, int64_t extent, int leaf) {
 
 }  // namespace
 
-void Radix::read(const Layout& from, Node subtree) {
+// `boundary` and the digits below are those of radix.hpp: x is written in the mixed radix of the
+// coalesced extents.
+void Radix::coalesce_from(const Layout& from, Node subtree) {
   layout = &from;
   node = subtree;
   count = 0;
@@ -30,7 +32,7 @@ void Radix::read(const Layout& from, Node subtree) {
   int before = node.begin;  // the first leaf of mode count - 1
   for (int i = node.begin; i < node.end; ++i) {
     const int64_t e = from.shape.value[i];
-    // Keep a last mode of extent 1: past the layout's end, its stride counts.
+    // Keep a last mode of extent 1: coordinates past the layout's end advance by its stride.
     if (e == 1 && i + 1 < node.end) continue;
     if (count > 0 && continues(from, before, extent[count - 1], i)) {
       extent[count - 1] *= e;
@@ -61,7 +63,7 @@ void Radix::remainders(int64_t x, int64_t* remainder) const {
   }
 }
 
-bool Radix::step(int64_t x, int64_t* remainder, int64_t* out) const {
+bool Radix::value_and_remainders(int64_t x, int64_t* remainder, int64_t* out) const {
   int64_t weight = 1, sum = 0, total = 0, term = 0;
   for (int k = 0; k + 1 < count; ++k) {
     const Digit d = divide(x, extent[k]);
@@ -98,10 +100,12 @@ bool Radix::value(int64_t x, Stride* out) const {
   return true;
 }
 
-bool Radix::admits(int64_t steps, int64_t step) const {
-  // A negative step is less than every extent, so it satisfies CuTe's first condition.
-  const bool forward = step > 0;
-  auto rest = forward ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+bool Radix::admits(int64_t mode_extent, int64_t mode_stride) const {
+  // CuTe requires that the remaining stride is below the extent or a multiple of it. A negative
+  // stride is below every extent, so only the second condition is tested for it.
+  const bool forward = mode_stride > 0;
+  int64_t steps = mode_extent;
+  auto rest = forward ? static_cast<uint64_t>(mode_stride) : 0 - static_cast<uint64_t>(mode_stride);
   for (int k = 0; k + 1 < count && rest != 0; ++k) {
     const auto e = static_cast<uint64_t>(extent[k]);
     if (forward && rest >= e && rest % e != 0) return false;

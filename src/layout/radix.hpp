@@ -24,22 +24,22 @@ struct Radix {
   int64_t boundary[kMaxLeaves];  ///< [k]: product of extents 0..k, for k < count - 1
 
   /// Coalesces a subtree of a layout, which must outlive this object.
-  void read(const Layout& from, Node subtree);
+  void coalesce_from(const Layout& from, Node subtree);
 
   Radix() {}  // leaves all members uninitialized, so that arrays of Radix are cheap
 
   /// Combines remainders() and value(). For integer strides.
-  [[nodiscard]] bool step(int64_t x, int64_t* remainder, int64_t* out) const;
+  [[nodiscard]] bool value_and_remainders(int64_t x, int64_t* remainder, int64_t* out) const;
   /// Remainders of x modulo each boundary.
   void remainders(int64_t x, int64_t* remainder) const;
   /// The value at any x, with floor division. False if it exceeds 64 bits.
   [[nodiscard]] bool value(int64_t x, int64_t* out) const;
   [[nodiscard]] bool value(int64_t x, Stride* out) const;
 
-  /// CuTe's conditions for composing this layout with a mode steps:step. At each mode but the last,
-  /// the remaining step must be less than the extent or a multiple of it, and the remaining number
-  /// of steps must be a multiple of the steps inside that mode.
-  bool admits(int64_t steps, int64_t step) const;
+  /// CuTe's two conditions for composing this layout with a mode mode_extent:mode_stride. At each
+  /// mode but the last, the remaining stride must be less than the extent or a multiple of it, and
+  /// the remaining number of steps must be a multiple of the steps inside that mode.
+  bool admits(int64_t mode_extent, int64_t mode_stride) const;
 };
 
 }  // namespace tw

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries the leaves from the last, which is the most significant in a linear coordinate, and for
-// each the smallest numbers first. So the first solution is the smallest. Bounds and divisibility
-// of what the remaining leaves can reach leave one number to try if modes do not overlap.
-// Overlapping modes make this a knapsack problem, hence the limit on steps.
+// The search chooses the numbers c_i from the last leaf to the first, and for each leaf tries small
+// numbers first. The last leaf is the most significant one in a linear coordinate, so the first
+// solution is the smallest. If modes do not overlap, the range and the greatest common divisor of
+// the remaining sums allow only one c_i. Overlapping modes make this a knapsack problem, hence the
+// limit on steps.
 #include "layout/search.hpp"
 
 #include <algorithm>
@@ -78,7 +79,7 @@ bool Search::descend(int leaves, Wide rest) {
   if (start < 0) return false;
   Wide c = start >= first ? start : start + (first - start + period - 1) / period * period;
   for (; c <= last; c += period) {
-    if (++steps > most_steps) return false;
+    if (++steps > max_steps) return false;
     found[at] = static_cast<int64_t>(c);
     if (descend(at, rest - c * d)) return true;
   }

@@ -16,16 +16,16 @@ struct Search {
   int64_t extent[kMaxLeaves];
   int64_t stride[kMaxLeaves];
   int64_t found[kMaxLeaves];  ///< the solution that is smallest as a linear coordinate
-  int64_t most_steps = kMaxSteps;
+  int64_t max_steps = kMaxSteps;
   int64_t steps = 0;
 
   void add(int64_t e, int64_t d) {
     extent[count] = e;
     stride[count++] = d;
   }
-  /// Returns false if there is no solution or if the search gave up after most_steps.
+  /// Returns false if there is no solution or if the search gave up after max_steps.
   bool solve(Wide sum);
-  bool gave_up() const { return steps > most_steps; }
+  bool gave_up() const { return steps > max_steps; }
 
  private:
   bool reachable(int leaves, Wide rest) const;

@@ -159,7 +159,7 @@ class Stream : public DeviceObject {
   /// Ends the capture that began on this stream. If `out` is nullptr the recording is discarded.
   virtual Status end_capture(std::unique_ptr<Graph>* out) = 0;
   /// Whether the stream is being captured.
-  virtual Status captured(bool* yes) = 0;
+  virtual Status is_captured(bool* yes) = 0;
   /// The CUstream, which this object keeps. Fails on the host device.
   virtual Status cuda_handle(CUstream_st** out);
 };
@@ -176,8 +176,8 @@ inline constexpr int32_t kNoClusters = -1;
 
 /// Cache of has_all_kernels() (rehearsal.hpp). Bit i stands for the family with the value i.
 struct FamilyCache {
-  std::atomic<uint32_t> looked{0};  // families that were looked up
-  std::atomic<uint32_t> whole{0};   // those of them that have all their kernels
+  std::atomic<uint32_t> looked_up{0};
+  std::atomic<uint32_t> complete{0};  // the families among them that have all their kernels
 };
 
 class Device : public std::enable_shared_from_this<Device> {

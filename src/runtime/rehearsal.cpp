@@ -4,16 +4,16 @@
 namespace tw {
 namespace {
 
-Status not_in_dry_run() {
+Status not_in_rehearsal() {
   return fail(Code::ERROR_INTERNAL, {},
-              "planning called a device function that the dry-run device does not support");
+              "planning called a device function that the rehearsal device does not support");
 }
 
-class DryRunKernel final : public Kernel {
+class RehearsalKernel final : public Kernel {
  public:
   using Kernel::Kernel;
-  Status info(KernelInfo*) override { return not_in_dry_run(); }
-  Status param(int32_t, size_t*, size_t*) override { return not_in_dry_run(); }
+  Status info(KernelInfo*) override { return not_in_rehearsal(); }
+  Status param(int32_t, size_t*, size_t*) override { return not_in_rehearsal(); }
   // A plan does not fail over occupancy, so any positive answer will do.
   Status occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = *clusters = 1;
@@ -21,9 +21,9 @@ class DryRunKernel final : public Kernel {
   }
 };
 
-class DryRunDevice final : public Device {
+class RehearsalDevice final : public Device {
  public:
-  explicit DryRunDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  explicit RehearsalDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {
     info_ = device_->info();
     for (uint32_t size = 2; size <= kMaxCluster; ++size)
       set_max_active_clusters(size, device_->max_active_clusters(size));
@@ -31,7 +31,7 @@ class DryRunDevice final : public Device {
 
   Status prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) override {
     TW_TRY(device_->find_kernel(entry));
-    *out = std::make_unique<DryRunKernel>(shared_from_this());
+    *out = std::make_unique<RehearsalKernel>(shared_from_this());
     return {};
   }
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
@@ -39,15 +39,15 @@ class DryRunDevice final : public Device {
   }
 
   void close() override {}
-  Status allocate(uint64_t, uint64_t*) override { return not_in_dry_run(); }
-  Status release(uint64_t) override { return not_in_dry_run(); }
-  Status allocate_host(uint64_t, void**) override { return not_in_dry_run(); }
-  Status release_host(void*) override { return not_in_dry_run(); }
-  Status create_stream(std::unique_ptr<Stream>*) override { return not_in_dry_run(); }
-  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override { return not_in_dry_run(); }
-  Status create_event(std::unique_ptr<Event>*) override { return not_in_dry_run(); }
+  Status allocate(uint64_t, uint64_t*) override { return not_in_rehearsal(); }
+  Status release(uint64_t) override { return not_in_rehearsal(); }
+  Status allocate_host(uint64_t, void**) override { return not_in_rehearsal(); }
+  Status release_host(void*) override { return not_in_rehearsal(); }
+  Status create_stream(std::unique_ptr<Stream>*) override { return not_in_rehearsal(); }
+  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override { return not_in_rehearsal(); }
+  Status create_event(std::unique_ptr<Event>*) override { return not_in_rehearsal(); }
   Status load_module(const void*, size_t, std::unique_ptr<Module>*) override {
-    return not_in_dry_run();
+    return not_in_rehearsal();
   }
 
  private:
@@ -58,8 +58,8 @@ bool all_kernels_found(Device& device, Family family) {
   constexpr FeatureMask kEverywhere = feature::tma | feature::mma;
   const FeatureMask usable = device.info().kernel_features;
   if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
-  const RestoreErrors
-      kept;  // a missing kernel is an answer here, not an error of the caller's call
+  // A missing kernel is an answer here, not an error of the caller's call.
+  const RestoreErrors restored_at_end;
   for (const KernelEntry& entry : kernel_entries(family))
     if ((entry.feature & usable) != 0 && !device.find_kernel(entry).ok()) return false;
   return true;
@@ -70,15 +70,15 @@ bool all_kernels_found(Device& device, Family family) {
 bool has_all_kernels(Device& device, Family family) {
   FamilyCache& known = device.family_cache();
   const uint32_t bit = 1u << static_cast<uint32_t>(family);
-  if ((known.looked.load(std::memory_order_acquire) & bit) == 0) {
-    if (all_kernels_found(device, family)) known.whole.fetch_or(bit, std::memory_order_relaxed);
-    known.looked.fetch_or(bit, std::memory_order_release);
+  if ((known.looked_up.load(std::memory_order_acquire) & bit) == 0) {
+    if (all_kernels_found(device, family)) known.complete.fetch_or(bit, std::memory_order_relaxed);
+    known.looked_up.fetch_or(bit, std::memory_order_release);
   }
-  return (known.whole.load(std::memory_order_relaxed) & bit) != 0;
+  return (known.complete.load(std::memory_order_relaxed) & bit) != 0;
 }
 
-std::shared_ptr<Device> make_dry_run_device(const std::shared_ptr<Device>& device) {
-  return std::make_shared<DryRunDevice>(device);
+std::shared_ptr<Device> make_rehearsal_device(const std::shared_ptr<Device>& device) {
+  return std::make_shared<RehearsalDevice>(device);
 }
 
 }  // namespace tw

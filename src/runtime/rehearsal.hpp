@@ -3,7 +3,7 @@
 // Tells whether all kernels of a family are usable on a device. If some are not, planning can be
 // tried on a rehearsal device, which gives the same answers without loading or allocating anything.
 //
-// This is apart from device.cpp so that a program that only makes tensor maps does not link the
+// This is not in device.cpp, so that a program that only makes tensor maps does not link the
 // kernel table.
 
 #include <memory>
@@ -17,9 +17,9 @@ namespace tw {
 /// answer is cached per device.
 bool has_all_kernels(Device& device, Family family);
 
-/// A stand-in with the DeviceInfo of `device`. It looks kernels up without loading them and encodes
-/// tensor maps through `device`; every other call fails. It holds `device` and works only while
-/// that is alive.
-std::shared_ptr<Device> make_dry_run_device(const std::shared_ptr<Device>& device);
+/// Makes the rehearsal device: a stand-in with the DeviceInfo of `device`. It looks kernels up
+/// without loading them and encodes tensor maps through `device`; every other call fails. It holds
+/// `device` and works only while that is alive.
+std::shared_ptr<Device> make_rehearsal_device(const std::shared_ptr<Device>& device);
 
 }  // namespace tw

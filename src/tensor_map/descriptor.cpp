@@ -4,9 +4,10 @@
 //
 //   0      global_address
 //   1      0 im2col · 4-6 rank - 1 · 7-10 type · 11-12 interleave · 13-14 swizzle · 15 oob_fill
-//          16 round to tf32 · 17-18 l2_promotion · 32-63 global_stride_bytes[0] / 16, low bits
+//          16 round to tf32 · 17-18 l2_promotion · 21 kLargeTensorBit
+//          32-63 global_stride_bytes[0] / 16, low 32 bits
 //   2      global_stride_bytes[1] / 16, low 32 bits · the same for [2]
-//   3      global_stride_bytes[3] / 16, low 32 bits · 32-47 bits 32 to 35 of each of the four
+//   3      global_stride_bytes[3] / 16, low 32 bits · 32-47 the high four bits of each stride / 16
 //   4, 5   global_dim[0] - 1 · [1] - 1 · [2] - 1 · [3] - 1, 32 bits each
 //   6      0-31 global_dim[4] - 1 · 32-46 element_strides[i] - 1, three bits each
 //          56-63 box_dim[0] - 1 or channels_per_pixel - 1
@@ -61,16 +62,16 @@ void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes) {
     element_strides |= static_cast<uint64_t>(desc.element_strides[i] - 1) << (i * 3);
   }
 
-  uint64_t counted = static_cast<uint64_t>(dtype_bytes(desc.dtype));
+  uint64_t transaction_bytes = static_cast<uint64_t>(dtype_bytes(desc.dtype));
   uint64_t shape = 0;  // word 7
   if (tiled) {
     for (int32_t i = 0; i < rank; ++i)
-      counted *= desc.element_strides[i] == 1 ? desc.box_dim[i]
-                                              : desc.box_dim[i] / desc.element_strides[i];
+      transaction_bytes *= desc.element_strides[i] == 1 ? desc.box_dim[i]
+                                                        : desc.box_dim[i] / desc.element_strides[i];
     for (int32_t i = 1; i < rank; ++i)
       shape |= static_cast<uint64_t>(desc.box_dim[i] - 1) << ((i - 1) * 8);
   } else {
-    counted *= uint64_t{desc.channels_per_pixel} * desc.pixels_per_column;
+    transaction_bytes *= uint64_t{desc.channels_per_pixel} * desc.pixels_per_column;
     shape = corners(desc) | static_cast<uint64_t>(desc.pixels_per_column - 1) << kPixelsShift;
   }
   const uint64_t row = (tiled ? desc.box_dim[0] : desc.channels_per_pixel) - 1;
@@ -86,7 +87,7 @@ void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes) {
   words[5] = last[2] | last[3] << 32;
   words[6] = last[4] | element_strides << kElementStridesShift | row << kRowShift;
   words[7] = shape;
-  words[8] = counted;
+  words[8] = transaction_bytes;
   words[9] = swizzle_period(desc.swizzle);
   for (int32_t i = 10; i < 16; ++i) words[i] = 0;
 }

@@ -243,7 +243,7 @@ static void forgotten_sizes(void) {
           (m.quantize.scale_order = TW_COLUMN_MAJOR, m.quantize.scale_ld = 2, quantize()));
   MISTAKE("grouped product without groups", WRONG, "groups is required but not set",
           (m.grouped.groups = TW_UNSET, grouped()));
-  MISTAKE("grouped product that gathers from nowhere", WRONG, "TW_GROUPED_GATHER takes rows",
+  MISTAKE("grouped product that gathers from nowhere", WRONG, "it is the number of rows of A",
           (m.grouped.flags = TW_GROUPED_GATHER, grouped()));
   MISTAKE("elementwise without a destination stride", WRONG,
           "dst_stride[0] is required but not set",

@@ -46,7 +46,7 @@ ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "fence
         "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire", "fence_gpu"]
 CLUSTER_BARRIER = r"cluster_arrive(?:_relaxed)?\(\);\s*ptx::cluster_wait"
 # The barrier of a warpgroup around its staging memory, which is not a function of ptx::.
-STAGED = "stream_staged"
+STAGED = "stream_sync_group"
 # For kernels without any of NEEDED.
 BY_THREADS = ["async_copy_commit", "async_copy_wait", "sync_block", CLUSTER_BARRIER]
 
@@ -119,7 +119,7 @@ SUBJECTS = [
 # cp.async and the TMA, but the bytes are in shared memory when the barrier completes.
 NOT_MISSED = [("rows/row_staged.cuh", r"fence_async_shared")]
 # Waits that only throttle loads for speed: the loads after them wait for their own stage.
-THROTTLES = ["read.empty_barrier(read.stage)"]
+THROTTLES = ["oldest.empty_barrier(oldest.stage)"]
 # Schedules of a gemm subject, each compiled once with a cluster and once without. Other subjects compile
 # all kernels of their part.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],

@@ -131,7 +131,8 @@ TEST_CASE("prefetch: boxes and rows are loaded or requested, as the plan says") 
         TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
         const bool loads = by == PrefetchBy::loads;
         INFO(plan->explain());
-        CHECK((plan->explain().find("loaded and thrown away") != std::string::npos) == loads);
+        CHECK((plan->explain().find("loaded into shared memory and discarded") !=
+               std::string::npos) == loads);
         const PrefetchBoxArgs& args = static_cast<PrefetchPlan&>(*plan).boxes_for_test();
         // A box fits its place in shared memory and has the bytes that the TMA reports as written.
         if (gap == 16) CHECK(args.box_bytes <= kPrefetchBytes);

@@ -126,7 +126,7 @@ bool check_case(Bench& bench, const Case& c) {
                       .tokens = c.tokens,
                       .row = c.row,
                       .column = c.column,
-                      .faults = c.counts ? bench.faults->address() + 8 : 0};
+                      .invalid_count = c.counts ? bench.faults->address() + 8 : 0};
   uint64_t faults = 0;
   const auto wanted = expected(c, bench.packed->image(), bench.padded->image(), &faults);
   const Code code = static_cast<RaggedPlan&>(*plan).run(*bench.stream, run).code();
@@ -355,10 +355,10 @@ TEST_CASE("ragged: nothing to do, and refusals of a run") {
   CHECK(code([](RaggedRun& r) { r.packed += 8; }) == Code::ERROR_MISALIGNED);
   CHECK(code([](RaggedRun& r) { r.padded += 2; }) == Code::ERROR_MISALIGNED);
   CHECK(code([](RaggedRun& r) { r.offsets += 2; }) == Code::ERROR_MISALIGNED);
-  CHECK(code([](RaggedRun& r) { r.faults = r.offsets + 4; }) == Code::ERROR_MISALIGNED);
+  CHECK(code([](RaggedRun& r) { r.invalid_count = r.offsets + 4; }) == Code::ERROR_MISALIGNED);
   CHECK(code([](RaggedRun& r) { r.packed = r.padded + 128; }) == Code::ERROR_OVERLAP);
   CHECK(code([](RaggedRun& r) { r.offsets = r.padded; }) == Code::ERROR_OVERLAP);
-  CHECK(code([](RaggedRun& r) { r.faults = r.padded + 8; }) == Code::ERROR_OVERLAP);
+  CHECK(code([](RaggedRun& r) { r.invalid_count = r.padded + 8; }) == Code::ERROR_OVERLAP);
   for (const int64_t extent : {0, 1, 2}) {
     RaggedDesc empty = desc;
     (extent == 0 ? empty.batch : extent == 1 ? empty.rows : empty.columns) = 0;

@@ -152,9 +152,9 @@ struct Operands {
       run.logits = inputs[0].address();
     if (c.biased) run.bias = inputs[1].address();
     if (c.given() && c.wants(kWeights)) run.given_weights = inputs[3].address();
-    if (c.mapped) run.map = inputs[4].address();
+    if (c.mapped) run.expert_map = inputs[4].address();
     uint64_t* const to[] = {&run.ids,   &run.weights,      &run.counts,  &run.offsets,
-                            &run.order, &run.order_tokens, &run.inverse, &run.faults};
+                            &run.order, &run.order_tokens, &run.inverse, &run.invalid_count};
     for (int r = 0; r < kResults; ++r)
       if (c.wants(r)) *to[r] = results[size_t(r)].address();
     return run;

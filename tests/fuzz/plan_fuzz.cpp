@@ -360,7 +360,7 @@ void run_grouped(Bytes* in, const tw_grouped_desc& desc, tw_plan* plan) {
   args.d = world().place(2, in);
   const uint64_t numbers = world().place(3, in) & ~uint64_t{7};
   for (uint64_t i = 0; i < 512; ++i) reinterpret_cast<int32_t*>(numbers)[i] = in->byte() % 48 - 2;
-  args.groups = desc.grouping == TW_GROUPING_ALL ? 0 : numbers;
+  args.groups = desc.grouping == TW_GROUPING_ONE ? 0 : numbers;
   const bool ranges = desc.grouping == TW_GROUPING_K_RANGES;
   if (desc.flags & TW_GROUPED_GATHER) args.a_rows = numbers + 64;
   if (desc.flags & TW_GROUPED_SCATTER) args.d_rows = numbers + 128;
@@ -383,7 +383,7 @@ void grouped(Bytes* in) {
   desc.n = 2 * (in->byte() % 12);
   desc.k = in->byte() % 24;
   desc.grouping = in->byte() % 7;
-  desc.groups = desc.grouping == TW_GROUPING_ALL ? 1 : in->byte() % 8;
+  desc.groups = desc.grouping == TW_GROUPING_ONE ? 1 : in->byte() % 8;
   const uint8_t options = in->byte();
   if (options & 1) desc.flags |= TW_GROUPED_GATHER, desc.a_count = 1 + in->byte() % 32;
   if (options & 2) desc.flags |= TW_GROUPED_SCATTER, desc.d_count = 1 + in->byte() % 32;

@@ -228,7 +228,7 @@ TEST_CASE("states in which nothing is captured or ended") {
   CHECK(stream->begin_capture().code() == Code::ERROR_CAPTURE);
   CHECK(message_has("already"));
   bool captured = false;
-  CHECK(stream->captured(&captured).ok());
+  CHECK(stream->is_captured(&captured).ok());
   CHECK(captured);
   CHECK(stream->synchronize().code() == Code::ERROR_CAPTURE);
   // Ending a broken capture ends it, whether or not the caller wants the graph.

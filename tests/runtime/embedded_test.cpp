@@ -259,7 +259,7 @@ int same_answers(const std::shared_ptr<Device>& device) {
   for (size_t i = 0; i < all.size(); i += 7) {
     GemmDesc desc = all[i];
     good += same_answer<GemmPlan>(device, Family::gemm, desc);
-    desc.realign = true;
+    desc.staging_copy = true;
     desc.min_m = i % 2 == 0 ? desc.m : 0;
     good += same_answer<GemmPlan>(device, Family::gemm, desc);
     desc.flags = kGemmInvariant;

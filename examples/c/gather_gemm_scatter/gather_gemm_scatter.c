@@ -92,7 +92,7 @@ static tw_plan* make_plan(tw_device* device, const struct product* p) {
   tw_grouped_desc desc;
   tw_plan* plan;
   check(tw_grouped_desc_init(&desc, sizeof desc));
-  desc.grouping = TW_GROUPING_ALL; /* one group of all rows: a single B */
+  desc.grouping = TW_GROUPING_ONE; /* one group of all rows: a single B */
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER;
   desc.b_order = TW_COLUMN_MAJOR; /* B as N rows of K elements, which the fast kernels need */
   desc.m = p->m, desc.n = p->n, desc.k = p->k;

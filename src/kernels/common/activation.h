@@ -114,10 +114,10 @@ TW_KERNEL_HD inline float sigmoid(float x) {
   return reciprocal_approx(1.0f + exp2_approx(silu_power(x)));
 #else
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
-  const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
-  const float rounded = fused(held, -kLog2E, kRounder);
+  const float clamped = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
+  const float rounded = fused(clamped, -kLog2E, kRounder);
   const float whole = rounded - kRounder;
-  const float part = fused(held, -kLog2ERest, fused(held, -kLog2E, -whole));
+  const float part = fused(clamped, -kLog2ERest, fused(clamped, -kLog2E, -whole));
   return reciprocal(1.0f + exp2_scaled(part, rounded));
 #endif
 }
@@ -146,8 +146,8 @@ TW_KERNEL_HD inline float finite_below(float x) {
 /// 2^-20 (1 + |x|) |value| + 2^-110. Minus infinity gives -0.
 TW_KERNEL_HD inline float silu(float x) {
 #ifdef __CUDA_ARCH__
-  const float held = finite_below(x);
-  return held * sigmoid(held);
+  const float clamped = finite_below(x);
+  return clamped * sigmoid(clamped);
 #else
   return (x < -kSigmoidEnd ? -0.0f : x) * sigmoid(x);
 #endif
@@ -157,8 +157,8 @@ TW_KERNEL_HD inline float silu(float x) {
 /// 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
 #ifdef __CUDA_ARCH__
-  const float held = finite_below(x);
-  return held * reciprocal_approx(1.0f + exp2_approx(gelu_tanh_power(held)));
+  const float clamped = finite_below(x);
+  return clamped * reciprocal_approx(1.0f + exp2_approx(gelu_tanh_power(clamped)));
 #else
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);

@@ -14,8 +14,8 @@ struct Divider {
   u32 shift;
 };
 
-inline constexpr u64 kDividerLimit = 1ull
-                                     << 31;  // of numerators, exclusive; of divisors, inclusive
+/// Numerators must be below this limit, divisors must not exceed it.
+inline constexpr u64 kDividerLimit = 1ull << 31;
 
 /// `divisor` is 1 to 2^31. With l = ceil(log2(divisor)) the multiplier is 2^(31+l) / divisor
 /// rounded up. Its excess times a numerator below 2^31 is below 2^(31+l), so quotients are exact.

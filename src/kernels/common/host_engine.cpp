@@ -40,7 +40,7 @@ const TensorMapDesc* HostEngine::decoded(const TensorMapBytes& map) {
   return &entry.desc;
 }
 
-bool HostEngine::room(uint64_t shared_offset, uint64_t bytes) {
+bool HostEngine::fits_shared(uint64_t shared_offset, uint64_t bytes) {
   if (shared_offset + bytes <= kSharedBytes) return true;
   std::snprintf(
       fault_, sizeof fault_,
@@ -53,7 +53,7 @@ bool HostEngine::room(uint64_t shared_offset, uint64_t bytes) {
 const TensorMapDesc* HostEngine::begin(const TensorMapBytes& map, uint32_t shared_offset) {
   if (fault_[0] != '\0') return nullptr;
   const TensorMapDesc* desc = decoded(map);
-  return desc != nullptr && room(shared_offset, model::shared_span(*desc)) ? desc : nullptr;
+  return desc != nullptr && fits_shared(shared_offset, model::shared_span(*desc)) ? desc : nullptr;
 }
 
 bool HostEngine::finish(const model::Outcome& outcome) {
@@ -87,7 +87,7 @@ TensorMapBytes bytes_of(const KernelMap& map) {
 void HostEngine::load_gather4(const KernelMap& map, int32_t column, const int32_t* rows,
                               uint32_t shared_offset) {
   const TensorMapDesc* desc = begin(bytes_of(map), shared_offset);
-  if (desc != nullptr && room(shared_offset, 4 * model::shared_span(*desc)) &&
+  if (desc != nullptr && fits_shared(shared_offset, 4 * model::shared_span(*desc)) &&
       finish(model::load_gather4(*desc, column, rows, shared_, shared_offset)))
     ++counters_.boxes_loaded;
 }
@@ -95,7 +95,7 @@ void HostEngine::load_gather4(const KernelMap& map, int32_t column, const int32_
 void HostEngine::store_scatter4(const KernelMap& map, int32_t column, const int32_t* rows,
                                 uint32_t shared_offset) {
   const TensorMapDesc* desc = begin(bytes_of(map), shared_offset);
-  if (desc != nullptr && room(shared_offset, 4 * model::shared_span(*desc)) &&
+  if (desc != nullptr && fits_shared(shared_offset, 4 * model::shared_span(*desc)) &&
       finish(model::store_scatter4(*desc, column, rows, shared_, shared_offset)))
     ++counters_.boxes_stored;
 }
@@ -106,18 +106,18 @@ void HostEngine::prefetch(const TensorMapBytes& map, const int32_t* coord) {
 }
 
 void HostEngine::load_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes) {
-  if (fault_[0] != '\0' || !room(shared_offset, bytes)) return;
+  if (fault_[0] != '\0' || !fits_shared(shared_offset, bytes)) return;
   if (finish(model::load_bulk(global, shared_, shared_offset, bytes))) ++counters_.boxes_loaded;
 }
 
 void HostEngine::store_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes) {
-  if (fault_[0] != '\0' || !room(shared_offset, bytes)) return;
+  if (fault_[0] != '\0' || !fits_shared(shared_offset, bytes)) return;
   if (finish(model::store_bulk(global, shared_, shared_offset, bytes))) ++counters_.boxes_stored;
 }
 
 void HostEngine::reduce_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes, DType dtype,
                              model::ReduceOp op) {
-  if (fault_[0] != '\0' || !room(shared_offset, bytes)) return;
+  if (fault_[0] != '\0' || !fits_shared(shared_offset, bytes)) return;
   if (finish(model::reduce_bulk(global, shared_, shared_offset, bytes, dtype, op)))
     ++counters_.boxes_stored;
 }

@@ -58,7 +58,8 @@ class HostEngine {
  private:
   const TensorMapDesc* decoded(const TensorMapBytes& map);
   const TensorMapDesc* begin(const TensorMapBytes& map, uint32_t shared_offset);
-  bool room(uint64_t shared_offset, uint64_t bytes);
+  // Whether the bytes lie inside shared memory; reports a fault if not.
+  bool fits_shared(uint64_t shared_offset, uint64_t bytes);
   bool finish(const model::Outcome& outcome);
 
   // Cache of decoded maps: a kernel uses the same few maps for every box of a launch.

@@ -11,7 +11,7 @@ struct Words4 {
   u32 w[4];
 };
 
-/// Bits shift to shift + 31 of high:low; shift is below 32.
+/// Returns bits shift to shift + 31 of the 64-bit number high:low; shift is below 32.
 TW_KERNEL_HD inline u32 funnel_right(u32 low, u32 high, u32 shift) {
 #ifdef __CUDA_ARCH__
   return __funnelshift_r(low, high, shift);
@@ -20,7 +20,7 @@ TW_KERNEL_HD inline u32 funnel_right(u32 low, u32 high, u32 shift) {
 #endif
 }
 
-/// Bytes `from` to from + 15 of low followed by high; `from` is below 16.
+/// Returns bytes `from` to from + 15 of `low` followed by `high`; `from` is below 16.
 TW_KERNEL_HD inline Words4 shift_bytes(const Words4& low, const Words4& high, u32 from) {
   const bool eight = (from & 8) != 0;
   const bool four = (from & 4) != 0;
@@ -60,7 +60,7 @@ TW_KERNEL_HD inline Piece16 piece_of_row(u64 src, u64 dst, u64 bytes, u32 number
   return {address, src + (address - dst), first, end};
 }
 
-/// Most pieces of a row, at any address.
+/// The largest number of pieces of a row at any address.
 TW_KERNEL_HD constexpr u64 most_pieces(u64 row_bytes) {
   return (row_bytes + 15 + 15) / 16;
 }

@@ -111,9 +111,9 @@ template <class Mover>
 __device__ __forceinline__ void run_tile_pipeline(Mover& mover, const TileCut& cut, u32 block_items,
                                                   u32 stages, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpPipeline ring = make_warp_pipeline(shared, stages, stage_bytes);
-  const WarpTiles turns = warp_tiles(cut, block_items);
-  run_warp_pipeline(ring, mover, turns.first, turns.end, turns.step);
+  const WarpPipeline pipeline = make_warp_pipeline(shared, stages, stage_bytes);
+  const WarpTiles tiles = warp_tiles(cut, block_items);
+  run_warp_pipeline(pipeline, mover, tiles.first, tiles.end, tiles.step);
 }
 
 }  // namespace tw

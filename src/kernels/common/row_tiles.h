@@ -12,16 +12,17 @@ namespace tw {
 inline constexpr u32 kTileMaxRows = 512;
 inline constexpr u32 kTilePipelineWarps = 16;  // most warps of a block; each has its own pipeline
 inline constexpr u32 kTilePlainThreads = 256;
-inline constexpr u32 kTileMinBulk = 64;  // fewest bytes of a row that is worth its own bulk copy
+// Smallest row in bytes that is worth a bulk copy of its own.
+inline constexpr u32 kTileMinBulk = 64;
 
 /// How operands of equal shape are cut into tiles: groups of `tile_rows` rows, the last group
 /// perhaps smaller. A row longer than a tile is a group by itself, cut into `parts`.
 struct TileCut {
-  u64 items;             // tiles of all operands
-  u64 of_each;           // tiles of one operand
-  u64 rows;              // rows of one operand
-  Divider each_divider;  // by of_each and by parts, valid if items is below kDividerLimit
-  Divider part_divider;
+  u64 items;                // tiles of all operands
+  u64 operand_tiles;        // tiles of one operand
+  u64 rows;                 // rows of one operand
+  Divider operand_divider;  // by operand_tiles; like part_divider valid if items < kDividerLimit
+  Divider part_divider;     // by parts
   u32 tile_rows;
   u32 parts;
   u32 part_bytes;  // a multiple of 16 if there are several
@@ -30,7 +31,7 @@ struct TileCut {
 
 /// A tile's operand, its rows in that operand, and the bytes of those rows.
 struct TilePlace {
-  u64 each;
+  u64 operand;
   u64 row;
   u64 offset;
   u32 rows;
@@ -39,26 +40,26 @@ struct TilePlace {
 
 /// Place of tile `number` (below items). Parts vary fastest, operands slowest.
 TW_KERNEL_HD inline TilePlace tile_place(const TileCut& cut, u64 number) {
-  u64 each = 0;
+  u64 operand = 0;
   u64 group = 0;
   u32 part = 0;
   if (cut.items < kDividerLimit) {
     const u32 small = static_cast<u32>(number);
-    const u32 e = divide(small, cut.each_divider);
-    const u32 rest = small - e * cut.each_divider.divisor;
+    const u32 o = divide(small, cut.operand_divider);
+    const u32 rest = small - o * cut.operand_divider.divisor;
     const u32 g = divide(rest, cut.part_divider);
-    each = e;
+    operand = o;
     group = g;
     part = rest - g * cut.parts;
   } else {
-    each = number / cut.of_each;
-    const u64 rest = number - each * cut.of_each;
+    operand = number / cut.operand_tiles;
+    const u64 rest = number - operand * cut.operand_tiles;
     group = rest / cut.parts;
     part = static_cast<u32>(rest - group * cut.parts);
   }
   const u64 row = group * cut.tile_rows;
   const u64 left = cut.rows - row;
-  return {each, row, static_cast<u64>(part) * cut.part_bytes,
+  return {operand, row, static_cast<u64>(part) * cut.part_bytes,
           left < cut.tile_rows ? static_cast<u32>(left) : cut.tile_rows,
           part + 1 == cut.parts ? cut.last_bytes : cut.part_bytes};
 }
@@ -117,17 +118,18 @@ TW_KERNEL_HD inline bool tile_suits_bulk(const RowTile& tile) {
   return ((tile.src_pitch | tile.dst_pitch) & 15) == 0 && tile.bytes >= kTileMinBulk;
 }
 
-/// Most 16-byte pieces of a tile's destination, see most_pieces().
+/// The largest number of 16-byte pieces of a tile's destination, see most_pieces().
 TW_KERNEL_HD inline u32 tile_pieces(const RowTile& tile) {
   return tile.rows * static_cast<u32>(most_pieces(tile.bytes));
 }
 
 /// Piece `number` of a tile returned by moved_rows(); its `end` is 0 if there is no such piece.
 TW_KERNEL_HD inline Piece16 tile_piece(const RowTile& tile, u32 number) {
-  const u32 of_row = static_cast<u32>(most_pieces(tile.bytes));
-  const u32 row = tile.rows == 1 ? 0 : number / of_row;
+  const u32 pieces_per_row = static_cast<u32>(most_pieces(tile.bytes));
+  const u32 row = tile.rows == 1 ? 0 : number / pieces_per_row;
   if (row >= tile.rows) return {0, 0, 0, 0};
-  return piece_of_row(tile_src(tile, row), tile_dst(tile, row), tile.bytes, number - row * of_row);
+  return piece_of_row(tile_src(tile, row), tile_dst(tile, row), tile.bytes,
+                      number - row * pieces_per_row);
 }
 
 }  // namespace tw

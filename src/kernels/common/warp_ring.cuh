@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A pipeline of one warp through stages of shared memory: asynchronous loads in, bulk stores out.
+// A pipeline of one warp. Asynchronous loads fill stages of shared memory, bulk stores empty them.
 //
 // Items are the numbers first, first + step, ... below end. For each item the whole warp calls
 //   mover.load(item, stage, barrier)   issues loads to the stage, and arrives on the barrier
@@ -32,24 +32,24 @@ __device__ __forceinline__ WarpPipeline make_warp_pipeline(void* shared, u32 sta
   const u32 base = ptx::shared_address(shared);
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 warps = blockDim.x / 32;
-  WarpPipeline ring;
-  ring.data = base + warp * stages * stage_bytes;
-  ring.barriers = base + warps * stages * stage_bytes + warp * stages * 8;
-  ring.stages = stages;
-  ring.stage_bytes = stage_bytes;
+  WarpPipeline pipeline;
+  pipeline.data = base + warp * stages * stage_bytes;
+  pipeline.barriers = base + warps * stages * stage_bytes + warp * stages * 8;
+  pipeline.stages = stages;
+  pipeline.stage_bytes = stage_bytes;
   if (ptx::lane_id() == 0) {
     for (u32 stage = 0; stage < stages; ++stage)
-      ptx::mbarrier_init(ring.barriers + stage * 8, arrivals);
+      ptx::mbarrier_init(pipeline.barriers + stage * 8, arrivals);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_warp();
-  return ring;
+  return pipeline;
 }
 
 template <class Mover>
-__device__ __forceinline__ void run_warp_pipeline(const WarpPipeline& ring, Mover& mover, u64 first,
-                                                  u64 end, u64 step) {
-  const u32 lead = ring.stages - 1 - kPendingStores;
+__device__ __forceinline__ void run_warp_pipeline(const WarpPipeline& pipeline, Mover& mover,
+                                                  u64 first, u64 end, u64 step) {
+  const u32 lead = pipeline.stages - 1 - kPendingStores;
   u64 loading = first;
   u32 load_stage = 0;
   u32 store_stage = 0;
@@ -60,20 +60,20 @@ __device__ __forceinline__ void run_warp_pipeline(const WarpPipeline& ring, Move
       // The store that last read this stage is more than kPendingStores groups old.
       ptx::store_wait_read<kPendingStores>();
       ptx::sync_warp();
-      mover.load(loading, ring.data + load_stage * ring.stage_bytes,
-                 ring.barriers + load_stage * 8);
+      mover.load(loading, pipeline.data + load_stage * pipeline.stage_bytes,
+                 pipeline.barriers + load_stage * 8);
       loading += step;
-      load_stage = load_stage + 1 == ring.stages ? 0 : load_stage + 1;
+      load_stage = load_stage + 1 == pipeline.stages ? 0 : load_stage + 1;
       if (ahead < lead) {
         ++ahead;
         continue;
       }
     }
-    ptx::mbarrier_wait(ring.barriers + store_stage * 8, parity);
-    mover.store(storing, ring.data + store_stage * ring.stage_bytes);
+    ptx::mbarrier_wait(pipeline.barriers + store_stage * 8, parity);
+    mover.store(storing, pipeline.data + store_stage * pipeline.stage_bytes);
     ptx::store_commit();
     storing += step;
-    if (++store_stage == ring.stages) {
+    if (++store_stage == pipeline.stages) {
       store_stage = 0;
       parity ^= 1;
     }

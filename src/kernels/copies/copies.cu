@@ -42,8 +42,8 @@ __device__ __forceinline__ void copies_bulk(const CopiesArgs& args) {
 }
 
 __device__ __forceinline__ void copies_plain(const CopiesArgs& args) {
-  const WarpTiles turns = warp_tiles(args.cut, args.block_items);
-  for (u64 item = turns.first; item < turns.end; item += turns.step) {
+  const WarpTiles tiles = warp_tiles(args.cut, args.block_items);
+  for (u64 item = tiles.first; item < tiles.end; item += tiles.step) {
     const CopiesTile tile = copies_tile(args, item);
     copy_tile_pieces(tile.rows, tile.read_low, tile.read_high);
   }

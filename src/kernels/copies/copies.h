@@ -35,7 +35,7 @@ struct CopiesArgs {
   i64 src_stride[kCopiesRank];
   i64 dst_stride[kCopiesRank];
   u64 extent[kCopiesRank];
-  TileCut cut;            // its operands number pairs * outer
+  TileCut cut;            // of pairs * outer operands
   Divider outer_divider;  // used if there are fewer than kDividerLimit items
   u32 src_mask;           // address bits that must be 0, else the pair is skipped
   u32 dst_mask;
@@ -49,6 +49,7 @@ static_assert(sizeof(CopiesArgs) == 368, "host and device must agree on the layo
 static_assert(__builtin_offsetof(CopiesArgs, cut) == 264, "as above");
 static_assert(__builtin_offsetof(CopiesArgs, src_mask) == 340, "as above");
 
+/// Whether a pair is copied, not skipped.
 TW_KERNEL_HD inline bool copies_pair(const CopiesArgs& args, u64 src, u64 dst) {
   return src != 0 && dst != 0 && (src & args.src_mask) == 0 && (dst & args.dst_mask) == 0;
 }
@@ -60,16 +61,17 @@ struct CopiesTile {
   u64 read_high;
 };
 
-/// Returns tile `number` in the form of moved_rows(). `address(list, pair)` reads a list entry.
+/// Returns tile `number` in the form that moved_rows() returns. `address(list, pair)` reads a list
+/// entry.
 template <class Address>
 TW_KERNEL_HD inline CopiesTile copies_tile(const CopiesArgs& args, u64 number, Address address) {
   const TilePlace at = tile_place(args.cut, number);
-  u64 pair = at.each;
+  u64 pair = at.operand;
   u64 rest = 0;
   if (args.outer != 1) {
-    pair = args.cut.items < kDividerLimit ? divide(static_cast<u32>(at.each), args.outer_divider)
-                                          : at.each / args.outer;
-    rest = at.each - pair * args.outer;
+    pair = args.cut.items < kDividerLimit ? divide(static_cast<u32>(at.operand), args.outer_divider)
+                                          : at.operand / args.outer;
+    rest = at.operand - pair * args.outer;
   }
   const u64 src = address(args.src_list, pair);
   const u64 dst = address(args.dst_list, pair);

@@ -9,15 +9,15 @@
 #include "kernels/copy/copy_strided.cuh"
 #include "kernels/copy/copy_transpose.cuh"
 
-#define TW_COPY_BOXES(feature, part, symbol, rank)                          \
-  TW_EMIT(                                                                  \
-      feature, part,                                                        \
-      extern "C" __global__ void __launch_bounds__(tw::kCopyRingWarps * 32) \
+#define TW_COPY_BOXES(feature, part, symbol, rank)                              \
+  TW_EMIT(                                                                      \
+      feature, part,                                                            \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyPipelineWarps * 32) \
           symbol(const __grid_constant__ tw::CopyBoxArgs args) { tw::copy_boxes<rank>(args); })
-#define TW_COPY_ROWS(feature, part, symbol)                                 \
-  TW_EMIT(                                                                  \
-      feature, part,                                                        \
-      extern "C" __global__ void __launch_bounds__(tw::kCopyRingWarps * 32) \
+#define TW_COPY_ROWS(feature, part, symbol)                                     \
+  TW_EMIT(                                                                      \
+      feature, part,                                                            \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyPipelineWarps * 32) \
           symbol(const __grid_constant__ tw::CopyRowArgs args) { tw::copy_bulk_rows(args); })
 #define TW_COPY_PERMUTE(feature, part, symbol, element_bytes)           \
   TW_EMIT(                                                              \

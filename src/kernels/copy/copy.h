@@ -33,11 +33,11 @@ inline constexpr u32 kToPlanes = 0x80;
 
 inline constexpr u32 kCopyMapRank = 5;
 inline constexpr u32 kCopyRank = 8;
-inline constexpr u32 kCopyRingWarps = 4;  // per block; each warp has a pipeline of its own
+inline constexpr u32 kCopyPipelineWarps = 4;  // per block; each warp has a pipeline of its own
 inline constexpr u32 kCopyStridedThreads = 256;
 
-/// Boxes through shared memory by tensor maps. The store map's innermost extent is rounded down to
-/// a multiple of 16 bytes because TMA stores can only end there. The warp whose box holds
+/// Moves boxes through shared memory by tensor maps. The store map's innermost extent is rounded
+/// down to a multiple of 16 bytes because TMA stores can only end there. The warp whose box holds
 /// the end of the rows writes the remaining `tail_bytes` from shared memory.
 struct CopyBoxArgs {
   KernelMap src_map;
@@ -65,10 +65,10 @@ static_assert(__builtin_offsetof(CopyBoxArgs, src) == 256, "as above");
 static_assert(__builtin_offsetof(CopyBoxArgs, tile_count) == 344, "as above");
 static_assert(__builtin_offsetof(CopyBoxArgs, element_bytes) == 404, "as above");
 
-/// Rows that are contiguous on both sides, by one-dimensional bulk copies through shared memory. A
-/// row consists of `head_bytes` up to the first 16-byte boundary, a body of whole 16-byte pieces,
-/// and `tail_bytes`. The body is cut into `chunks`, of which the last may be shorter. In every row,
-/// source and destination have the same offset from a 16-byte boundary.
+/// Moves rows that are contiguous on both sides by one-dimensional bulk copies through shared
+/// memory. A row consists of `head_bytes` up to the first 16-byte boundary, a body of whole 16-byte
+/// pieces, and `tail_bytes`. The body is cut into `chunks`, of which the last may be shorter. In
+/// every row, source and destination have the same offset from a 16-byte boundary.
 struct CopyRowArgs {
   u64 src;
   u64 dst;
@@ -93,9 +93,9 @@ static_assert(sizeof(CopyRowArgs) == 280, "host and device must agree on the lay
 static_assert(__builtin_offsetof(CopyRowArgs, extent) == 160, "as above");
 static_assert(__builtin_offsetof(CopyRowArgs, rank) == 244, "as above");
 
-/// Any strides and alignment, by ordinary loads and stores of `unit_bytes`. A unit is one element,
-/// or up to 16 bytes of adjacent elements if both sides are contiguous along dimension 0 and all
-/// addresses and strides are aligned to the unit.
+/// Copies with any strides and alignment by ordinary loads and stores of `unit_bytes`. A unit is
+/// one element, or up to 16 bytes of adjacent elements if both sides are contiguous along dimension
+/// 0 and all addresses and strides are aligned to the unit.
 struct CopyStridedArgs {
   u64 src;
   u64 dst;

@@ -101,11 +101,12 @@ __device__ __forceinline__ void copy_boxes(const CopyBoxArgs& args) {
     ptx::prefetch_map(&args.src_map);
     ptx::prefetch_map(&args.dst_map);
   }
-  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, args.stage_bytes);
+  const WarpPipeline pipeline = make_warp_pipeline(shared, args.stages, args.stage_bytes);
   BoxMover<kRank> mover{args};
   // Adjacent tiles go to adjacent blocks, so that all blocks work on the same region of memory.
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  run_warp_pipeline(ring, mover, first, args.tiles, static_cast<u64>(gridDim.x) * kCopyRingWarps);
+  run_warp_pipeline(pipeline, mover, first, args.tiles,
+                    static_cast<u64>(gridDim.x) * kCopyPipelineWarps);
 }
 
 }  // namespace tw

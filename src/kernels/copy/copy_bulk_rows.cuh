@@ -73,11 +73,12 @@ __device__ __forceinline__ void copy_row_edges(const CopyRowArgs& args) {
 
 __device__ __forceinline__ void copy_bulk_rows(const CopyRowArgs& args) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, args.stage_bytes);
+  const WarpPipeline pipeline = make_warp_pipeline(shared, args.stages, args.stage_bytes);
   RowMover mover{args};
   const u64 items = (args.rows * args.chunks + args.stage_chunks - 1) / args.stage_chunks;
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  run_warp_pipeline(ring, mover, first, items, static_cast<u64>(gridDim.x) * kCopyRingWarps);
+  run_warp_pipeline(pipeline, mover, first, items,
+                    static_cast<u64>(gridDim.x) * kCopyPipelineWarps);
   copy_row_edges(args);
 }
 

@@ -275,9 +275,9 @@ constexpr KernelEntry with_tile(KernelEntry entry, u32 a, u32 b) {
 }
 
 #define TW_COPY_BOXES(feature, part, symbol, rank) \
-  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyPipelineWarps * 32, kCopyBoxes | (rank) << 8)
 #define TW_COPY_ROWS(feature, part, symbol) \
-  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyRows)
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyPipelineWarps * 32, kCopyRows)
 #define TW_COPY_PERMUTE(feature, part, symbol, element_bytes) \
   TW_TABLE_ENTRY(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
 #define TW_COPY_TRANSPOSE(feature_, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b) \

@@ -16,7 +16,7 @@ struct PlaneGroup {
   static constexpr int kWords = 4 * kPlanes;
   u32 word[kWords];
 
-  static constexpr int kOfWord = kElement < 4 ? 4 / kElement : 1;
+  static constexpr int kPerWord = kElement < 4 ? 4 / kElement : 1;  // elements
 
   // Returns word w of the order whose element e is element at(e) of this one.
   template <class At>

@@ -136,14 +136,14 @@ struct PermuteBlock {
       return {static_cast<u32>(low), static_cast<u32>(low >> 32), static_cast<u32>(high),
               static_cast<u32>(high >> 32)};
     } else {
-      constexpr int kOfWord = 4 / kElement;
+      constexpr int kWordElements = 4 / kElement;
       u32 words[4];
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
         words[w] = 0;
 #pragma unroll
-        for (int k = 0; k < kOfWord; ++k) {
-          const u32 value = element<kElement>(stage, line_place + place[w * kOfWord + k]);
+        for (int k = 0; k < kWordElements; ++k) {
+          const u32 value = element<kElement>(stage, line_place + place[w * kWordElements + k]);
           words[w] |= value << (8 * kElement * k);
         }
       }

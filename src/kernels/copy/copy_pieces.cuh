@@ -7,9 +7,9 @@
 // bytes in which its piece begins, and gets the rest from the next lane. So the last lane of a warp
 // only loads, and a row has one more slot than pieces.
 //
-// When L2 evicts a partially written sector, it first reads the sector from memory. Left to the
-// cache, these reads happen one at a time in eviction order: rows of 100 bytes then take twice the
-// time. So the kernels prefetch such sectors in memory order.
+// When L2 evicts a partially written sector, it first reads the sector from memory. If this is left
+// to the cache, the reads happen one at a time in eviction order, and rows of 100 bytes take twice
+// the time. So the kernels prefetch such sectors in memory order.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/copy/pieces.h"
@@ -25,8 +25,8 @@ struct PieceEnd {
   u32 end;
 };
 
-/// Small copies wait for the predecessor grid, which may write the source, inside the kernel. So
-/// they must not use loads for constant memory.
+/// Kernels for small copies (kFlight is 1) themselves wait for the predecessor grid. That grid may
+/// write the source, so they must not use ld.global.nc.
 template <int kFlight>
 inline constexpr bool kPieceWaits = kFlight == 1;
 
@@ -36,11 +36,11 @@ struct PieceMover {
   PieceEnd* warp_ends;  // kFlight * 32 entries
 
   static constexpr u32 kLanes = kRealign ? 31 : 32;  // lanes that store
-  // Both cost extra instructions. These pay off only in large copies that do not already spend many
-  // on realignment or on further dimensions.
+  // Prefetching sectors and collecting the ends of rows cost instructions. These pay off only in
+  // large copies that do not already spend many on realignment or on further dimensions.
   static constexpr bool kLarge = kFlight > 1;
-  static constexpr bool kAsksSectors = kLarge && !kRealign && kRank == 1;
-  static constexpr bool kGathersEnds = kLarge && (kRealign || kRank == 1);
+  static constexpr bool kPrefetchesSectors = kLarge && !kRealign && kRank == 1;
+  static constexpr bool kCollectsEnds = kLarge && (kRealign || kRank == 1);
   static constexpr u32 kWarps = kPieceThreads / 32;
   static constexpr bool kWaits = kPieceWaits<kFlight>;
 
@@ -93,7 +93,7 @@ struct PieceMover {
     const bool whole = p.first == 0 && p.end == 16;
     if (whole) ptx::store_unit_hint<16>(p.to, unit, args.dst_policy);
     const bool part = p.end != 0 && !whole;
-    if constexpr (kGathersEnds) {
+    if constexpr (kCollectsEnds) {
       const u32 lanes = __ballot_sync(0xffffffffu, part);
       if (lanes == 0) return;
       if (args.ends_by_bytes != 0) return queue_end(p, unit, lanes, ends);
@@ -109,7 +109,7 @@ struct PieceMover {
   }
 
   __device__ __forceinline__ void touch_line(const CopyPiece& p) const {
-    if (kLarge && !kAsksSectors && args.touch != kTouchNothing && p.end != 0 &&
+    if (kLarge && !kPrefetchesSectors && args.touch != kTouchNothing && p.end != 0 &&
         p.end - p.first != 16)
       ptx::prefetch_line(p.to + p.first);
   }
@@ -154,9 +154,9 @@ struct PieceMover {
         const bool inside = piece_inside(args, p);
         outside = outside || (mine && !inside);
         pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0,
-                      kAsksSectors ? prefetch_bytes_of(args, p) : 0};
+                      kPrefetchesSectors ? prefetch_bytes_of(args, p) : 0};
       }
-      if (kAsksSectors && args.touch != kTouchNothing) touch(pending);
+      if (kPrefetchesSectors && args.touch != kTouchNothing) touch(pending);
       u32 ends = 0;
 #pragma unroll
       for (int k = 0; k < kFlight; ++k) store(pending[k], v[k], &ends);
@@ -170,11 +170,11 @@ template <int kFlight, bool kRealign>
 __device__ __forceinline__ void copy_pieces(const CopyPieceArgs& args) {
   if constexpr (kPieceWaits<kFlight>) ptx::grid_dependency_wait_and_launch();
   __shared__ PieceEnd ends[kFlight > 1 ? kPieceThreads * kFlight : 1];
-  PieceEnd* const of_warp = ends + threadIdx.x / 32 * (kFlight * 32);
+  PieceEnd* const warp_ends = ends + threadIdx.x / 32 * (kFlight * 32);
   if (args.rank == 1)
-    PieceMover<kFlight, kRealign, 1>{args, of_warp}.run();
+    PieceMover<kFlight, kRealign, 1>{args, warp_ends}.run();
   else
-    PieceMover<kFlight, kRealign, 0>{args, of_warp}.run();
+    PieceMover<kFlight, kRealign, 0>{args, warp_ends}.run();
 }
 
 }  // namespace tw

@@ -181,7 +181,8 @@ __device__ __forceinline__ void copy_transpose_small(const CopyTransposeArgs& ar
   }
 }
 
-/// Any addresses, pitches and extents. Here units_a and units_b count elements, not vectors.
+/// A transpose with any addresses, pitches and extents. Here units_a and units_b count elements,
+/// not vectors.
 template <int kElement>
 __device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& args) {
   constexpr u32 kEdge = transpose_edge(kElement);

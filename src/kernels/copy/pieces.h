@@ -12,11 +12,11 @@ inline constexpr u32 kPieceThreads = 256;
 inline constexpr u32 kPieceRank = 7;
 inline constexpr u32 kPieceSector = 32;  // granularity of L2 reads and writes, bytes
 
-/// CopyPieceArgs::touch: how the kernel prefetches the sectors that the ends of a row cover only in
+/// CopyPieceArgs::touch: how the kernel prefetches sectors that the ends of a row cover only in
 /// part, before it writes them. kTouchLines prefetches whole lines (four sectors). kTouchSectors
-/// prefetches single sectors by a bulk instruction, which is slow if there are many. With a larger
-/// multiple of 16, a row's last piece prefetches that many bytes, which also covers the first
-/// sector of the next row.
+/// prefetches single sectors by a bulk instruction, which is slow if there are many. A larger
+/// multiple of 16 is the number of bytes that a row's last piece prefetches, which also covers the
+/// first sector of the next row.
 enum : u32 { kTouchNothing = 0, kTouchLines = 1, kTouchSectors = 16 };
 
 /// Each row has `slots` consecutive slots. Slot i holds piece i of the row, or nothing if the row

@@ -80,7 +80,8 @@ TW_KERNEL_HD inline Number factor_of(u64 address, Number own) {
   return address == 0 ? own : static_cast<Number>(*reinterpret_cast<const float*>(address));
 }
 
-/// The factors of a run, read when the kernel runs: float for floating formats, double for f64.
+/// The factors of a run, which the kernel reads when it runs. Number is float for floating-point
+/// formats and double for f64.
 template <class Number>
 struct Factors {
   Number alpha, beta;
@@ -141,7 +142,7 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
   }
 }
 
-/// Integers of `bytes` bytes, which wrap. Beta is 0 unless two sources are added.
+/// The result for integers of `bytes` bytes, which wrap. Beta is 0 unless two sources are added.
 template <bool kReduce, class Word>
 TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
                                          Word before) {
@@ -223,7 +224,7 @@ TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&bef
   }
 }
 
-/// f64. The result uses a single NaN.
+/// The result for f64. Every NaN has the same bits.
 TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, const Factors<double>& by,
                                        u64 a, u64 b, u64 before) {
   const double x = __builtin_bit_cast(double, a);

@@ -52,8 +52,9 @@ enum : u32 { kSourcesAdd = 0, kSourcesMultiply = 1 };
 
 inline constexpr u32 kElementwiseThreads = 256;
 inline constexpr u32 kElementwiseRank = 8;
-inline constexpr u32 kElementwiseFlight = 2;  // vectors in flight per operand, not in conversions
-inline constexpr u32 kElementwiseStridedFlight = 4;
+// Vectors of each operand that a thread has in flight; conversions have a number of their own.
+inline constexpr u32 kElementwiseFlight = 2;
+inline constexpr u32 kElementwiseStridedFlight = 4;  // elements that a thread has in flight
 
 /// Operand numbers.
 enum : u32 { kOperandA = 0, kOperandB = 1, kOperandDst = 2, kElementwiseOperands = 3 };

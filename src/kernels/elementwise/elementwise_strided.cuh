@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Any rank, strides and alignment: one element per thread, in the order of the destination, so that
-// adjacent threads write adjacent elements. Each thread loads four elements before its first store.
+// For any rank, strides and alignment. Each thread computes one element at a time, in the order of
+// the destination, so that adjacent threads write adjacent elements. Each thread loads four
+// elements before its first store.
 
 #include "kernels/elementwise/element.h"
 #include "kernels/ptx/global_own.cuh"

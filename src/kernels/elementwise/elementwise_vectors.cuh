@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows that are contiguous in every operand. A thread loads kFlight vectors of kVector elements (16
-// bytes of the widest operand) and then computes them; that is one turn. The lanes of a warp take
-// adjacent vectors, so that accesses to narrower operands coalesce as well. Vectors begin at
+// For rows that are contiguous in every operand. In one turn, a thread loads kFlight vectors of
+// kVector elements (16 bytes of the widest operand) and then computes them. The lanes of a warp
+// take adjacent vectors, so that accesses to narrower operands coalesce as well. Vectors begin at
 // multiples of their size in the destination, so the first and the last of a row can be partial.
 //
 // A launch's arguments select the element types, by a uniform branch for every few vectors.
@@ -19,9 +19,9 @@ template <u32 kVector, u32 kFlight>
 struct ThreadVectors {
   u64 address[kElementwiseOperands][kFlight];
   bool whole[kFlight];
-  bool parts;  // some vector is only partly inside its row
+  bool has_parts;  // some vector is only partly inside its row
 
-  __device__ __forceinline__ ThreadVectors(const ElementwiseArgs& args, u32 at) : parts(false) {
+  __device__ __forceinline__ ThreadVectors(const ElementwiseArgs& args, u32 at) : has_parts(false) {
     if (args.items == args.slots.divisor)  // as many vectors as a row has: there is one row
       place_in_one_row(args, at);
     else
@@ -35,7 +35,7 @@ struct ThreadVectors {
 #pragma unroll
       for (u32 o = 0; o < kElementwiseOperands; ++o) address[o][k] = s.address[o];
       whole[k] = s.end - s.first == kVector;
-      parts = parts || (s.end != 0 && !whole[k]);
+      has_parts = has_parts || (s.end != 0 && !whole[k]);
     }
   }
 
@@ -57,7 +57,7 @@ struct ThreadVectors {
       const i32 before = static_cast<i32>(32 * k) * kElements;
       // Only the first vector can begin before the row, by `within` bytes.
       whole[k] = (k != 0 || start >= 0) && left >= before + kElements;
-      parts = parts || (!whole[k] && left > before);
+      has_parts = has_parts || (!whole[k] && left > before);
     }
   }
 
@@ -175,8 +175,8 @@ __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float
   encode_vector<kFormat, kVector>(value, args.saturate_at, words);
 }
 
-/// Partial vectors of floating formats. Reads the factors again instead of keeping them in
-/// registers.
+/// Processes partial vectors of floating-point formats. Reads the factors again instead of keeping
+/// them in registers.
 template <u32 kVector, u32 kFlight, bool kConvert>
 __device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at) {
   const Factors<float> by = float_factors(args);
@@ -189,7 +189,8 @@ __device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at)
   });
 }
 
-/// Floating formats. With kConvert: one source, no activation, no reduction.
+/// The kernel for floating-point formats. With kConvert there is one source, no activation and no
+/// reduction.
 template <u32 kVector, bool kConvert>
 __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) {
   constexpr u32 kFlight = kConvert ? elementwise_convert_flight(kVector) : kElementwiseFlight;
@@ -245,7 +246,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
                                                               args.dst_policy);
       }
     });
-    if (turn.parts) float_parts<kVector, kFlight, kConvert>(args, static_cast<u32>(at));
+    if (turn.has_parts) float_parts<kVector, kFlight, kConvert>(args, static_cast<u32>(at));
   }
 }
 
@@ -319,7 +320,7 @@ __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u
   }
 }
 
-/// Integers and f64: all operands have the same type, 16 bytes per vector.
+/// The kernel for integers and f64. All operands have the same type, and a vector has 16 bytes.
 template <u32 kVector>
 __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
   constexpr u32 kBytes = 16 / kVector;
@@ -350,7 +351,7 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
         word_vector<kBytes, false, false>(args, a, b, before, words);
       if (turn.whole[k]) ptx::store_words<16>(turn.address[kOperandDst][k], words, args.dst_policy);
     }
-    if (turn.parts)
+    if (turn.has_parts)
       elementwise_parts<kVector, kFlight, false>(
           args, static_cast<u32>(at),
           [&](u64 a, u64 b, u64 before) { return wide_element(args, a, b, before); });

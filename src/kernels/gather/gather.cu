@@ -10,52 +10,52 @@
 #include "kernels/rows/row_shift.cuh"
 #include "kernels/rows/row_staged.cuh"
 
-#define TW_GATHER_BULK(feature, part, symbol)                                     \
-  TW_EMIT(                                                                        \
-      feature, part,                                                              \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+#define TW_GATHER_BULK(feature, part, symbol)                                         \
+  TW_EMIT(                                                                            \
+      feature, part,                                                                  \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxPipelineWarps * 32, 1) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_bulk(args); })
 #define TW_GATHER_SHIFT(feature, part, symbol)                               \
   TW_EMIT(                                                                   \
       feature, part,                                                         \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsBlockThreads, 3) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_shift<true>(args); })
-#define TW_GATHER_PLAIN(feature, part, symbol)                                \
-  TW_EMIT(                                                                    \
-      feature, part,                                                          \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 6) \
+#define TW_GATHER_PLAIN(feature, part, symbol)                               \
+  TW_EMIT(                                                                   \
+      feature, part,                                                         \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 6) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
-#define TW_GATHER_SUM(feature, part, symbol)                                      \
-  TW_EMIT(                                                                        \
-      feature, part,                                                              \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+#define TW_GATHER_SUM(feature, part, symbol)                                          \
+  TW_EMIT(                                                                            \
+      feature, part,                                                                  \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxPipelineWarps * 32, 1) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_sum(args); })
 #define TW_GATHER_SUM_PLAIN(feature, part, symbol)                           \
   TW_EMIT(                                                                   \
       feature, part,                                                         \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 2) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsBlockThreads, 2) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_sum_plain(args); })
 #define TW_GATHER_MARGIN(feature, part, symbol)                              \
   TW_EMIT(                                                                   \
       feature, part,                                                         \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsBlockThreads, 4) \
           symbol(const __grid_constant__ tw::MarginArgs args) { tw::gather_margin(args); })
 #define TW_GATHER_OUTSIDE(feature, part, symbol)                             \
   TW_EMIT(                                                                   \
       feature, part,                                                         \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsBlockThreads, 4) \
           symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
-#define TW_GATHER_STAGED(feature, part, symbol)                                   \
-  TW_EMIT(                                                                        \
-      feature, part,                                                              \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
-          symbol(const __grid_constant__ tw::GatherArgs args) {                   \
-            tw::rows_staged<tw::StagedGather>(args);                              \
+#define TW_GATHER_STAGED(feature, part, symbol)                                       \
+  TW_EMIT(                                                                            \
+      feature, part,                                                                  \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxPipelineWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::GatherArgs args) {                       \
+            tw::rows_staged<tw::StagedGather>(args);                                  \
           })
-#define TW_GATHER_FOUR(feature, part, symbol)                                     \
-  TW_EMIT(                                                                        \
-      feature, part,                                                              \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+#define TW_GATHER_FOUR(feature, part, symbol)                                         \
+  TW_EMIT(                                                                            \
+      feature, part,                                                                  \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxPipelineWarps * 32, 1) \
           symbol(const __grid_constant__ tw::FourArgs args) { tw::rows_four<false>(args); })
 #define TW_GATHER_FEW(feature, part, symbol)                               \
   TW_EMIT(                                                                 \

@@ -9,7 +9,8 @@ namespace tw {
 
 using GatherArgs = RowsArgs;
 
-/// Writes zeros to the columns of the packed operand that lie outside the table.
+/// Arguments of kRowsMargin, which writes zeros to the columns of the packed operand that lie
+/// outside the table.
 struct MarginArgs {
   RowsArgs rows;  // packed points to column 0, row_bytes covers the whole row
   u64 lead_bytes;

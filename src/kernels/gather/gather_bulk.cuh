@@ -78,11 +78,11 @@ struct GatherMover : RowPieces {
 };
 
 __device__ __forceinline__ void gather_bulk(const GatherArgs& args) {
-  run_row_ring<GatherMover<false>>(args, args.stage_bytes);
+  run_row_pipeline<GatherMover<false>>(args, args.stage_bytes);
 }
 
 __device__ __forceinline__ void gather_sum(const GatherArgs& args) {
-  run_row_ring<GatherMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+  run_row_pipeline<GatherMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 }  // namespace tw

@@ -174,16 +174,16 @@ void gather_outside_host(HostEngine&, const void* arguments) {
 
 #define TW_GATHER(feature, part, symbol, threads, variant) \
   TW_TABLE_ENTRY(gather, feature, part, symbol, threads, variant)
-#define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
-#define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
-#define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
-#define TW_GATHER_STAGED(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsBulk)
+#define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsBlockThreads, kRowsShift)
+#define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsFour)
+#define TW_GATHER_STAGED(...) TW_GATHER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsStaged)
 #define TW_GATHER_FEW(...) TW_GATHER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
-#define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
-#define TW_GATHER_SUM(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsSum)
-#define TW_GATHER_SUM_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsSumPlain)
-#define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
-#define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
+#define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)
+#define TW_GATHER_SUM(...) TW_GATHER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsSum)
+#define TW_GATHER_SUM_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsBlockThreads, kRowsSumPlain)
+#define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsBlockThreads, kRowsMargin)
+#define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsBlockThreads, kRowsOutside)
 
 constexpr KernelEntry kEntries[] = {
 #include "kernels/gather/kernels.inc"

@@ -13,24 +13,24 @@ namespace tw {
 template <class T, u32 kCount>
 __device__ __forceinline__ void sum_units(const GatherArgs& args) {
   constexpr int kBytes = static_cast<int>(T::kBytes * kCount);
-  const u32 groups = kRowsPlainThreads / args.lanes;
-  const u64 of_block = static_cast<u64>(groups) * kRowsPlainFlight;
+  const u32 groups = kRowsBlockThreads / args.lanes;
+  const u64 per_block = static_cast<u64>(groups) * kRowsLaneFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = blockIdx.x * of_block + threadIdx.x / args.lanes; item < items;
-       item += gridDim.x * of_block) {
-    PlainPlace place[kRowsPlainFlight];
-    float sum[kRowsPlainFlight][kCount] = {};
+  for (u64 item = blockIdx.x * per_block + threadIdx.x / args.lanes; item < items;
+       item += gridDim.x * per_block) {
+    LanePlace place[kRowsLaneFlight];
+    float sum[kRowsLaneFlight][kCount] = {};
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
-      place[k] = plain_place(args, item + static_cast<u64>(k) * groups, items);
+    for (int k = 0; k < kRowsLaneFlight; ++k)
+      place[k] = lane_place(args, item + static_cast<u64>(k) * groups, items);
     for (u32 j = 0; j < args.group; ++j) {
-      ptx::Unit<kBytes> bits[kRowsPlainFlight];
-      float weight[kRowsPlainFlight];
+      ptx::Unit<kBytes> bits[kRowsLaneFlight];
+      float weight[kRowsLaneFlight];
 #pragma unroll
-      for (int k = 0; k < kRowsPlainFlight; ++k) {
+      for (int k = 0; k < kRowsLaneFlight; ++k) {
         bits[k] = ptx::Unit<kBytes>{};
         weight[k] = 0.0f;
-        if (!place[k].real) continue;
+        if (!place[k].has_unit) continue;
         const u64 index = place[k].i * args.group + j;
         const i64 row = named_row(args, index);
         if (row == kNoRow) continue;
@@ -39,15 +39,15 @@ __device__ __forceinline__ void sum_units(const GatherArgs& args) {
                                          place[k].offset);
       }
 #pragma unroll
-      for (int k = 0; k < kRowsPlainFlight; ++k) {
+      for (int k = 0; k < kRowsLaneFlight; ++k) {
         float value[kCount];
         unpack<T, kCount>(bits[k], value);
         add_weighted(sum[k], value, weight[k], j == 0);
       }
     }
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
-      if (place[k].real) ptx::store_unit<kBytes>(place[k].packed, pack<T, kCount>(sum[k]));
+    for (int k = 0; k < kRowsLaneFlight; ++k)
+      if (place[k].has_unit) ptx::store_unit<kBytes>(place[k].packed, pack<T, kCount>(sum[k]));
   }
 }
 
@@ -76,8 +76,8 @@ __device__ __forceinline__ void margin_units(const MarginArgs& args) {
   const u64 lead = args.lead_bytes / kBytes;
   const u64 units = lead + args.tail_bytes / kBytes;
   const u64 inner = args.rows.row_bytes - args.lead_bytes - args.tail_bytes;
-  const u64 warp = (static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x) / 32;
-  const u64 warps = static_cast<u64>(gridDim.x) * (kRowsPlainThreads / 32);
+  const u64 warp = (static_cast<u64>(blockIdx.x) * kRowsBlockThreads + threadIdx.x) / 32;
+  const u64 warps = static_cast<u64>(gridDim.x) * (kRowsBlockThreads / 32);
   for (u64 i = warp; i < count; i += warps) {
     const u64 row = args.rows.packed + i * static_cast<u64>(args.rows.packed_pitch);
     for (u64 unit = ptx::lane_id(); unit < units; unit += 32)

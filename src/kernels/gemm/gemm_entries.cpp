@@ -81,12 +81,12 @@ constexpr KernelEntry kEntries[] = {
   narrow_entry(#symbol_, #part_, DType::a, DType::b, tm, tn, tk, kSchedule_##schedule),
 #define TW_GEMM_SCALED_MMA(feature_, part_, symbol_, in, loads, tm, tn, tk, threads_) \
   plain_entry(feature::feature_, #symbol_, #part_, DType::in, kAny, tm, tn, tk,       \
-              kGemmNoMaps | kGemmEpilogue | kGemmScaled, threads_),
+              kGemmNoMaps | kGemmEpilogue | kGemmNarrow, threads_),
 #define TW_GEMM_POINTERS(feature_, part_, symbol_, maps, variant_) \
   plain_entry(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, part_, symbol_)                       \
   plain_entry(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, \
-              kGemmPrologue | kGemmStagingCopy, static_cast<int>(kRealignThreads), true),
+              kGemmPrologue | kGemmStagingCopy, static_cast<int>(kStagingThreads), true),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \

@@ -6,6 +6,6 @@
 #define TW_GEMM_REALIGN(feature, part, symbol)                                                    \
   TW_EMIT(                                                                                        \
       feature, part,                                                                              \
-      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kStagingRegisterCtas) \
-          symbol(const __grid_constant__ tw::GemmRealignArgs args) { tw::gemm_realign(args); })
+      extern "C" __global__ void __launch_bounds__(tw::kStagingThreads, tw::kStagingRegisterCtas) \
+          symbol(const __grid_constant__ tw::GemmStagingArgs args) { tw::gemm_realign(args); })
 #include "kernels/gemm/gemm_realign.inc"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host bodies of the grouped family: they compute row by row, with the functions that the kernels
-// use. The end of the file makes the family's kernel entries, whose host entries name these bodies.
+// Host bodies of the grouped family. They compute row by row and call the functions of grouped.h,
+// as the kernels do. The family's kernel entries are at the end.
 #include <algorithm>
 #include <cstring>
 
@@ -36,12 +36,12 @@ i32& word_at(u64 address, i64 index) {
   return reinterpret_cast<i32*>(address)[index];
 }
 
-void count_faults(const GroupedArgs& args, u64 faults) {
-  if (args.faults != 0) *reinterpret_cast<u64*>(args.faults) += faults;
+void count_invalid(const GroupedArgs& args, u64 invalid) {
+  if (args.invalid_count != 0) *reinterpret_cast<u64*>(args.invalid_count) += invalid;
 }
 
-// Accumulates a(k) * b(k) in blocks of 128 of k, whose scale is factor(block). Accumulation is in
-// f32, but exact for i8 unless scales change along k.
+// Sums a(k) * b(k) over k. Each block of 128 elements of k has the scale factor(block). The sum is
+// accumulated in f32. For i8 it is exact unless scales change along k.
 template <class A, class B, class Factor>
 float scaled_sum(const GemmScales& scales, i32 begin, i32 end, A a, B b, Factor factor) {
   const bool along_k = gemm_scales_along_k(scales), exact = scales.a_type == kGemmI8 && !along_k;
@@ -70,23 +70,23 @@ DType type_of_bias(const GroupedArgs& args, const GemmScales* scales) {
   return args.bias_f32 == kBiasF16 ? DType::F16 : DType::BF16;
 }
 
-// Computes the elements of a group's row. `scales` is nullptr except for 8-bit types.
+// Computes the elements of a row of the result. `scales` is nullptr except for 8-bit types.
 struct RowJob {
   const GroupedArgs& args;
   const GemmScales* scales;
-  DType in, of_b, out;
-  i32 weight;
-  i64 b;      // the weight matrix's first element
-  i32 a_row;  // -1: a row of zeros
+  DType a_type, b_type, d_type;
+  i32 weight;  // index of the weight matrix
+  i64 b;       // offset of its first element
+  i32 a_row;   // -1: a row of zeros
   float scale;
   i64 a_scale = 0;  // offset of the row's first scale
 
   RowJob(const GroupedArgs& a, const GemmScales* s, i32 weight_, i32 r)
       : args(a),
         scales(s),
-        in(static_cast<DType>(a.host_in)),
-        of_b(type_of_b(a, s)),
-        out(static_cast<DType>(a.host_out)),
+        a_type(static_cast<DType>(a.host_in)),
+        b_type(type_of_b(a, s)),
+        d_type(static_cast<DType>(a.host_out)),
         weight(weight_),
         b(weight_ * a.b_stride),
         a_row(grouped_a_row(a, r)),
@@ -95,34 +95,34 @@ struct RowJob {
 
   float sum(i32 column) const {
     const i64 from = column * args.b_stride_n + b;
-    const auto of_a = [&](i32 k) {
-      return a_row < 0 ? 0.0f : read_at(args.a, a_row * args.a_pitch + k, in);
+    const auto a_at = [&](i32 k) {
+      return a_row < 0 ? 0.0f : read_at(args.a, a_row * args.a_pitch + k, a_type);
     };
-    const auto b_at = [&](i32 k) { return read_at(args.b, from + k * args.b_stride_k, of_b); };
+    const auto b_at = [&](i32 k) { return read_at(args.b, from + k * args.b_stride_k, b_type); };
     if (scales == nullptr) {
       float total = 0.0f;
-      for (i32 k = 0; k < args.k; ++k) total += of_a(k) * b_at(k);
+      for (i32 k = 0; k < args.k; ++k) total += a_at(k) * b_at(k);
       return total;
     }
     // With alpha 0 no operand may be read.
     if (args.alpha == 0.0f) return 0.0f;
-    return scaled_sum(*scales, 0, args.k, of_a, b_at, [&](i32 block) {
+    return scaled_sum(*scales, 0, args.k, a_at, b_at, [&](i32 block) {
       return (a_row < 0 ? 1.0f : grouped_a_scale_at(*scales, a_scale, block)) *
              gemm_scale(scales->b, scales->b_by, column, block, weight);
     });
   }
-  // A column of alpha * A B + bias.
-  float before(i32 column) const {
+  // An element of alpha * A B + bias.
+  float before_activation(i32 column) const {
     const float bias = args.bias == 0 ? -0.0f
                                       : read_at(args.bias, weight * args.bias_stride + column,
                                                 type_of_bias(args, scales));
     return act::fused(scale, sum(column), bias);
   }
   float value(i32 column) const {
-    if (args.gate == kGateNone) return activate(args.activation, before(column));
+    if (args.gate == kGateNone) return activate(args.activation, before_activation(column));
     const FullGate gate = {args.gate, 0, args.n / 2};
-    return grouped_gate(args, before(full_place(gate, 0, column, false).at),
-                        before(full_place(gate, 0, column, true).at));
+    return grouped_gate(args, before_activation(full_place(gate, 0, column, false).at),
+                        before_activation(full_place(gate, 0, column, true).at));
   }
 };
 
@@ -133,11 +133,12 @@ void multiply_row(const RowJob& job, i32 r) {
   const float factor = grouped_row_weight(args, r, true);
   const i32 columns = args.gate == kGateNone ? args.n : args.n / 2;
   for (i32 column = 0; column < columns; ++column) {
-    const i64 at = d_row * args.d_pitch + column;
+    const i64 element = d_row * args.d_pitch + column;
     float value = job.value(column);
     if (args.row_weights != 0) value *= factor;
-    if (args.out == kRowsAdded) value = rounded(job.out, value) + read_at(args.d, at, job.out);
-    write_at(args.d, at, job.out, value);
+    if (args.row_output == kRowsAddedAtomically)
+      value = rounded(job.d_type, value) + read_at(args.d, element, job.d_type);
+    write_at(args.d, element, job.d_type, value);
   }
 }
 
@@ -159,10 +160,10 @@ void grouped_mma_host(HostEngine&, const void* arguments) {
 }
 
 void grouped_scaled_host(HostEngine&, const void* arguments) {
-  const auto& all = *static_cast<const GroupedScaledArgs*>(arguments);
-  each_row(all.grouped, [&](i32 g, i32 weight, i32 r) {
-    RowJob job(all.grouped, &all.scales, weight, r);
-    if (job.a_row >= 0) job.a_scale = grouped_a_scale(all, g, r, job.a_row);
+  const auto& scaled_args = *static_cast<const GroupedScaledArgs*>(arguments);
+  each_row(scaled_args.grouped, [&](i32 g, i32 weight, i32 r) {
+    RowJob job(scaled_args.grouped, &scaled_args.scales, weight, r);
+    if (job.a_row >= 0) job.a_scale = grouped_a_scale(scaled_args, g, r, job.a_row);
     multiply_row(job, r);
   });
 }
@@ -175,9 +176,10 @@ void multiply_ranges(const GroupedArgs& args, Sum sum) {
     if (range.begin == range.end && args.beta != 0.0f) continue;
     for (i32 row = 0; row < args.m; ++row)
       for (i32 column = 0; column < args.n; ++column) {
-        const i64 at = g * args.d_stride + row * args.d_pitch + column;
-        const float added = args.beta == 0.0f ? -0.0f : read_at(args.d, at, DType::F32);
-        write_at(args.d, at, DType::F32, act::fused(args.alpha, sum(row, column, range), added));
+        const i64 element = g * args.d_stride + row * args.d_pitch + column;
+        const float added = args.beta == 0.0f ? -0.0f : read_at(args.d, element, DType::F32);
+        write_at(args.d, element, DType::F32,
+                 act::fused(args.alpha, sum(row, column, range), added));
       }
   }
 }
@@ -195,17 +197,17 @@ void grouped_ranges_host(HostEngine&, const void* arguments) {
 }
 
 void grouped_scaled_ranges_host(HostEngine&, const void* arguments) {
-  const auto& all = *static_cast<const GroupedScaledArgs*>(arguments);
-  const GroupedArgs& args = all.grouped;
-  const GemmScales& scales = all.scales;
+  const auto& scaled_args = *static_cast<const GroupedScaledArgs*>(arguments);
+  const GroupedArgs& args = scaled_args.grouped;
+  const GemmScales& scales = scaled_args.scales;
   const auto in = static_cast<DType>(args.host_in);
-  const DType of_b = type_of_b(args, &scales);
+  const DType b_type = type_of_b(args, &scales);
   multiply_ranges(args, [&](i32 row, i32 column, const GroupRows& range) {
     if (args.alpha == 0.0f) return 0.0f;
     return scaled_sum(
         scales, range.begin, range.end,
         [&](i32 k) { return read_at(args.a, k * args.a_pitch + row, in); },
-        [&](i32 k) { return read_at(args.b, k * args.b_stride_k + column, of_b); },
+        [&](i32 k) { return read_at(args.b, k * args.b_stride_k + column, b_type); },
         [&](i32) {
           return gemm_scale(scales.a, scales.a_by, row, 0, 0) *
                  gemm_scale(scales.b, scales.b_by, column, 0, 0);
@@ -215,56 +217,60 @@ void grouped_scaled_ranges_host(HostEngine&, const void* arguments) {
 
 void grouped_find_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
-  bool apart[kGroupedMaxGroups] = {};
-  u64 faults = 0;
+  bool not_contiguous[kGroupedMaxGroups] = {};
+  u64 invalid = 0;
   for (i32 g = 0; g < args.group_count; ++g)
-    word_at(args.found, 2 * g) = word_at(args.found, 2 * g + 1) = 0;
+    word_at(args.found_groups, 2 * g) = word_at(args.found_groups, 2 * g + 1) = 0;
   for (i32 r = 0, end = 0; r < args.m; r = end) {
-    const i64 group = grouped_number(args.groups, args.wide, r);
-    for (end = r + 1; end < args.m && grouped_number(args.groups, args.wide, end) == group;) ++end;
+    const i64 group = grouped_index(args.groups, args.groups_i64, r);
+    for (end = r + 1; end < args.m && grouped_index(args.groups, args.groups_i64, end) == group;)
+      ++end;
     if (group < 0 || group >= args.group_count) {
-      faults += group == -1 ? 0 : static_cast<u64>(end - r);
+      invalid += group == -1 ? 0 : static_cast<u64>(end - r);
       continue;
     }
-    i32& group_end = word_at(args.found, 2 * group + 1);
-    if (group_end != 0) apart[group] = true;
-    word_at(args.found, 2 * group) = r;
+    i32& group_end = word_at(args.found_groups, 2 * group + 1);
+    if (group_end != 0) not_contiguous[group] = true;
+    word_at(args.found_groups, 2 * group) = r;
     group_end = end;
   }
   for (i32 g = 0; g < args.group_count; ++g)
-    if (apart[g]) word_at(args.found, 2 * g) = 1, word_at(args.found, 2 * g + 1) = 0;
-  count_faults(args, faults);
+    if (not_contiguous[g])
+      word_at(args.found_groups, 2 * g) = 1, word_at(args.found_groups, 2 * g + 1) = 0;
+  count_invalid(args, invalid);
 }
 
-// Whether an index leads to no row and is not -1, which means that on purpose.
-bool wrong_index(const GroupedArgs& args, u64 indices, i32 r, i32 row) {
-  return row < 0 && grouped_number(indices, args.wide_rows, r) != -1;
+// Whether an index leads to no row. An index of -1 is valid: the caller wants no row.
+bool is_invalid_index(const GroupedArgs& args, u64 indices, i32 r, i32 row) {
+  return row < 0 && grouped_index(indices, args.rows_i64, r) != -1;
 }
 
 void grouped_check_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
-  u64 faults = 0;
+  u64 invalid = 0;
   for (i32 g = 0; g < args.group_count; ++g) {
-    const GroupRows rows = grouped_rows(args, g, args.kind == kGroupsRanges ? args.k : args.m);
+    const GroupRows rows = grouped_rows(args, g, args.grouping == kGroupsRanges ? args.k : args.m);
     const i32 weight = grouped_weight(args, g);
-    faults += (rows.fault ? 1 : 0) + (weight == -2 ? 1 : 0);
+    invalid += (rows.invalid ? 1 : 0) + (weight == -2 ? 1 : 0);
     if (weight < 0) continue;
     for (i32 r = rows.begin; r < rows.end; ++r) {
-      if (args.a_rows != 0) faults += wrong_index(args, args.a_rows, r, grouped_a_row(args, r));
-      if (args.d_rows != 0) faults += wrong_index(args, args.d_rows, r, grouped_d_row(args, r));
+      if (args.a_rows != 0)
+        invalid += is_invalid_index(args, args.a_rows, r, grouped_a_row(args, r));
+      if (args.d_rows != 0)
+        invalid += is_invalid_index(args, args.d_rows, r, grouped_d_row(args, r));
     }
   }
-  count_faults(args, faults);
+  count_invalid(args, invalid);
 }
 
 void grouped_clear_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   if (args.heads != 0) {
-    for (i32 t = 0; t < args.d_count; ++t) word_at(args.heads, t) = -1;
+    for (i32 d_row = 0; d_row < args.d_count; ++d_row) word_at(args.heads, d_row) = -1;
     return;
   }
-  for (i64 line = 0; line < args.m; ++line)
-    std::memset(reinterpret_cast<uint8_t*>(args.d) + line * args.d_pitch, 0,
+  for (i64 row = 0; row < args.m; ++row)
+    std::memset(reinterpret_cast<uint8_t*>(args.d) + row * args.d_pitch, 0,
                 static_cast<size_t>(args.d_stride));
 }
 
@@ -279,16 +285,16 @@ void grouped_link_host(HostEngine&, const void* arguments) {
   }
 }
 
-// Calls take(row) for the rows that are added to row t of D, in the order of addition.
-template <class Take>
-void each_added_row(const GroupedArgs& args, i32 t, Take take) {
+// Calls add(row) for each row that is added to row d_row of D, in the order of addition.
+template <class Add>
+void each_added_row(const GroupedArgs& args, i32 d_row, Add add) {
   if (args.inverse == 0) {
-    for (i32 r = word_at(args.heads, t); r >= 0; r = word_at(args.links, r)) take(r);
+    for (i32 r = word_at(args.heads, d_row); r >= 0; r = word_at(args.links, r)) add(r);
     return;
   }
   for (i32 slot = 0; slot < args.d_divisor; ++slot) {
-    const i32 r = word_at(args.inverse, i64{t} * args.d_divisor + slot);
-    if (r >= 0 && r < args.m && grouped_has_row(args, r)) take(r);
+    const i32 r = word_at(args.inverse, i64{d_row} * args.d_divisor + slot);
+    if (r >= 0 && r < args.m && grouped_has_row(args, r)) add(r);
   }
 }
 
@@ -297,19 +303,20 @@ void grouped_combine_host(HostEngine&, const void* arguments) {
   const auto out = static_cast<DType>(args.host_out);
   constexpr i32 kColumns = 256;
   float sums[kColumns];
-  for (i32 t = 0; t < args.d_count; ++t)
+  for (i32 d_row = 0; d_row < args.d_count; ++d_row)
     for (i32 first = 0; first < args.n; first += kColumns) {
       const i32 count = args.n - first < kColumns ? args.n - first : kColumns;
       for (float& sum : sums) sum = 0.0f;
-      each_added_row(args, t, [&](i32 r) {
+      each_added_row(args, d_row, [&](i32 r) {
         for (i32 i = 0; i < count; ++i)
           sums[i] += read_at(args.a, r * args.a_pitch + first + i, out);
       });
-      for (i32 i = 0; i < count; ++i) write_at(args.d, t * args.d_pitch + first + i, out, sums[i]);
+      for (i32 i = 0; i < count; ++i)
+        write_at(args.d, d_row * args.d_pitch + first + i, out, sums[i]);
     }
 }
 
-// Names of the kernel entries' types; `none` stands for every type.
+// The types that the tables of kernel entries name; `none` stands for every type.
 struct Types {
   [[maybe_unused]] static constexpr DType none{};
   [[maybe_unused]] static constexpr DType BF16 = DType::BF16;
@@ -319,16 +326,16 @@ struct Types {
   [[maybe_unused]] static constexpr DType I8 = DType::I8;
 };
 
-struct GroupedTile {
+struct TileShape {
   i32 m, n, k;
 };
-constexpr GroupedTile kMmaTile = {64, 64, 32};
-constexpr GroupedTile kScaledTile = {32, 128, 32};
-constexpr GroupedTile kNoTile = {0, 0, 0};
+constexpr TileShape kMmaTile = {64, 64, 32};
+constexpr TileShape kScaledTile = {32, 128, 32};
+constexpr TileShape kNoTile = {0, 0, 0};
 
-constexpr KernelEntry grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
-                                     HostBody host, u32 threads, GroupedTile tile, DType in,
-                                     DType out, u32 variant) {
+constexpr KernelEntry grouped_entry(FeatureMask needs, const char* symbol, const char* part,
+                                    HostBody host, u32 threads, TileShape tile, DType in, DType out,
+                                    u32 variant) {
   return {.family = Family::grouped,
           .feature = needs,
           .symbol = symbol,
@@ -345,30 +352,30 @@ constexpr KernelEntry grouped_row_of(FeatureMask needs, const char* symbol, cons
 constexpr u32 kOrderROW = 0;
 constexpr u32 kOrderCOLUMN = kGroupedColumnB;
 
-#define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                             \
-  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)), \
-                 {kGroupedTileRows, tm, kGroupedTileK}, Types::in, Types::out,            \
-                 kGroupedWgmma | (variant)),
+#define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                            \
+  grouped_entry(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)), \
+                {kGroupedTileRows, tm, kGroupedTileK}, Types::in, Types::out,            \
+                kGroupedWgmma | (variant)),
 #define TW_GROUPED(feature_, part, symbol, in, out, b_order, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)
 #define TW_GROUPED_RANGES(feature_, part, symbol, in, out, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kGroupedRanges)
-#define TW_GROUPED_SCALED_WGMMA(feature_, part, symbol, in, out, tm)                       \
-  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),  \
-                 {kGroupedScaledTileRows, tm, kGroupedScaledTileK}, Types::in, Types::out, \
-                 kGroupedWgmma | kGroupedScaled | kGroupedColumnB),
+#define TW_GROUPED_SCALED_WGMMA(feature_, part, symbol, in, out, tm)                      \
+  grouped_entry(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),  \
+                {kGroupedScaledTileRows, tm, kGroupedScaledTileK}, Types::in, Types::out, \
+                kGroupedWgmma | kGroupedNarrow | kGroupedColumnB),
 #define TW_GROUPED_BODY_host(symbol) symbol
 #define TW_GROUPED_BODY_tma(symbol) nullptr
 #define TW_GROUPED_BODY_mma(symbol) nullptr
-#define TW_GROUPED_MMA(feature_, part, symbol, in, out, variant)                        \
-  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 kMmaThreads, kMmaTile, Types::in, Types::out, variant),
-#define TW_GROUPED_SCALED(feature_, part, symbol, in, loads, variant)                   \
-  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 kMmaThreads, kScaledTile, Types::in, Types::none, (variant) | kGroupedScaled),
-#define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                           \
-  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),
+#define TW_GROUPED_MMA(feature_, part, symbol, in, out, variant)                       \
+  grouped_entry(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                kMmaThreads, kMmaTile, Types::in, Types::out, variant),
+#define TW_GROUPED_SCALED(feature_, part, symbol, in, loads, variant)                  \
+  grouped_entry(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                kMmaThreads, kScaledTile, Types::in, Types::none, (variant) | kGroupedNarrow),
+#define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                          \
+  grouped_entry(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),
 
 constexpr KernelEntry kEntries[] = {
 #include "kernels/grouped/kernels.inc"

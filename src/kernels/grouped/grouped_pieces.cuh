@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The common epilogues of the grouped wgmma kernels. They compute on the accumulators in registers
-// and write D in whole pieces of 16 bytes. All other epilogues use grouped_write_tile().
+// and write D in whole pieces of 16 bytes. All other epilogues use grouped_write_general().
 //
-// Rows of a tile are columns of B. Of each warp's 16 rows a thread has two, eight apart. With a
-// gate the first eight are gates and the other eight their linear columns (grouped_load_weights),
-// so that a thread has both elements of a pair.
+// Because of swap-AB, rows of a tile are columns of B. A warp has 16 rows of a tile, and a thread
+// has two of these, eight apart. With a gate the first eight rows are gates and the other eight are
+// the linear columns that they multiply (grouped_load_weights()), so that a thread has both
+// elements.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"
@@ -16,99 +17,101 @@ namespace tw {
 
 // Kernels with an f32 D have no registers left for SiLU.
 template <class Config>
-inline constexpr bool kPiecesTakeSilu = Config::Out::kBytes == 2;
+inline constexpr bool kPiecesHaveSilu = Config::Out::kBytes == 2;
 
-/// Whether the run's epilogue and D suit these functions.
+/// Whether grouped_write_ungated() or grouped_write_gated() can do the run's epilogue.
 template <class Config>
-__device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
+__device__ __forceinline__ bool grouped_can_write_pieces(const GroupedArgs& args) {
   constexpr u32 kBytes = Config::Out::kBytes;
-  const u64 places = args.d | static_cast<u64>(args.d_pitch) * kBytes |
-                     static_cast<u64>(grouped_columns(args)) * kBytes;
-  if (places % 16 != 0) return false;
-  const bool is_short = args.activation == kActIdentity || args.activation == kActRelu ||
-                        (kPiecesTakeSilu<Config> && args.activation == kActSilu);
-  if (!is_short) return false;
+  const u64 alignments = args.d | static_cast<u64>(args.d_pitch) * kBytes |
+                         static_cast<u64>(grouped_columns(args)) * kBytes;
+  if (alignments % 16 != 0) return false;
+  const bool has_activation = args.activation == kActIdentity || args.activation == kActRelu ||
+                              (kPiecesHaveSilu<Config> && args.activation == kActSilu);
+  if (!has_activation) return false;
   if (args.gate == kGateNone) return true;
-  // Only activation(gate) * linear, without limit, offset or slope.
+  // grouped_write_gated() computes activation(gate) * linear, without limit, offset or slope.
   const bool simple =
       args.gate_limit > 3.0e38f && args.gate_offset == 0.0f && args.gate_slope == 1.0f;
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
+/// Writes a piece of 16 bytes to column `column` of row r.
 template <class Config>
-struct GroupedPut {
+struct GroupedPieceWriter {
   const GroupedArgs& args;
-  const GroupedSpot& tile;
-  const GroupedLines<Config>& lines;
+  const GroupedWgmmaTile& tile;
+  const GroupedRowTargets<Config>& targets;
 
-  __device__ __forceinline__ void operator()(i32 r, i32 x, uint4 piece) const {
+  __device__ __forceinline__ void operator()(i32 r, i32 column, uint4 piece) const {
     using Out = typename Config::Out;
-    const u64 row = lines.template row<Out>(args, tile, r);
+    const u64 row = targets.template address<Out>(args, tile, r);
     if (row == 0) return;
-    const u64 to = row + static_cast<u64>(x) * Out::kBytes;
-    if (args.out != kRowsAdded) return ptx::store_unit<16>(to, piece);
+    const u64 to = row + static_cast<u64>(column) * Out::kBytes;
+    if (args.row_output != kRowsAddedAtomically) return ptx::store_unit<16>(to, piece);
     GroupedAdd<Out>::piece(to, piece);
   }
 };
 
-/// The bias of a column of B; without a bias -0, which changes no accumulator.
+/// The bias of a column of B. Without a bias it is -0, which changes no accumulator.
 template <class In>
-__device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args, const GroupedTile& tile,
-                                                 i32 column) {
-  if (tile.bias == 0 || column >= args.n) return -0.0f;
-  return full_element<In>(tile.bias, args.bias_f32, column);
+__device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args,
+                                                 const GroupedAlphaBias& alpha_bias, i32 column) {
+  if (alpha_bias.bias == 0 || column >= args.n) return -0.0f;
+  return full_element<In>(alpha_bias.bias, args.bias_f32, column);
 }
 
-/// Multiplies each value by the weight of its row of A. A thread has kCount values for the tile's
-/// kTileN rows of A, in groups of eight rows.
+/// Multiplies each value by the weight of its row. A thread has kCount values for the kTileN rows
+/// of the tile, in groups of eight rows.
 template <class Config, int kCount>
 __device__ __forceinline__ void grouped_weigh(float (&v)[kCount], const GroupedArgs& args,
-                                              const GroupedLines<Config>& lines, i32 width) {
+                                              const GroupedRowTargets<Config>& targets, i32 width) {
   if (args.row_weights == 0) return;
-  constexpr int kOfGroup = kCount / (Config::kTileN / 8);  // of eight rows of A
+  constexpr int kValuesPerGroup = kCount / (Config::kTileN / 8);
   const u32 first = ptx::lane_id() % 4 * 2;
 #pragma unroll
   for (int group = 0; group < Config::kTileN / 8; ++group) {
     if (group * 8 >= width) break;
-    const u32 at = first + static_cast<u32>(group) * 8;
-    const float weight[2] = {lines.weight(at), lines.weight(at + 1)};
+    const u32 row = first + static_cast<u32>(group) * 8;
+    const float weight[2] = {targets.weight(row), targets.weight(row + 1)};
 #pragma unroll
-    for (int i = 0; i < kOfGroup; ++i) v[group * kOfGroup + i] *= weight[i & 1];
+    for (int i = 0; i < kValuesPerGroup; ++i) v[group * kValuesPerGroup + i] *= weight[i & 1];
   }
 }
 
-template <u32 kWhich, int kCount>
+template <u32 kActivation, int kCount>
 __device__ __forceinline__ void grouped_activate(float (&v)[kCount]) {
 #pragma unroll
-  for (float& value : v) value = activate(kWhich, value);
+  for (float& value : v) value = activate(kActivation, value);
 }
 
 template <class Config>
-__device__ __forceinline__ void grouped_write_plain(float (&d)[Config::kAccumulators],
-                                                    const GroupedArgs& args,
-                                                    const GroupedSpot& tile,
-                                                    const GroupedLines<Config>& lines, u32 staging,
-                                                    u32 group) {
-  const GroupedTile values = grouped_tile(args, tile.weight);
-  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
-  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
-  const float bias[2] = {grouped_bias_at<typename Config::In>(args, values, row0),
-                         grouped_bias_at<typename Config::In>(args, values, row0 + 8)};
+__device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumulators],
+                                                      const GroupedArgs& args,
+                                                      const GroupedWgmmaTile& tile,
+                                                      const GroupedRowTargets<Config>& targets,
+                                                      u32 staging, u32 group) {
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
+  const i32 column0 = tile.column0 + static_cast<i32>(group) * 64;
+  const i32 bias_column =
+      column0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
+  const float bias[2] = {grouped_bias_at<typename Config::In>(args, alpha_bias, bias_column),
+                         grouped_bias_at<typename Config::In>(args, alpha_bias, bias_column + 8)};
 #pragma unroll
   for (int i = 0; i < Config::kAccumulators; ++i)
-    d[i] = act::fused(values.alpha, d[i], bias[epilogue_half(i)]);
+    d[i] = act::fused(alpha_bias.alpha, d[i], bias[epilogue_half(i)]);
   if (args.activation == kActRelu) grouped_activate<kActRelu>(d);
-  if (kPiecesTakeSilu<Config> && args.activation == kActSilu) grouped_activate<kActSilu>(d);
-  grouped_weigh<Config>(d, args, lines, tile.width);
-  stream_each_piece<Config>(d, tile.end, args.n, staging, group, m0, tile.row0,
-                            GroupedPut<Config>{args, tile, lines});
+  if (kPiecesHaveSilu<Config> && args.activation == kActSilu) grouped_activate<kActSilu>(d);
+  grouped_weigh<Config>(d, args, targets, tile.width);
+  stream_each_piece<Config>(d, tile.row_end, args.n, staging, group, column0, tile.row0,
+                            GroupedPieceWriter<Config>{args, tile, targets});
 }
 
-// Staging of 64 rows with 32 16-bit columns of D: lines of 64 bytes, whose piece c lies at
-// c ^ (line / 2 % 4), so that the same piece of eight lines lies in different banks.
+// Staging of 64 rows with 32 16-bit columns of D: targets of 64 bytes, whose piece c lies at
+// c ^ (line / 2 % 4), so that the same piece of eight targets lies in different banks.
 struct GatedSlab {
   static constexpr i32 kLines = 64;
-  static __device__ __forceinline__ u32 place(u32 base, u32 line, u32 piece) {
+  static __device__ __forceinline__ u32 address(u32 base, u32 line, u32 piece) {
     return base + line * 64 + ((piece ^ (line / 2 % 4)) << 4);
   }
 };
@@ -116,54 +119,55 @@ struct GatedSlab {
 template <class Config>
 __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
-                                                    const GroupedSpot& tile,
-                                                    const GroupedLines<Config>& lines, u32 staging,
-                                                    u32 group) {
+                                                    const GroupedWgmmaTile& tile,
+                                                    const GroupedRowTargets<Config>& targets,
+                                                    u32 staging, u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const GroupedTile values = grouped_tile(args, tile.weight);
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
   const u32 warp = threadIdx.x / 32 % 4, lane = ptx::lane_id();
-  const i32 at0 = tile.m0 / 2 + static_cast<i32>(group) * 32;
-  const i32 own = at0 + static_cast<i32>(warp * 8 + lane / 4);
-  const float bias[2] = {grouped_bias_at<In>(args, values, grouped_place(args, own, false).at),
-                         grouped_bias_at<In>(args, values, grouped_place(args, own, true).at)};
+  const i32 column0 = tile.column0 / 2 + static_cast<i32>(group) * 32;  // of D
+  const i32 bias_column = column0 + static_cast<i32>(warp * 8 + lane / 4);
+  const float bias[2] = {
+      grouped_bias_at<In>(args, alpha_bias, grouped_b_columns(args, bias_column, false).at),
+      grouped_bias_at<In>(args, alpha_bias, grouped_b_columns(args, bias_column, true).at)};
   float v[Config::kAccumulators / 2];
 #pragma unroll
   for (int i = 0; i < Config::kAccumulators / 2; ++i) {
     const int gate = i / 2 * 4 + i % 2;
-    float first = act::fused(values.alpha, d[gate], bias[0]);
-    const float second = act::fused(values.alpha, d[gate + 2], bias[1]);
-    if (args.activation == kActSilu) first = activate(kActSilu, first);
-    if (args.activation == kActRelu) first = activate(kActRelu, first);
-    v[i] = first * second;
+    float activated = act::fused(alpha_bias.alpha, d[gate], bias[0]);
+    const float linear = act::fused(alpha_bias.alpha, d[gate + 2], bias[1]);
+    if (args.activation == kActSilu) activated = activate(kActSilu, activated);
+    if (args.activation == kActRelu) activated = activate(kActRelu, activated);
+    v[i] = activated * linear;
   }
-  grouped_weigh<Config>(v, args, lines, tile.width);
-  const GroupedPut<Config> put{args, tile, lines};
+  grouped_weigh<Config>(v, args, targets, tile.width);
+  const GroupedPieceWriter<Config> write{args, tile, targets};
   const u32 line0 = threadIdx.x % 128 / 4, piece = threadIdx.x % 4;
-  const i32 x = at0 + static_cast<i32>(piece) * 8;
+  const i32 column = column0 + static_cast<i32>(piece) * 8;
 #pragma unroll
   for (i32 slab = 0; slab * GatedSlab::kLines < Config::kTileN; ++slab) {
     const i32 r0 = tile.row0 + slab * GatedSlab::kLines;
-    if (r0 >= tile.end) break;
+    if (r0 >= tile.row_end) break;
     const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
 #pragma unroll
-    for (int four = 0; four < GatedSlab::kLines / 32; ++four) {
-      const int i = slab * (GatedSlab::kLines / 4) + four * 8;
-      if (i >= Config::kAccumulators / 2) break;  // the last slab may be half of one
-      const u32 to = GatedSlab::place(buffer, static_cast<u32>(four) * 32 + lane, warp);
+    for (int lines32 = 0; lines32 < GatedSlab::kLines / 32; ++lines32) {
+      const int i = slab * (GatedSlab::kLines / 4) + lines32 * 8;
+      if (i >= Config::kAccumulators / 2) break;  // the last slab may be half full
+      const u32 to = GatedSlab::address(buffer, static_cast<u32>(lines32) * 32 + lane, warp);
       ptx::stmatrix_x4_trans(to, Out::pack(v[i], v[i + 1]), Out::pack(v[i + 2], v[i + 3]),
                              Out::pack(v[i + 4], v[i + 5]), Out::pack(v[i + 6], v[i + 7]));
     }
-    stream_staged(group);
-    if (x >= args.n / 2) continue;
+    stream_sync_group(group);
+    if (column >= args.n / 2) continue;
 #pragma unroll
     for (u32 first = 0; first < GatedSlab::kLines; first += 32) {
       const i32 r = r0 + static_cast<i32>(first + line0);
-      if (r >= tile.end) break;
-      put(r, x, ptx::shared_load<16>(GatedSlab::place(buffer, first + line0, piece)));
+      if (r >= tile.row_end) break;
+      write(r, column, ptx::shared_load<16>(GatedSlab::address(buffer, first + line0, piece)));
     }
   }
-  stream_staged(group);  // the next tile overwrites the first slab
+  stream_sync_group(group);  // the next tile overwrites the first slab
 }
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps before and after a grouped product.
+// The steps that prepare or complete a grouped product (grouped.h).
 //
 // Each kernel may start before its predecessor grid has ended, and waits for it before it touches
 // memory.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products on Hopper, with persistent blocks over the tiles of all groups. The kernels use
-// swap-AB, so that a tile is only as wide as its group needs, see grouped_work.cuh. A block first
-// builds the table of groups and the schedule in shared memory (GroupedTiles, GroupedShares). Then
-// the producer warpgroup loads k blocks, and the consumer warpgroups multiply them and write D.
+// Grouped products on Hopper. Persistent blocks multiply the tiles of all groups. The kernels use
+// swap-AB, so that a tile is only as wide as its group needs: in Config, M stands for columns of B
+// and N for rows of a group. A block first builds a table of groups (GroupedRowTileTable) and a
+// schedule (GroupedSchedule) in shared memory. Then the producer warpgroup loads k blocks, and the
+// consumer warpgroups multiply them and write D.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/grouped/grouped_pieces.cuh"
@@ -11,140 +12,154 @@
 
 namespace tw {
 
-// Offsets of the kernel's own shared memory behind the pipeline.
+// Shared-memory offsets of what only grouped kernels have. It lies behind the pipeline, where
+// other kernels have their table of bias and scale.
 template <class Config>
-struct GroupedPlaces {
+struct GroupedSmemOffsets {
   static_assert(Config::kTileM == kGroupedTileColumns,
-                "what the plan's maps and workspace are for");
-  static constexpr u32 kTable = Config::kShared.board;
-  // In of_warp, which is unused once grouped_fill() has built the table.
-  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);
-  static_assert(sizeof(GroupedShares) <= sizeof(GroupedTiles::of_warp), "where the sums were");
-  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // gathered rows of the loaded tile
-  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // GroupedLines of each warpgroup
-  static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
-  static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
+                "the plan makes maps and a workspace for tiles of kGroupedTileColumns columns");
+  static constexpr u32 kTable = Config::kShared.table_offset;
+  // The schedule overwrites warp_sums, which only grouped_fill_row_tiles() needs.
+  static constexpr u32 kSchedule = kTable + offsetof(GroupedRowTileTable, warp_sums);
+  static_assert(sizeof(GroupedSchedule) <= sizeof(GroupedRowTileTable::warp_sums),
+                "the schedule must fit into warp_sums");
+  static constexpr u32 kARows = kTable + sizeof(GroupedRowTileTable);  // see grouped_look_up_rows()
+  static constexpr u32 kDRows =
+      kARows + kGroupedTileRows * 4;                       // GroupedRowTargets of the warpgroups
+  static constexpr u32 kDRowBytes = kGroupedTileRows * 8;  // of one warpgroup
+  static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total,
+                "gemm_shared() must reserve memory for all of these");
 };
 
-// Stages a warpgroup's accumulators in shared memory slab by slab. Calls use(slab, inside, r) for
-// each row r of D in [begin, end) that the thread writes; r is line `inside` of the slab. `across`
-// threads share a row of D.
+// Stages a warpgroup's accumulators, which belong to rows [begin, end) of D, in shared memory slab
+// by slab. Calls use(slab, line, r) for each row r that the thread writes: line `line` of the slab.
+// `threads_per_row` threads share a row.
 template <class Config, class Use>
-__device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kAccumulators],
-                                                  i32 begin, i32 end, u32 across, u32 staging,
-                                                  u32 group, Use use) {
+__device__ __forceinline__ void grouped_each_staged_row(const float (&d)[Config::kAccumulators],
+                                                        i32 begin, i32 end, u32 threads_per_row,
+                                                        u32 staging, u32 group, Use use) {
   using Slab = StreamSlab<Config>;
-  const u32 first = threadIdx.x % 128 / across, step = 128 / across;
+  const u32 first = threadIdx.x % 128 / threads_per_row, step = 128 / threads_per_row;
 #pragma unroll 1
   for (i32 slab = 0; begin + slab * Slab::kLines < end; ++slab) {
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
     // Every thread that arrives here has read the previous slab. The next one may overwrite it.
-    stream_staged(group);
+    stream_sync_group(group);
 #pragma unroll 1
-    for (u32 inside = first; inside < Slab::kLines; inside += step) {
-      const i32 r = begin + slab * Slab::kLines + static_cast<i32>(inside);
+    for (u32 line = first; line < Slab::kLines; line += step) {
+      const i32 r = begin + slab * Slab::kLines + static_cast<i32>(line);
       if (r >= end) break;
-      use(staged, inside, r);
+      use(staged, line, r);
     }
   }
-  stream_staged(group);  // the next tile overwrites the first slab
+  stream_sync_group(group);  // the next tile overwrites the first slab
 }
 
 // Writes a warpgroup's accumulators to D with any epilogue. A thread writes the same eight columns
-// of D in all its rows, so that it reads their bias once. With swap-AB the rows of the tile are
-// columns of D: `row` and Slab::kRows count columns of D, `r` is a row of D.
+// of D in all its rows, so that it reads their bias once. Because of swap-AB, Slab::kRows counts
+// columns of D, and the lines of a slab are rows of D.
 template <class Config>
-__device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kAccumulators],
-                                                   const GroupedArgs& args, const GroupedSpot& tile,
-                                                   const GroupedLines<Config>& lines, u32 staging,
-                                                   u32 group) {
+__device__ __forceinline__ void grouped_write_general(const float (&d)[Config::kAccumulators],
+                                                      const GroupedArgs& args,
+                                                      const GroupedWgmmaTile& tile,
+                                                      const GroupedRowTargets<Config>& targets,
+                                                      u32 staging, u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   using Slab = StreamSlab<Config>;
-  constexpr bool kSideBySide = Config::kColumnA == 0;  // gates as in grouped_load_weights()
+  // Gates and linear columns alternate in groups of eight, see grouped_load_weights().
+  constexpr bool kAlternate = Config::kColumnA == 0;
   const bool gated = args.gate != kGateNone;
-  const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;
-  const u32 row = threadIdx.x % 128 % across * 8;
-  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
-  const i32 at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
-  const i32 count = grouped_columns(args) - at;
-  const GroupedTile values = grouped_tile(args, tile.weight);
+  const u32 threads_per_row = gated ? Slab::kRows / 16 : Slab::kRows / 8;
+  const u32 slab_column = threadIdx.x % 128 % threads_per_row * 8;
+  const i32 b_column0 = tile.column0 + static_cast<i32>(group) * 64;
+  const i32 column = (gated ? b_column0 / 2 : b_column0) + static_cast<i32>(slab_column);
+  const i32 count = grouped_columns(args) - column;
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
   float bias[8];
-  grouped_bias<In>(args, values, at, count, false, bias);
-  grouped_each_line<Config>(
-      d, tile.row0, tile.end, across, staging, group, [&](const Slab& staged, u32 inside, i32 r) {
+  grouped_bias<In>(args, alpha_bias, column, count, false, bias);
+  grouped_each_staged_row<Config>(
+      d, tile.row0, tile.row_end, threads_per_row, staging, group,
+      [&](const Slab& staged, u32 line, i32 r) {
         if (count <= 0) return;
-        grouped_write<Out>(
-            args, values,
-            GroupedLine{lines.template row<Out>(args, tile, r), lines.weight_of(tile, r)}, at,
-            count,
-            [&](bool second, float(&v)[8]) {
-              if (gated && kSideBySide)
-                staged.get(inside, row * 2 + (second ? 8 : 0), v);
+        grouped_write_eight<Out>(
+            args, alpha_bias,
+            GroupedRowTarget{targets.template address<Out>(args, tile, r),
+                             targets.weight_of(tile, r)},
+            column, count,
+            [&](bool linear, float(&v)[8]) {
+              if (gated && kAlternate)
+                staged.get(line, slab_column * 2 + (linear ? 8 : 0), v);
               else
-                staged.take(args.gate, inside, row, second, v);
+                staged.take(args.gate, line, slab_column, linear, v);
             },
-            [&](bool second, float(&own)[8]) {
-              if (second) return grouped_bias<In>(args, values, at, count, true, own);
+            [&](bool linear, float(&own)[8]) {
+              if (linear) return grouped_bias<In>(args, alpha_bias, column, count, true, own);
 #pragma unroll
               for (i32 i = 0; i < 8; ++i) own[i] = bias[i];
             });
       });
 }
 
-// Likewise, with the fastest function that the run's epilogue allows. There is no last else: for
-// gates in other configurations grouped_in_pieces() is false.
+// Writes a warpgroup's accumulators to D with the fastest function that the run's epilogue allows.
+// If a configuration has no grouped_write_gated(), grouped_can_write_pieces() is false for gates.
 template <class Config>
-__device__ __forceinline__ void grouped_write_any(float (&d)[Config::kAccumulators],
-                                                  const GroupedArgs& args, const GroupedSpot& tile,
-                                                  const GroupedLines<Config>& lines,
-                                                  const GemmPipeline<Config>& ring, u32 group) {
+__device__ __forceinline__ void grouped_write_tile(float (&d)[Config::kAccumulators],
+                                                   const GroupedArgs& args,
+                                                   const GroupedWgmmaTile& tile,
+                                                   const GroupedRowTargets<Config>& targets,
+                                                   const GemmPipeline<Config>& ring, u32 group) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  if (!grouped_in_pieces<Config>(args))
-    grouped_write_tile<Config>(d, args, tile, lines, staging, group);
+  if (!grouped_can_write_pieces<Config>(args))
+    grouped_write_general<Config>(d, args, tile, targets, staging, group);
   else if (args.gate == kGateNone)
-    grouped_write_plain<Config>(d, args, tile, lines, staging, group);
+    grouped_write_ungated<Config>(d, args, tile, targets, staging, group);
   else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
-    grouped_write_gated<Config>(d, args, tile, lines, staging, group);
+    grouped_write_gated<Config>(d, args, tile, targets, staging, group);
 }
 
 template <class Config>
-__device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
-                                                const GroupedShares& shares,
+__device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
+                                                const GroupedRowTileTable& table,
+                                                const GroupedSchedule& schedule,
                                                 GemmPipeline<Config> ring, u32 group) {
-  GroupedLines<Config> lines(
-      args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
-  GroupedWork work(shares);
+  GroupedRowTargets<Config> targets(args, ring.base + GroupedSmemOffsets<Config>::kDRows +
+                                              group * GroupedSmemOffsets<Config>::kDRowBytes);
+  GroupedWork work(schedule);
   StreamItem item;
-  float d[Config::kPieces][Config::kAccumulators];
-  while (work.next(shares, &item)) {
-    const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
-    const GroupedParts parts(args, shares, tile.width, tile.width_number);
-    lines.read(args, tile);
-    const i32 shared = item.unit - shares.whole;
-    // Recomputed here, because the accumulators leave no registers to keep these values in.
+  float d[Config::kRowBlocks][Config::kAccumulators];
+  // An item is a whole tile or this block's part of a divided one. The last block to finish its
+  // part of a divided tile adds up all parts and writes D.
+  while (work.next(schedule, &item)) {
+    const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(args, table, schedule, item.unit);
+    const GroupedStreamArgs stream_args(args, schedule, tile.width, tile.width_index);
+    targets.read(args, tile);
+    const i32 divided = item.unit - schedule.whole_units;  // index among the divided tiles, or < 0
+    // The block id is read again, because the accumulators leave no register to keep it in.
     const auto block = static_cast<i32>(ptx::block_id_again());
-    const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
-    const StreamPlace<Config> place(parts, block, which, 0);
-    stream_accumulate<Config>(d, parts, item, place, ring, group);
-    lines.put(group);  // before stream_meet(), which needs all registers
-    if (item.end - item.begin < shares.k_blocks &&
-        !stream_meet<Config>(d[0], parts, shared, place, 0, ring.tile(0)))
+    const i32 slot =
+        divided < 0 ? 0 : gemm_stream_slot(divided, schedule.depth, schedule.share, block);
+    const StreamPartial<Config> partial(stream_args, block, slot, 0);
+    stream_accumulate<Config>(d, stream_args, item, partial, ring, group);
+    targets.put(group);  // before stream_reduce_in_workspace(), which needs all registers
+    if (item.end - item.begin < schedule.k_blocks &&
+        !stream_reduce_in_workspace<Config>(d[0], stream_args, divided, partial, 0,
+                                            ring.stream_word()))
       continue;
-    grouped_write_any<Config>(d[0], args, tile, lines, ring, group);
+    grouped_write_tile<Config>(d[0], args, tile, targets, ring, group);
   }
 }
 
-// Initializes the barriers. A stage is full when its bytes have landed and, if rows are gathered,
-// all threads that copy them have arrived. It is empty when `readers` threads have arrived. One
-// thread does it: with one barrier per lane ptxas generates a loop over lanes, which takes a
-// microsecond.
+// Initializes the barriers. A stage is full when its bytes have landed and, if threads copy a part
+// of it (`copies`), all of these have arrived. It is empty when `readers` threads have arrived. One
+// thread initializes all barriers: with one barrier per lane ptxas generates a loop over lanes,
+// which takes a microsecond.
 template <class Config>
-__device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
-                                              const GemmPipeline<Config>& ring, bool copies,
-                                              u32 readers = Config::kReaders) {
+__device__ __forceinline__ void grouped_init_barriers(const GroupedArgs& args,
+                                                      const GemmPipeline<Config>& ring, bool copies,
+                                                      u32 readers = Config::kReaders) {
   if (ptx::elect_one()) {
     ptx::prefetch_map(&args.map_b);
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
@@ -159,41 +174,43 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
   ptx::sync_warp();
 }
 
-// Registers per thread in the producer warpgroup (kFew) and the consumer warpgroups (kMany). If
-// they asked for more than the block was launched with, setmaxnreg would wait forever.
+// Registers per thread of the producer warpgroup and of the consumer warpgroups. If the warpgroups
+// asked for more than the block was launched with, setmaxnreg would wait forever.
 template <class Config>
 struct GroupedRegisters {
-  static constexpr u32 kFew = 40, kMany = 232;
-  static constexpr u32 kLaunched = 65536 / Config::kThreads / 8 * 8 * Config::kThreads;
-  static_assert(128 * kFew + 128 * Config::kConsumers * kMany <= kLaunched, "more than there are");
+  static constexpr u32 kProducer = 40, kConsumer = 232;
+  static constexpr u32 kBlockRegisters = 65536 / Config::kThreads / 8 * 8 * Config::kThreads;
+  static_assert(128 * kProducer + 128 * Config::kConsumers * kConsumer <= kBlockRegisters,
+                "the warpgroups ask for more registers than the block is launched with");
 };
 
 template <class Config>
 __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  using Shared = GroupedPlaces<Config>;
+  using Offsets = GroupedSmemOffsets<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
-  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> ring(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  if (warp == 0) grouped_begin<Config>(args, ring, args.a_rows != 0);
+  if (warp == 0) grouped_init_barriers<Config>(args, ring, args.a_rows != 0);
   ptx::grid_dependency_wait();
-  auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
-  grouped_fill<kThreads, Config::kTileN>(table, args);
+  auto& table = *reinterpret_cast<GroupedRowTileTable*>(gemm_shared_memory + Offsets::kTable);
+  grouped_fill_row_tiles<kThreads, Config::kTileN>(table, args);
   // The widest tile of the run determines the size of a stage and so the number of stages.
-  const i32 widest = grouped_width(min(table.most_rows(), Config::kTileN)).width;
+  const i32 widest = grouped_width(min(table.max_rows(), Config::kTileN)).width;
   ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
-  auto& shares = *reinterpret_cast<GroupedShares*>(gemm_shared_memory + Shared::kShares);
-  if (threadIdx.x == 0) shares = grouped_shares<Config>(args, table, widest);
+  auto& schedule = *reinterpret_cast<GroupedSchedule*>(gemm_shared_memory + Offsets::kSchedule);
+  if (threadIdx.x == 0) schedule = grouped_make_schedule<Config>(args, table, widest);
   ptx::sync_block();
   if (warp >= 4) {
-    ptx::set_max_registers_up<GroupedRegisters<Config>::kMany>();
-    grouped_consume<Config>(args, table, shares, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    ptx::set_max_registers_up<GroupedRegisters<Config>::kConsumer>();
+    grouped_consume<Config>(args, table, schedule, ring,
+                            Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
-    ptx::set_max_registers_down<GroupedRegisters<Config>::kFew>();
+    ptx::set_max_registers_down<GroupedRegisters<Config>::kProducer>();
     if (args.a_rows != 0) {
-      grouped_gather<Config>(args, table, shares, ring, ring.base + Shared::kARows);
+      grouped_gather<Config>(args, table, schedule, ring, ring.base + Offsets::kARows);
     } else if (warp == 0 && ptx::elect_one()) {
-      grouped_produce<Config>(args, table, shares, ring);
+      grouped_produce<Config>(args, table, schedule, ring);
     }
   }
 }

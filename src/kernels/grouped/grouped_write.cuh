@@ -2,12 +2,13 @@
 #pragma once
 // The epilogue of every grouped product, for eight neighboring elements of a row of D at a time.
 //
-// Its values have three levels, each computed once for everything that shares it:
-//   GroupedTile         per tile: alpha and bias, because a tile has one weight matrix
-//   GroupedLine         per row: its address in D and its weight
+// The epilogue computes at three levels, each as seldom as possible:
+//   GroupedAlphaBias    per tile: alpha and bias, because a tile has one weight matrix
+//   GroupedRowTarget    per row: its address in D and its weight
 //   eight accumulators  per access: alpha, bias, activation or gate, the row's weight, one rounding
 //
 // Kernels keep their accumulators in different places, so they pass a function that fetches eight.
+// A gated element of D has a gate and a linear element, which the activated gate multiplies.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
@@ -15,38 +16,41 @@
 
 namespace tw {
 
+/// Columns of D.
 __device__ __forceinline__ i32 grouped_columns(const GroupedArgs& args) {
   return args.gate == kGateNone ? args.n : args.n / 2;
 }
 
-struct GroupedTile {
+struct GroupedAlphaBias {
   float alpha;
-  u64 bias;  // of column 0; 0: none
+  u64 bias;  // address of the bias of column 0 of B; 0: none
 };
 
 /// `weight` is the result of grouped_weight() and must not be negative.
-__device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32 weight) {
-  GroupedTile tile = {args.alpha, args.bias};
-  if (args.group_alpha != 0) tile.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
+__device__ __forceinline__ GroupedAlphaBias grouped_alpha_bias(const GroupedArgs& args,
+                                                               i32 weight) {
+  GroupedAlphaBias out = {args.alpha, args.bias};
+  if (args.group_alpha != 0) out.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
   if (args.bias != 0)
-    tile.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
-  return tile;
+    out.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
+  return out;
 }
 
-struct GroupedLine {
-  u64 d;  // address of its element in column 0 of D; 0: the row is not written
+struct GroupedRowTarget {
+  u64 address;  // of the row's element in column 0 of D; 0: the row is not written
   float weight;
 };
 
 /// Row `r` must belong to a group. `bytes` is the size of D's elements.
-__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r, i64 bytes) {
+__device__ __forceinline__ GroupedRowTarget grouped_row_target(const GroupedArgs& args, i32 r,
+                                                               i64 bytes) {
   const i32 row = grouped_d_row(args, r);
   if (row < 0) return {0, 0.0f};
   return {args.d + static_cast<u64>(row * args.d_pitch * bytes), grouped_row_weight(args, r, true)};
 }
 template <class Out>
-__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r) {
-  return grouped_line(args, r, i64{Out::kBytes});
+__device__ __forceinline__ GroupedRowTarget grouped_row_target(const GroupedArgs& args, i32 r) {
+  return grouped_row_target(args, r, i64{Out::kBytes});
 }
 
 /// Atomic additions to D of one, two or eight elements, or of 16 packed bytes (piece).
@@ -97,7 +101,8 @@ struct GroupedAdd<F16> {
   }
 };
 
-/// Adds the first `count` of eight neighbors to D by the widest atomic that their alignment allows.
+/// Adds the first `count` of eight neighboring elements to D by the widest atomic that the address
+/// allows.
 template <class Out>
 __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float (&v)[8]) {
   if (count >= 8 && address % 16 == 0) return GroupedAdd<Out>::eight(address, v);
@@ -118,109 +123,119 @@ __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float 
     if (i < count) GroupedAdd<Out>::one(address + static_cast<u64>(i) * Out::kBytes, v[i]);
 }
 
-/// The column of B for column `at` of D, and the step to that of the next column.
-__device__ __forceinline__ FullPlace grouped_place(const GroupedArgs& args, i32 at, bool second) {
-  return full_place(FullGate{args.gate, 0, args.n / 2}, 0, at, second);
+/// The column of B for column `column` of D, and the step to the column of B for the next column of
+/// D. With a gate `linear` selects the linear column, not the gate's.
+__device__ __forceinline__ FullPlace grouped_b_columns(const GroupedArgs& args, i32 column,
+                                                       bool linear) {
+  return full_place(FullGate{args.gate, 0, args.n / 2}, 0, column, linear);
 }
 
-/// The bias of eight columns of D; without a bias -0, which changes no accumulator.
+/// The bias of eight columns of D from `column` on. Without a bias it is -0, which changes no
+/// accumulator. `linear` is as in grouped_b_columns().
 template <class In>
-__device__ __forceinline__ void grouped_bias(const GroupedArgs& args, const GroupedTile& tile,
-                                             i32 at, i32 count, bool second, float (&bias)[8]) {
+__device__ __forceinline__ void grouped_bias(const GroupedArgs& args,
+                                             const GroupedAlphaBias& alpha_bias, i32 column,
+                                             i32 count, bool linear, float (&bias)[8]) {
 #pragma unroll
   for (float& value : bias) value = -0.0f;
-  if (tile.bias == 0) return;
-  const FullPlace place = grouped_place(args, at, second);
+  if (alpha_bias.bias == 0) return;
+  const FullPlace place = grouped_b_columns(args, column, linear);
   if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
-    full_load<F16>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+    full_load<F16>(alpha_bias.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
   else if (args.bias_f32)
-    full_load<F32>(tile.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
+    full_load<F32>(alpha_bias.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
   else
-    full_load<FullBias<In>>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+    full_load<FullBias<In>>(alpha_bias.bias + static_cast<u64>(place.at) * 2, place.step, count,
+                            bias);
 }
 
-template <u32 kWhich>
-__device__ __forceinline__ void grouped_gates(const GroupedArgs& args, float (&v)[8],
-                                              const float (&linear)[8]) {
+/// Replaces eight gates, in v, by gated elements.
+template <u32 kActivation>
+__device__ __forceinline__ void grouped_apply_gate(const GroupedArgs& args, float (&v)[8],
+                                                   const float (&linear)[8]) {
 #pragma unroll
-  for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kWhich, v[i], linear[i]);
+  for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kActivation, v[i], linear[i]);
 }
 
-/// Computes a row's eight elements of D before rounding. take(second, v) fetches the accumulators,
-/// take_bias(second, bias) their bias; `second` selects the linear part of a gated product.
-template <class Take, class TakeBias>
-__device__ __forceinline__ void grouped_values(const GroupedArgs& args, const GroupedTile& tile,
-                                               const GroupedLine& line, Take take,
-                                               TakeBias take_bias, float (&v)[8]) {
-  float other[8];
-  const auto before = [&](bool second, float(&sums)[8]) {
+/// Computes eight elements of a row of D before rounding. fetch(linear, v) fetches accumulators and
+/// fetch_bias(linear, bias) their bias; `linear` selects the linear elements of a gated product.
+template <class Fetch, class FetchBias>
+__device__ __forceinline__ void grouped_values(const GroupedArgs& args,
+                                               const GroupedAlphaBias& alpha_bias,
+                                               const GroupedRowTarget& row, Fetch fetch,
+                                               FetchBias fetch_bias, float (&v)[8]) {
+  const auto apply_alpha_bias = [&](bool is_linear, float(&out)[8]) {
     float bias[8];
-    take(second, sums);
-    take_bias(second, bias);
+    fetch(is_linear, out);
+    fetch_bias(is_linear, bias);
 #pragma unroll
-    for (i32 i = 0; i < 8; ++i) sums[i] = act::fused(tile.alpha, sums[i], bias[i]);
+    for (i32 i = 0; i < 8; ++i) out[i] = act::fused(alpha_bias.alpha, out[i], bias[i]);
   };
-  before(false, v);
+  apply_alpha_bias(false, v);
   if (args.gate == kGateNone) {
     if (args.activation == kActRelu) full_activate<kActRelu>(v);
     if (args.activation == kActGelu) full_activate<kActGelu>(v);
     if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
     if (args.activation == kActSilu) full_activate<kActSilu>(v);
   } else {
-    before(true, other);
-    if (args.activation == kActIdentity) grouped_gates<kActIdentity>(args, v, other);
-    if (args.activation == kActRelu) grouped_gates<kActRelu>(args, v, other);
-    if (args.activation == kActGelu) grouped_gates<kActGelu>(args, v, other);
-    if (args.activation == kActGeluTanh) grouped_gates<kActGeluTanh>(args, v, other);
-    if (args.activation == kActSilu) grouped_gates<kActSilu>(args, v, other);
+    float linear[8];
+    apply_alpha_bias(true, linear);
+    if (args.activation == kActIdentity) grouped_apply_gate<kActIdentity>(args, v, linear);
+    if (args.activation == kActRelu) grouped_apply_gate<kActRelu>(args, v, linear);
+    if (args.activation == kActGelu) grouped_apply_gate<kActGelu>(args, v, linear);
+    if (args.activation == kActGeluTanh) grouped_apply_gate<kActGeluTanh>(args, v, linear);
+    if (args.activation == kActSilu) grouped_apply_gate<kActSilu>(args, v, linear);
   }
   if (args.row_weights != 0) {
 #pragma unroll
-    for (float& value : v) value *= line.weight;
+    for (float& value : v) value *= row.weight;
   }
 }
 
-/// Stores the first `count` of eight neighbors in D, or adds them to it.
+/// Stores the first `count` of eight neighboring elements in D, or adds them to D.
 template <class Out>
-__device__ __forceinline__ void grouped_put_eight(const GroupedArgs& args, u64 to, i32 count,
-                                                  const float (&v)[8]) {
-  if (args.out == kRowsAdded)
+__device__ __forceinline__ void grouped_store_or_add(const GroupedArgs& args, u64 to, i32 count,
+                                                     const float (&v)[8]) {
+  if (args.row_output == kRowsAddedAtomically)
     grouped_add<Out>(to, count, v);
   else
     full_store<Out>(to, count, v);
 }
 
-/// Computes and writes the first `count` of a row's eight elements of D from column `at` on.
-template <class Out, class Take, class TakeBias>
-__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
-                                              const GroupedLine& line, i32 at, i32 count, Take take,
-                                              TakeBias take_bias) {
-  if (line.d == 0) return;
+/// Computes eight elements of a row of D from `column` on, and writes the first `count` of them.
+template <class Out, class Fetch, class FetchBias>
+__device__ __forceinline__ void grouped_write_eight(const GroupedArgs& args,
+                                                    const GroupedAlphaBias& alpha_bias,
+                                                    const GroupedRowTarget& row, i32 column,
+                                                    i32 count, Fetch fetch, FetchBias fetch_bias) {
+  if (row.address == 0) return;
   float v[8];
-  grouped_values(args, tile, line, take, take_bias, v);
-  grouped_put_eight<Out>(args, line.d + static_cast<u64>(at) * Out::kBytes, count, v);
+  grouped_values(args, alpha_bias, row, fetch, fetch_bias, v);
+  grouped_store_or_add<Out>(args, row.address + static_cast<u64>(column) * Out::kBytes, count, v);
 }
 
-/// The same, with the bias read from memory.
-template <class In, class Out, class Take>
-__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
-                                              const GroupedLine& line, i32 at, i32 count,
-                                              Take take) {
-  grouped_write<Out>(args, tile, line, at, count, take, [&](bool second, float(&bias)[8]) {
-    grouped_bias<In>(args, tile, at, count, second, bias);
-  });
+/// Does the same and reads the bias from memory.
+template <class In, class Out, class Fetch>
+__device__ __forceinline__ void grouped_write_eight(const GroupedArgs& args,
+                                                    const GroupedAlphaBias& alpha_bias,
+                                                    const GroupedRowTarget& row, i32 column,
+                                                    i32 count, Fetch fetch) {
+  grouped_write_eight<Out>(args, alpha_bias, row, column, count, fetch,
+                           [&](bool linear, float(&bias)[8]) {
+                             grouped_bias<In>(args, alpha_bias, column, count, linear, bias);
+                           });
 }
 
-/// Writes the first `count` of eight neighbors of a row of D for groups that are ranges of k.
-__device__ __forceinline__ void ranges_write(const GroupedArgs& args, u64 address, i32 count,
-                                             const float* sums) {
-  float v[8], before[8] = {};
-  if (args.beta != 0.0f) full_load<F32>(address, 1, count, before);
+/// Writes the first `count` of eight neighboring elements of D for groups that are ranges of k.
+__device__ __forceinline__ void ranges_write_eight(const GroupedArgs& args, u64 address, i32 count,
+                                                   const float* accumulators) {
+  float v[8], old[8] = {};
+  if (args.beta != 0.0f) full_load<F32>(address, 1, count, old);
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
     // With beta 0 add -0, not +0, which would turn a product of -0 into +0.
-    const float addend = args.beta != 0.0f ? args.beta * before[i] : -0.0f;
-    v[i] = act::fused(args.alpha, sums[i], addend);
+    const float addend = args.beta != 0.0f ? args.beta * old[i] : -0.0f;
+    v[i] = act::fused(args.alpha, accumulators[i], addend);
   }
   full_store<F32>(address, count, v);
 }

@@ -15,7 +15,7 @@ inline constexpr u32 kPrefetchDepth = 2;     // loads that a thread keeps in fli
 inline constexpr u32 kPrefetchBytes = 4096;  // largest size of a box or chunk
 inline constexpr u32 kPrefetchRank = 8;
 
-/// A matrix, by boxes of its tensor map.
+/// Prefetches a matrix by boxes of its tensor map.
 struct PrefetchBoxArgs {
   KernelMap map;
   u64 tiles;
@@ -30,9 +30,9 @@ static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
 static_assert(__builtin_offsetof(PrefetchBoxArgs, tiles) == 128, "as above");
 static_assert(__builtin_offsetof(PrefetchBoxArgs, box) == 140, "as above");
 
-/// Rows of any alignment. Chunks of `chunk_bytes` cover a row between its first and its last
-/// 16-byte boundary. If bytes remain at an end, the kernel prefetches the line of the first or last
-/// byte.
+/// Prefetches rows of any alignment. Chunks of `chunk_bytes` cover a row between its first and its
+/// last 16-byte boundary. If bytes remain at an end, the kernel prefetches the line of the first or
+/// last byte.
 struct PrefetchRowArgs {
   u64 src;
   u64 rows;  // over all dimensions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Included by all kernels: the public header for kernel authors, and functions of mostly one PTX
+// All kernels include this: the public header for kernel authors, and functions of mostly one PTX
 // instruction for thread identities, distributed shared memory, barriers and register limits.
 
 #include "kernels/ptx/delay.cuh"
@@ -30,41 +30,43 @@ __device__ __forceinline__ u32 lanes_below() {
   return mask;
 }
 
-/// lane_id(), read anew at this place, so that no register holds it until here.
+/// lane_id(), read again at this place, so that no register must hold it until here.
 __device__ __forceinline__ u32 lane_id_again() {
   u32 lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
 }
 
-/// threadIdx.x, read anew.
+/// threadIdx.x, read again at this place.
 __device__ __forceinline__ u32 thread_id_again() {
   u32 thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
 
-/// blockIdx.x, read anew.
+/// blockIdx.x, read again at this place.
 __device__ __forceinline__ u32 block_id_again() {
   u32 block;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
   return block;
 }
 
-/// gridDim.x, read anew.
+/// gridDim.x, read again at this place.
 __device__ __forceinline__ u32 grid_size_again() {
   u32 blocks;
   asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
   return blocks;
 }
 
-/// The same value, opaque to the compiler: it keeps the register instead of recomputing the value.
-__device__ __forceinline__ u32 kept(u32 value) {
+/// Returns the same value, about which the compiler then knows nothing. So it keeps the register
+/// instead of recomputing the value.
+__device__ __forceinline__ u32 opaque(u32 value) {
   asm volatile("" : "+r"(value));
   return value;
 }
 
-/// The same value through a move that stays in place: a branch around several of them remains.
+/// Returns the value by a move instruction that the compiler does not move or remove, so that a
+/// branch around several of these instructions remains a branch.
 __device__ __forceinline__ float moved(float value) {
   float out;
   asm volatile("mov.b32 %0, %1;" : "=f"(out) : "f"(value));

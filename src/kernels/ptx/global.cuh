@@ -44,37 +44,37 @@ __device__ __forceinline__ Unit<kBytes> load_unit_cached(u64 address) {
   return value;
 }
 
-/// Loads if `there`, otherwise keeps `value`. No branch, and no wait for the result.
-__device__ __forceinline__ void load_if_u32(u32& value, u64 address, bool there) {
+/// Loads if `wanted`, otherwise keeps `value`. There is no branch, and no wait for the result.
+__device__ __forceinline__ void load_if_u32(u32& value, u64 address, bool wanted) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
       "setp.ne.u32 p, %2, 0;\n\t"
       "@p ld.global.u32 %0, [%1];\n\t}"
       : "+r"(value)
-      : "l"(address), "r"(static_cast<u32>(there)));
+      : "l"(address), "r"(static_cast<u32>(wanted)));
 }
-__device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there) {
+__device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool wanted) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
       "setp.ne.u32 p, %2, 0;\n\t"
       "@p ld.global.u16 %0, [%1];\n\t}"
       : "+r"(value)
-      : "l"(address), "r"(static_cast<u32>(there)));
+      : "l"(address), "r"(static_cast<u32>(wanted)));
 }
 
 /// Like load_if_u32 for 16 bytes. It does not use the path for constant data: memory that a
 /// predecessor grid writes is not constant for a kernel that starts before that grid has finished.
 __device__ __forceinline__ void load_if_cached(u32& x, u32& y, u32& z, u32& w, u64 address,
-                                               bool there) {
+                                               bool wanted) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
       "setp.ne.u32 p, %5, 0;\n\t"
       "@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
       : "+r"(x), "+r"(y), "+r"(z), "+r"(w)
-      : "l"(address), "r"(static_cast<u32>(there)));
+      : "l"(address), "r"(static_cast<u32>(wanted)));
 }
-__device__ __forceinline__ void load_if_cached(uint4& v, u64 address, bool there) {
-  load_if_cached(v.x, v.y, v.z, v.w, address, there);
+__device__ __forceinline__ void load_if_cached(uint4& v, u64 address, bool wanted) {
+  load_if_cached(v.x, v.y, v.z, v.w, address, wanted);
 }
 
 template <int kBytes>

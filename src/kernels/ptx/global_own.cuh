@@ -63,7 +63,7 @@ __device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u3
   return other;
 }
 
-/// Loads 4, 8 or 16 bytes that no other thread needs: not kept in the L1.
+/// Loads 4, 8 or 16 bytes that no other thread needs, so that the L1 does not keep them.
 template <u32 kBytes>
 __device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4]) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "a vector");

@@ -103,9 +103,9 @@ __device__ __forceinline__ void stmatrix_x2_trans(u32 shared, u32 r0, u32 r1) {
 
 /// Transposes an 8 x 8 matrix of 16-bit elements; four lanes hold a row.
 __device__ __forceinline__ u32 transpose_matrix(u32 pair) {
-  u32 turned;
-  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(pair));
-  return turned;
+  u32 transposed;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(pair));
+  return transposed;
 }
 
 __device__ __forceinline__ void store_shared(u32 shared, float x) {

@@ -31,18 +31,18 @@ inline constexpr u32 kFormatI8 = kFormats;
 
 /// Bits of QuantizeArgs::flags.
 enum : u32 {
-  kQuantizePowersOfTwo = 1,   // scales are rounded up to powers of two
-  kQuantizeGiven = 2,         // kQuantizeCast: the scale is read, not computed from `parts`
-  kQuantizeByColumns = 4,     // a warp's tile spans several rows instead of several groups
-  kQuantizeReverseTiles = 8,  // last tile first: the cache holds what was read last
-  kQuantizeWarps = 16,        // kQuantizeRegions: one warp per region; else one block
+  kQuantizePowersOfTwo = 1,    // scales are rounded up to powers of two
+  kQuantizeGiven = 2,          // kQuantizeCast: the scale is given, not computed
+  kQuantizeTileSpansRows = 4,  // the accesses of a warp's tile lie in several rows
+  kQuantizeReverseTiles = 8,   // last tile first, because the L2 holds what was read last
+  kQuantizeWarps = 16,         // kQuantizeRegions: one warp per region; else one block
 };
 
 inline constexpr u32 kQuantizeGroup = 128;    // adjacent elements of a row with a common scale
 inline constexpr u32 kQuantizeThreads = 256;  // per block
 inline constexpr u32 kQuantizeWarpsPerBlock = kQuantizeThreads / 32;
-inline constexpr u32 kQuantizeFlight = 8;    // vectors per thread in flight, and in its tile
-inline constexpr u32 kQuantizeParts = 1024;  // most blocks of kQuantizeAmax
+inline constexpr u32 kQuantizeAccesses = 8;  // accesses of a warp's tile, all in flight at once
+inline constexpr u32 kQuantizeMaxPartials = 1024;  // largest grid of kQuantizeAmax
 
 /// Threads per block of kQuantizeBlocks, which holds 128 x 128 elements in registers.
 TW_KERNEL_HD constexpr u32 quantize_block_threads(u32 vector) {
@@ -52,15 +52,15 @@ TW_KERNEL_HD constexpr u32 quantize_block_threads(u32 vector) {
 /// Addresses, pitches and steps are in bytes. The wide matrix is the source of quantization and the
 /// destination of dequantization.
 ///
-/// A warp's tile consists of kQuantizeFlight accesses by all lanes, either along a row or, with
-/// kQuantizeByColumns, in consecutive rows. `src_step`, `dst_step` and `scale_step` lead from one
-/// access to the next.
+/// A warp's tile consists of kQuantizeAccesses accesses by all lanes, either along a row or, with
+/// kQuantizeTileSpansRows, in consecutive rows. `src_step`, `dst_step` and `scale_step` lead from
+/// one access to the next.
 struct QuantizeArgs {
   u64 src;
   u64 dst;
   u64 scale;
-  u64 amax;   // address of an f32 that is raised to the largest finite magnitude; 0: none
-  u64 parts;  // workspace: one f32 per block of kQuantizeAmax
+  u64 amax;  // address of an f32, replaced if the largest finite magnitude is larger; 0: none
+  u64 partial_amax;  // workspace: one f32 per block of kQuantizeAmax
   u64 src_policy;
   u64 dst_policy;
   i64 src_pitch;
@@ -70,12 +70,12 @@ struct QuantizeArgs {
   i64 src_step;
   i64 dst_step;
   i64 scale_step;
-  Divider by_tiles;        // tiles per row of tiles
-  Divider by_region_line;  // regions per row of regions
+  Divider tiles_across;    // tiles per row of tiles
+  Divider regions_across;  // regions per row of regions
   u32 rows;
   u32 columns;
   u32 tiles;  // per matrix: one per warp, or for kQuantizeBlocks 128 x 128 elements per block
-  u32 part_count;
+  u32 partial_count;    // number of f32 in partial_amax
   u32 scale_row_shift;  // row >> scale_row_shift is the row of the scale matrix
   u32 team_warps;       // kQuantizeRows: warps that share a row; 1, 2, 4 or 8
   u32 regions;          // for kQuantizeRegions and all element-by-element kernels
@@ -156,13 +156,13 @@ TW_KERNEL_HD inline float quantize_scale(float amax, float max, bool powers_of_t
 
 /// Rounds to nearest even and saturates to [-128, 127]. NaN becomes 0.
 TW_KERNEL_HD inline u32 quantize_to_i8(float value) {
-  float held = value > 127.0f ? 127.0f : value;
-  held = held < -128.0f ? -128.0f : held;
-  held = value == value ? held : 0.0f;
+  float clamped = value > 127.0f ? 127.0f : value;
+  clamped = clamped < -128.0f ? -128.0f : clamped;
+  clamped = value == value ? clamped : 0.0f;
 #ifdef __CUDA_ARCH__
-  return bits_of(__fadd_rn(held, kRounder)) & 0xffu;
+  return bits_of(__fadd_rn(clamped, kRounder)) & 0xffu;
 #else
-  return bits_of(held + kRounder) & 0xffu;
+  return bits_of(clamped + kRounder) & 0xffu;
 #endif
 }
 TW_KERNEL_HD constexpr float quantize_from_i8(u32 bits) {
@@ -187,7 +187,7 @@ TW_KERNEL_HD constexpr u64 quantize_scale_address(const QuantizeArgs& args, u32 
 }
 
 struct QuantizeRegion {
-  u32 line, place;  // position in the scale matrix
+  u32 region_row, region_column;  // position in the matrix of regions
   u32 first_row, end_row, first_column, end_column;
 };
 TW_KERNEL_HD constexpr u32 quantize_min(u32 a, u32 b) {
@@ -195,10 +195,10 @@ TW_KERNEL_HD constexpr u32 quantize_min(u32 a, u32 b) {
 }
 TW_KERNEL_HD constexpr QuantizeRegion quantize_region(const QuantizeArgs& args, u32 region) {
   QuantizeRegion r{};
-  r.line = divide(region, args.by_region_line);
-  r.place = region - r.line * args.by_region_line.divisor;
-  r.first_row = r.line * args.region_rows;
-  r.first_column = r.place * args.region_columns;
+  r.region_row = divide(region, args.regions_across);
+  r.region_column = region - r.region_row * args.regions_across.divisor;
+  r.first_row = r.region_row * args.region_rows;
+  r.first_column = r.region_column * args.region_columns;
   r.end_row = quantize_min(r.first_row + args.region_rows, args.rows);
   r.end_column = quantize_min(r.first_column + args.region_columns, args.columns);
   return r;

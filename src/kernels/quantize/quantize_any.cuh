@@ -23,14 +23,14 @@ __device__ __forceinline__ void store_bits(const QuantizeArgs& args, u32 row, u3
 }
 
 /// Calls one(row, column, bits) for this thread's elements of a region. The region is processed by
-/// one warp (`of_warp`) or by one block, whose warps take its rows in turn if it has several.
+/// one warp (`by_warp`) or by one block, whose warps take its rows in turn if it has several.
 template <class One>
 __device__ __forceinline__ void each_element(const QuantizeArgs& args, const QuantizeRegion& r,
-                                             bool of_warp, One one) {
+                                             bool by_warp, One one) {
   const u32 warp = threadIdx.x / 32;
-  const bool rows = !of_warp && args.region_rows > 1;
+  const bool rows = !by_warp && args.region_rows > 1;
   const u32 row_step = rows ? kQuantizeWarpsPerBlock : 1;
-  const u32 step = of_warp || rows ? 32 : kQuantizeThreads;
+  const u32 step = by_warp || rows ? 32 : kQuantizeThreads;
   const u32 first = step == 32 ? ptx::lane_id() : threadIdx.x;
 #pragma unroll 1
   for (u32 row = r.first_row + (rows ? warp : 0); row < r.end_row; row += row_step)
@@ -48,60 +48,61 @@ __device__ __forceinline__ void each_element(const QuantizeArgs& args, const Qua
 }
 
 __device__ __forceinline__ u32 region_largest(const QuantizeArgs& args, const QuantizeRegion& r,
-                                              bool of_warp) {
+                                              bool by_warp) {
   u32 top = 0;
-  each_element(args, r, of_warp,
+  each_element(args, r, by_warp,
                [&](u32, u32, u32 bits) { top = max(top, quantize_finite(args.src_format, bits)); });
   return top;
 }
 
 __device__ __forceinline__ void quantize_region_by(const QuantizeArgs& args,
-                                                   const QuantizeRegion& r, bool of_warp,
+                                                   const QuantizeRegion& r, bool by_warp,
                                                    float inverse) {
-  each_element(args, r, of_warp, [&](u32 row, u32 column, u32 bits) {
+  each_element(args, r, by_warp, [&](u32 row, u32 column, u32 bits) {
     store_bits(args, row, column,
                quantize_element(args.src_format, args.dst_format, inverse, bits));
   });
 }
 
 /// The first region of this thread's warp or block, and the step to its next one.
-__device__ __forceinline__ u32 first_region(bool of_warp) {
-  return of_warp ? blockIdx.x * kQuantizeWarpsPerBlock + threadIdx.x / 32 : blockIdx.x;
+__device__ __forceinline__ u32 first_region(bool by_warp) {
+  return by_warp ? blockIdx.x * kQuantizeWarpsPerBlock + threadIdx.x / 32 : blockIdx.x;
 }
-__device__ __forceinline__ u32 region_step(bool of_warp) {
-  return of_warp ? gridDim.x * kQuantizeWarpsPerBlock : gridDim.x;
+__device__ __forceinline__ u32 region_step(bool by_warp) {
+  return by_warp ? gridDim.x * kQuantizeWarpsPerBlock : gridDim.x;
 }
 
 __device__ __forceinline__ void quantize_regions(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[2][kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[2][kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const bool warps = quantize_has(args, kQuantizeWarps);
-  u32 turn = 0;
+  u32 buffer = 0;
   for (u32 number = first_region(warps); number < args.regions; number += region_step(warps)) {
     const QuantizeRegion r = quantize_region(args, number);
     u32 top = region_largest(args, r, warps);
-    top = warps ? warp_largest(top) : block_largest(top, of_warp[turn]);
-    turn ^= 1;
+    top = warps ? warp_largest(top) : block_largest(top, warp_tops[buffer]);
+    buffer ^= 1;
     const float scale = region_scale(args, decode(args.src_format, top));
     if (warps ? ptx::lane_id() == 0 : threadIdx.x == 0)
-      ptx::store_unit<4>(quantize_scale_address(args, r.line, r.place), __float_as_uint(scale));
+      ptx::store_unit<4>(quantize_scale_address(args, r.region_row, r.region_column),
+                         __float_as_uint(scale));
     quantize_region_by(args, r, warps, quantize_inverse(scale));
   }
 }
 
 __device__ __forceinline__ void quantize_amax_any(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   for (u32 number = first_region(true); number < args.regions; number += region_step(true))
     top = max(top, region_largest(args, quantize_region(args, number), true));
-  store_amax_part(args, top, of_warp);
+  store_partial_amax(args, top, warp_tops);
 }
 
 __device__ __forceinline__ void quantize_cast_any(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
-  const float inverse = cast_inverse(args, of_warp);
+  const float inverse = cast_inverse(args, warp_tops);
   const bool measures = cast_measures(args);
   u32 top = 0;
   for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {
@@ -117,8 +118,8 @@ __device__ __forceinline__ void quantize_dequantize_any(const QuantizeArgs& args
   ptx::grid_dependency_wait_and_launch();
   for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {
     const QuantizeRegion r = quantize_region(args, number);
-    const float scale =
-        load_scale(quantize_scale_address(args, r.line >> args.scale_row_shift, r.place));
+    const float scale = load_scale(
+        quantize_scale_address(args, r.region_row >> args.scale_row_shift, r.region_column));
     each_element(args, r, true, [&](u32 row, u32 column, u32 bits) {
       store_bits(args, row, column,
                  dequantize_element(args.src_format, args.dst_format, scale, bits));

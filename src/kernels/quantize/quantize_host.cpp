@@ -69,15 +69,16 @@ void quantize_regions_host(HostEngine&, const void* arguments) {
   for (u32 number = 0; number < args.regions; ++number) {
     const QuantizeRegion r = quantize_region(args, number);
     const float scale = scale_of(args, region_amax(args, r));
-    store(quantize_scale_address(args, r.line, r.place), 4, bits_of(scale));
+    store(quantize_scale_address(args, r.region_row, r.region_column), 4, bits_of(scale));
     quantize_region_by(args, r, scale);
   }
 }
 
 void quantize_amax_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const QuantizeArgs*>(arguments);
-  for (u32 part = 0; part < args.part_count; ++part) store(args.parts + part * 4ull, 4, 0);
-  store(args.parts, 4, bits_of(region_amax(args, whole(args))));
+  for (u32 part = 0; part < args.partial_count; ++part)
+    store(args.partial_amax + part * 4ull, 4, 0);
+  store(args.partial_amax, 4, bits_of(region_amax(args, whole(args))));
 }
 
 void quantize_cast_host(HostEngine&, const void* arguments) {
@@ -87,8 +88,8 @@ void quantize_cast_host(HostEngine&, const void* arguments) {
     return quantize_region_by(args, whole(args), float_of(load(args.scale, 4)));
   }
   u32 top = 0;
-  for (u32 part = 0; part < args.part_count; ++part)
-    top = std::max(top, load(args.parts + part * 4ull, 4));
+  for (u32 part = 0; part < args.partial_count; ++part)
+    top = std::max(top, load(args.partial_amax + part * 4ull, 4));
   const float scale = scale_of(args, float_of(top));
   store(args.scale, 4, bits_of(scale));
   raise(args.amax, float_of(top));
@@ -108,23 +109,23 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
     }
 }
 
-#define TW_QUANTIZE_ROW(feature, part, symbol, threads, step, elements) \
+#define TW_QUANTIZE_ENTRY(feature, part, symbol, threads, step, elements) \
   TW_TABLE_ENTRY(quantize, feature, part, symbol, threads, (step) | (elements) << 8)
 #define TW_QUANTIZE_GROUPS(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeGroups, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeGroups, elements)
 #define TW_QUANTIZE_ROWS(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeRows, elements)
-#define TW_QUANTIZE_BLOCKS(feature, part, symbol, elements)                                 \
-  TW_QUANTIZE_ROW(feature, part, symbol, quantize_block_threads(elements), kQuantizeBlocks, \
-                  elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeRows, elements)
+#define TW_QUANTIZE_BLOCKS(feature, part, symbol, elements)                                   \
+  TW_QUANTIZE_ENTRY(feature, part, symbol, quantize_block_threads(elements), kQuantizeBlocks, \
+                    elements)
 #define TW_QUANTIZE_AMAX(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeAmax, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeAmax, elements)
 #define TW_QUANTIZE_CAST(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeCast, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeCast, elements)
 #define TW_QUANTIZE_DEQUANTIZE(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeDequantize, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeDequantize, elements)
 #define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \
-  TW_QUANTIZE_ROW(feature, part, symbol, kQuantizeThreads, kQuantizeRegions, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeRegions, elements)
 
 constexpr KernelEntry kEntries[] = {
 #include "kernels/quantize/kernels.inc"

@@ -11,10 +11,10 @@ namespace tw {
 /// holds those of two vectors, so that one exchange serves both.
 template <u32 kVector>
 struct GroupTops {
-  static constexpr u32 kWords = kVector == 4 ? kQuantizeFlight : kQuantizeFlight / 2;
+  static constexpr u32 kWords = kVector == 4 ? kQuantizeAccesses : kQuantizeAccesses / 2;
   u32 word[kWords];
 
-  __device__ __forceinline__ GroupTops(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+  __device__ __forceinline__ GroupTops(const u32 (&raw)[kQuantizeAccesses][4], u32 infinity) {
     u32 all = 0;
 #pragma unroll
     for (u32 w = 0; w < kWords; ++w) {
@@ -27,7 +27,7 @@ struct GroupTops {
       }
       all = larger_lanes<kVector>(all, word[w]);
     }
-    if (!lanes_finite<kVector>(all, infinity)) look_again(raw, infinity);
+    if (!lanes_finite<kVector>(all, infinity)) recompute_finite(raw, infinity);
 #pragma unroll
     for (u32 w = 0; w < kWords; ++w) {
       if constexpr (kVector == 4) {
@@ -40,7 +40,8 @@ struct GroupTops {
     }
   }
 
-  __device__ __forceinline__ void look_again(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+  __device__ __forceinline__ void recompute_finite(const u32 (&raw)[kQuantizeAccesses][4],
+                                                   u32 infinity) {
 #pragma unroll
     for (u32 w = 0; w < kWords; ++w) {
       if constexpr (kVector == 4)
@@ -51,14 +52,15 @@ struct GroupTops {
     }
   }
 
-  /// Returns that of vector `flight`, which is not a compile-time constant.
-  __device__ __forceinline__ u32 of(u32 flight) const {
-    const u32 own = kVector == 4 ? flight : flight / 2;
+  /// Returns the largest magnitude of the group that access number `access` reads. That number is
+  /// not a compile-time constant.
+  __device__ __forceinline__ u32 of_access(u32 access) const {
+    const u32 own = kVector == 4 ? access : access / 2;
     u32 top = word[0];
 #pragma unroll
     for (u32 w = 1; w < kWords; ++w) top = own == w ? word[w] : top;
     if constexpr (kVector == 4) return top;
-    return flight % 2 == 0 ? top & 0xffffu : top >> 16;
+    return access % 2 == 0 ? top & 0xffffu : top >> 16;
   }
 };
 
@@ -70,13 +72,14 @@ __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   each_tile(args, [&](u32 number) {
     const QuantizeTile<kVector> tile(args, number);
-    u32 raw[kQuantizeFlight][4];
+    u32 raw[kQuantizeAccesses][4];
     tile.load(raw);
     const GroupTops<kVector> tops(raw, quantize_infinity(args.src_format));
-    const u32 own = tile.lane % kQuantizeFlight;
-    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, tops.of(own)));
+    const u32 own = tile.lane % kQuantizeAccesses;
+    const float scale =
+        region_scale(args, magnitude_value<kVector>(args.src_format, tops.of_access(own)));
     const float inverse = quantize_inverse(scale);
-    if (tile.lane < min(kQuantizeFlight, tile.group_count))
+    if (tile.lane < min(kQuantizeAccesses, tile.group_count))
       ptx::store_unit<4>(tile.scale_address(own), __float_as_uint(scale));
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
@@ -89,7 +92,7 @@ __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   });
 }
 
-/// A team's part of a row: kQuantizeFlight vectors per thread, from vector `first` on.
+/// A team's part of a row: kQuantizeAccesses vectors per thread, from vector `first` on.
 template <u32 kVector>
 struct RowVectors {
   u64 src, dst;
@@ -98,20 +101,20 @@ struct RowVectors {
   u32 end;    // number of vectors in the row
 
   __device__ __forceinline__ void load(const QuantizeArgs& args, u32 base,
-                                       u32 (&raw)[kQuantizeFlight][4]) const {
+                                       u32 (&raw)[kQuantizeAccesses][4]) const {
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+    for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       const u32 vector = base + first + f * step;
       if (vector < end) ptx::load_own<16>(src + u64{vector} * 16, args.src_policy, raw[f]);
     }
   }
   __device__ __forceinline__ void store(const QuantizeArgs& args, u32 base, float inverse,
-                                        const u32 (&raw)[kQuantizeFlight][4]) const {
+                                        const u32 (&raw)[kQuantizeAccesses][4]) const {
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
 #pragma unroll
-        for (u32 f = 0; f < kQuantizeFlight; ++f) {
+        for (u32 f = 0; f < kQuantizeAccesses; ++f) {
           const u32 vector = base + first + f * step;
           u32 words[4];
           quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
@@ -128,22 +131,22 @@ struct RowVectors {
 /// a block holds, all but its last part are read a second time.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[2][kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[2][kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   const u32 warps = args.team_warps;
   const u32 warp = threadIdx.x / 32;
   const u32 teams = kQuantizeWarpsPerBlock / warps;
-  const u32 part = warps * 32 * kQuantizeFlight;
+  const u32 part = warps * 32 * kQuantizeAccesses;
   RowVectors<kVector> row{};
   row.first = warp % warps * 32 + ptx::lane_id();
   row.step = warps * 32;
-  u32 turn = 0;
+  u32 buffer = 0;
   for (u32 base_row = blockIdx.x * teams; base_row < args.rows; base_row += gridDim.x * teams) {
     const u32 number = base_row + warp / warps;
     row.end = number < args.rows ? args.columns / kVector : 0;
     row.src = row_address(args.src, args.src_pitch, number);
     row.dst = row_address(args.dst, args.dst_pitch, number);
-    u32 raw[kQuantizeFlight][4] = {};
+    u32 raw[kQuantizeAccesses][4] = {};
     u32 top = 0;
     u32 last = 0;
     for (u32 base = 0; base < row.end; base += part) {
@@ -153,10 +156,10 @@ __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args)
     }
     top = warp_largest(top);
     if (warps > 1) {
-      if (ptx::lane_id() == 0) of_warp[turn][warp] = top;
+      if (ptx::lane_id() == 0) warp_tops[buffer][warp] = top;
       ptx::sync_block();
-      for (u32 w = 0; w < warps; ++w) top = max(top, of_warp[turn][warp / warps * warps + w]);
-      turn ^= 1;  // double buffer: a warp that is ahead writes the other half
+      for (u32 w = 0; w < warps; ++w) top = max(top, warp_tops[buffer][warp / warps * warps + w]);
+      buffer ^= 1;  // a warp that is ahead writes the other buffer
     }
     if (row.end == 0) continue;
     const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
@@ -177,29 +180,29 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   constexpr u32 kThreads = quantize_block_threads(kVector);
   constexpr u32 kLanes = kGroupLanes<kVector>;
   constexpr u32 kRows = kThreads / kLanes;  // processed at once
-  static_assert(kRows * kQuantizeFlight == 128, "a block of 128 rows");
-  __shared__ u32 of_warp[2][kThreads / 32];
+  static_assert(kRows * kQuantizeAccesses == 128, "a block of 128 rows");
+  __shared__ u32 warp_tops[2][kThreads / 32];
   ptx::grid_dependency_wait_and_launch();
-  u32 turn = 0;
+  u32 buffer = 0;
   for (u32 tile = blockIdx.x; tile < args.tiles; tile += gridDim.x) {
-    const u32 line = divide(tile, args.by_tiles);
-    const u32 group = tile - line * args.by_tiles.divisor;
+    const u32 line = divide(tile, args.tiles_across);
+    const u32 group = tile - line * args.tiles_across.divisor;
     const u32 row = line * 128 + threadIdx.x / kLanes;
     const u32 column = group * kQuantizeGroup + threadIdx.x % kLanes * kVector;
     const bool inside = column < args.columns;
     const u64 src =
         row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (16 / kVector);
     const u64 dst = row_address(args.dst, args.dst_pitch, row) + column;
-    u32 raw[kQuantizeFlight][4];
+    u32 raw[kQuantizeAccesses][4];
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+    for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       if (inside && row + f * kRows < args.rows)
         ptx::load_own<16>(row_address(src, args.src_pitch, f * kRows), args.src_policy, raw[f]);
     }
     const u32 top = block_largest(
-        largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)), of_warp[turn]);
-    turn ^= 1;
+        largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)), warp_tops[buffer]);
+    buffer ^= 1;
     const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
     const float inverse = quantize_inverse(scale);
     if (threadIdx.x == 0)
@@ -207,7 +210,7 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
 #pragma unroll
-        for (u32 f = 0; f < kQuantizeFlight; ++f) {
+        for (u32 f = 0; f < kQuantizeAccesses; ++f) {
           u32 words[4];
           quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
           if (inside && row + f * kRows < args.rows)
@@ -219,36 +222,36 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   }
 }
 
-__device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 top,
-                                                u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
-  top = block_largest(top, of_warp);
+__device__ __forceinline__ void store_partial_amax(const QuantizeArgs& args, u32 top,
+                                                   u32 (&warp_tops)[kQuantizeWarpsPerBlock]) {
+  top = block_largest(top, warp_tops);
   if (threadIdx.x == 0)
-    ptx::store_unit<4>(args.parts + static_cast<u64>(blockIdx.x) * 4,
+    ptx::store_unit<4>(args.partial_amax + static_cast<u64>(blockIdx.x) * 4,
                        __float_as_uint(decode(args.src_format, top)));
 }
 
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   each_tile(args, [&](u32 tile) {
-    u32 raw[kQuantizeFlight][4];
+    u32 raw[kQuantizeAccesses][4];
     QuantizeTile<kVector>(args, tile).load(raw);
     top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
   });
-  store_amax_part(args, top, of_warp);
+  store_partial_amax(args, top, warp_tops);
 }
 
 /// Returns 1 / scale to all threads. Unless the scale is given, block 0 stores it.
 __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
-                                              u32 (&of_warp)[kQuantizeWarpsPerBlock]) {
+                                              u32 (&warp_tops)[kQuantizeWarpsPerBlock]) {
   if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
   // Bits of non-negative f32 numbers compare like the numbers.
   u32 top = 0;
-  for (u32 part = threadIdx.x; part < args.part_count; part += kQuantizeThreads)
-    top = max(top, ptx::load_after_wait<4>(args.parts + static_cast<u64>(part) * 4));
-  top = block_largest(top, of_warp);
+  for (u32 part = threadIdx.x; part < args.partial_count; part += kQuantizeThreads)
+    top = max(top, ptx::load_after_wait<4>(args.partial_amax + static_cast<u64>(part) * 4));
+  top = block_largest(top, warp_tops);
   const float scale = region_scale(args, __uint_as_float(top));
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     ptx::store_unit<4>(args.scale, __float_as_uint(scale));
@@ -269,14 +272,14 @@ __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
 
 template <u32 kVector>
 __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
-  __shared__ u32 of_warp[kQuantizeWarpsPerBlock];
+  __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
-  const float inverse = cast_inverse(args, of_warp);
+  const float inverse = cast_inverse(args, warp_tops);
   const bool measures = cast_measures(args);
   u32 top = 0;
   each_tile(args, [&](u32 number) {
     const QuantizeTile<kVector> tile(args, number);
-    u32 raw[kQuantizeFlight][4];
+    u32 raw[kQuantizeAccesses][4];
     tile.load(raw);
     if (measures)
       top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
@@ -291,17 +294,17 @@ __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
   if (measures) raise_amax(args, top);
 }
 
-/// Dequantizes. All vectors and scales are loaded before the first is used.
+/// The kernel that dequantizes. All vectors and scales are loaded before the first is used.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_dequantize(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   each_tile(args, [&](u32 number) {
     const DequantizeTile<kVector> tile(args, number);
-    u32 raw[kQuantizeFlight][4];
+    u32 raw[kQuantizeAccesses][4];
     tile.load(raw);
-    float scale[kQuantizeFlight];
+    float scale[kQuantizeAccesses];
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f)
+    for (u32 f = 0; f < kQuantizeAccesses; ++f)
       scale[f] = __uint_as_float(
           ptx::load_word_after_wait(f < tile.group_count, tile.scale_address(f), 0));
     with_narrow(args.src_format, [&](auto narrow) {

@@ -93,17 +93,17 @@ __device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity)
 }
 
 template <u32 kVector>
-__device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFlight][4],
+__device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeAccesses][4],
                                                  u32 infinity) {
   u32 lanes = largest_lanes<kVector>(raw[0]);
 #pragma unroll
-  for (u32 f = 1; f < kQuantizeFlight; ++f)
+  for (u32 f = 1; f < kQuantizeAccesses; ++f)
     lanes = larger_lanes<kVector>(lanes, largest_lanes<kVector>(raw[f]));
   if (lanes_finite<kVector>(lanes, infinity))
     return kVector == 4 ? lanes : max(lanes & 0xffffu, lanes >> 16);
   u32 top = 0;
 #pragma unroll
-  for (u32 f = 0; f < kQuantizeFlight; ++f)
+  for (u32 f = 0; f < kQuantizeAccesses; ++f)
     top = max(top, largest_finite<kVector>(raw[f], infinity));
   return top;
 }
@@ -156,15 +156,15 @@ __device__ __forceinline__ u32 warp_largest(u32 top) {
   return __reduce_max_sync(kQuantizeLanes, top);
 }
 
-/// Returns the largest value of the block to all its threads. `of_warp` has one word per warp. The
-/// block must synchronize before the next call with the same `of_warp`.
+/// Returns the largest value of the block to all its threads. `warp_tops` has one word per warp.
+/// The block must synchronize before the next call with the same `warp_tops`.
 template <u32 kWarps>
-__device__ __forceinline__ u32 block_largest(u32 top, u32 (&of_warp)[kWarps]) {
+__device__ __forceinline__ u32 block_largest(u32 top, u32 (&warp_tops)[kWarps]) {
   top = warp_largest(top);
-  if (ptx::lane_id() == 0) of_warp[threadIdx.x / 32] = top;
+  if (ptx::lane_id() == 0) warp_tops[threadIdx.x / 32] = top;
   ptx::sync_block();
   const u32 lane = ptx::lane_id();
-  return warp_largest(lane < kWarps ? of_warp[lane] : 0);
+  return warp_largest(lane < kWarps ? warp_tops[lane] : 0);
 }
 
 __device__ __forceinline__ float load_scale(u64 address) {
@@ -183,7 +183,7 @@ __device__ __forceinline__ u64 row_address(u64 matrix, i64 pitch, u32 row) {
 template <u32 kVector, u32 kSrc, u32 kDst>
 struct WarpTile {
   static constexpr u32 kLanes = kGroupLanes<kVector>;
-  static constexpr u32 kBeside = kGroupsPerAccess<kVector>;
+  static constexpr u32 kAccessGroups = kGroupsPerAccess<kVector>;
   const QuantizeArgs& args;
   u32 row, group;   // of the first vector
   u32 lane;         // within the group
@@ -192,32 +192,34 @@ struct WarpTile {
   u64 src, dst;
 
   __device__ __forceinline__ WarpTile(const QuantizeArgs& arguments, u32 tile) : args(arguments) {
-    const u32 line = divide(tile, args.by_tiles);
-    const u32 beside = tile - line * args.by_tiles.divisor;
+    const u32 tile_row = divide(tile, args.tiles_across);
+    const u32 tile_column = tile - tile_row * args.tiles_across.divisor;
     lane = ptx::lane_id() % kLanes;
-    const bool down = quantize_has(args, kQuantizeByColumns);
-    row = down ? line * kQuantizeFlight : line;
-    group = beside * (down ? kBeside : kBeside * kQuantizeFlight) + ptx::lane_id() / kLanes;
+    const bool spans_rows = quantize_has(args, kQuantizeTileSpansRows);
+    row = spans_rows ? tile_row * kQuantizeAccesses : tile_row;
+    group = tile_column * (spans_rows ? kAccessGroups : kAccessGroups * kQuantizeAccesses) +
+            ptx::lane_id() / kLanes;
     const u32 column = group * kQuantizeGroup + lane * kVector;
     // A vector is entirely inside or outside, because the row length is a multiple of kVector.
-    count = there(down, column);
-    group_count = there(down, group * kQuantizeGroup);
+    count = accesses_inside(spans_rows, column);
+    group_count = accesses_inside(spans_rows, group * kQuantizeGroup);
     src = row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (kSrc / kVector);
     dst = row_address(args.dst, args.dst_pitch, row) + static_cast<u64>(column) * (kDst / kVector);
   }
 
-  __device__ __forceinline__ u32 there(bool down, u32 column) const {
-    constexpr u32 kStep = kBeside * kQuantizeGroup;
+  // Number of the tile's accesses that are inside the matrix, if the first one is at `column`.
+  __device__ __forceinline__ u32 accesses_inside(bool spans_rows, u32 column) const {
+    constexpr u32 kStep = kAccessGroups * kQuantizeGroup;
     if (column >= args.columns) return 0;
-    return min(kQuantizeFlight,
-               down ? args.rows - row : (args.columns - column + kStep - 1) / kStep);
+    return min(kQuantizeAccesses,
+               spans_rows ? args.rows - row : (args.columns - column + kStep - 1) / kStep);
   }
 
   /// Loads the vectors; those outside the matrix are zero.
-  __device__ __forceinline__ void load(u32 (&raw)[kQuantizeFlight][4]) const {
+  __device__ __forceinline__ void load(u32 (&raw)[kQuantizeAccesses][4]) const {
     u64 from = src;
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+    for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       if (f < count) ptx::load_own<kSrc>(from, args.src_policy, raw[f]);
       from += static_cast<u64>(args.src_step);
@@ -228,16 +230,16 @@ struct WarpTile {
   __device__ __forceinline__ void store(WordsOf words_of) const {
     u64 to = dst;
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+    for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       u32 words[4];
       words_of(f, words);
       if (f < count) ptx::store_words<kDst>(to, words, args.dst_policy);
       to += static_cast<u64>(args.dst_step);
     }
   }
-  __device__ __forceinline__ u64 scale_address(u32 flight) const {
+  __device__ __forceinline__ u64 scale_address(u32 access) const {
     return quantize_scale_address(args, row >> args.scale_row_shift, group) +
-           static_cast<u64>(static_cast<i64>(flight) * args.scale_step);
+           static_cast<u64>(static_cast<i64>(access) * args.scale_step);
   }
 };
 template <u32 kVector>

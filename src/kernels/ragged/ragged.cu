@@ -48,8 +48,8 @@ __device__ __forceinline__ void ragged_bulk(const RaggedArgs& args) {
 }
 
 __device__ __forceinline__ void ragged_plain(const RaggedArgs& args) {
-  const WarpTiles turns = warp_tiles(args.cut, args.block_items);
-  for (u64 item = turns.first; item < turns.end; item += turns.step) {
+  const WarpTiles tiles = warp_tiles(args.cut, args.block_items);
+  for (u64 item = tiles.first; item < tiles.end; item += tiles.step) {
     const RowTile tile = ragged_tile(args, item);
     if (tile.begin != tile.end) copy_tile_pieces(moved_rows(tile), args.read_low, args.read_high);
     if (args.unpad != 0) continue;

@@ -44,8 +44,8 @@ static_assert(sizeof(RaggedArgs) == 184, "host and device must agree on the layo
 static_assert(__builtin_offsetof(RaggedArgs, cut) == 96, "as above");
 static_assert(__builtin_offsetof(RaggedArgs, offset_bytes) == 160, "as above");
 
-/// The rows of a sequence. It has none if its offsets are negative, decrease or exceed the packed
-/// operand, so that no kernel accesses memory outside the operands.
+/// The rows of a sequence. A sequence has none if its offsets are negative, decrease or exceed the
+/// packed operand, so that no kernel accesses memory outside the operands.
 struct Sequence {
   i64 begin;
   i64 rows;
@@ -60,7 +60,8 @@ TW_KERNEL_HD inline Sequence checked_sequence(i64 begin, i64 end, i64 tokens) {
 template <class Offset>
 TW_KERNEL_HD inline RowTile ragged_tile(const RaggedArgs& args, u64 number, Offset offset) {
   const TilePlace at = tile_place(args.cut, number);
-  const Sequence sequence = checked_sequence(offset(at.each), offset(at.each + 1), args.tokens);
+  const Sequence sequence =
+      checked_sequence(offset(at.operand), offset(at.operand + 1), args.tokens);
   // Row of the sequence for the tile's row 0. The host bounds first_row, so this cannot overflow.
   const i64 row = args.first_row + static_cast<i64>(at.row);
   const i64 rows = static_cast<i64>(at.rows);
@@ -75,7 +76,7 @@ TW_KERNEL_HD inline RowTile ragged_tile(const RaggedArgs& args, u64 number, Offs
   const u64 packed = args.packed +
                      static_cast<u64>(sequence.begin + row) * static_cast<u64>(args.packed_pitch) +
                      at.offset;
-  const u64 padded = args.padded + at.each * static_cast<u64>(args.batch_pitch) +
+  const u64 padded = args.padded + at.operand * static_cast<u64>(args.batch_pitch) +
                      at.row * static_cast<u64>(args.padded_pitch) + at.offset;
   const bool unpad = args.unpad != 0;
   tile.src = unpad ? padded : packed;

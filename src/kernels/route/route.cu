@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the steps of routing. Each may start before the predecessor grid has ended, and waits
-// for it before it accesses memory.
+// Kernels for the steps of routing. Each may start before its predecessor grid has ended, and waits
+// for that grid before it accesses global memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/route/route_order.cuh"
@@ -8,23 +8,23 @@
 
 namespace tw {
 
-/// Orders the pairs of all tokens. Their bins lie in the shared memory of this block.
+/// Orders the pairs of all tokens. The bins of the pairs lie in the shared memory of this block.
 __device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) {
-  __shared__ u32 of_warp[kRouteScoreWarps];
+  __shared__ u32 warp_sums[kRouteScoreWarps];
   const u32 pairs = args.tokens * args.top_k;
   const u32 bins = route_bins(args);
-  const RouteShares shares = route_shares(0, pairs, kRouteScoreWarps);
-  const auto* const of_pair = reinterpret_cast<const unsigned short*>(shared);
+  const RouteBlockPairs block_pairs = route_block_pairs(0, pairs, kRouteScoreWarps);
+  const auto* const pair_bins = reinterpret_cast<const unsigned short*>(shared);
   u32* const counts = shared + route_small_bin_words(pairs);
-  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
-  count_bins(shares, bins, counts, bin_of);
+  const auto bin_of = [&](u32 at) -> u32 { return pair_bins[at]; };
+  count_bins(block_pairs, bins, counts, bin_of);
   const auto total_of = [&](u32 bin) {
     u32 total = 0;
-    for (u32 warp = 0; warp < shares.warps; ++warp) total += counts[warp * bins + bin];
+    for (u32 warp = 0; warp < block_pairs.warps; ++warp) total += counts[warp * bins + bin];
     return total;
   };
-  place_bins(args, shares, counts, of_warp, true, total_of, [](u32) { return 0u; });
-  place_pairs(args, shares, counts, bin_of);
+  compute_places(args, block_pairs, counts, warp_sums, true, total_of, [](u32) { return 0u; });
+  store_places(args, block_pairs, counts, bin_of);
 }
 
 /// Does all steps in one cluster. The warps of all blocks score tokens and write the bins to the
@@ -38,15 +38,15 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
   const u32 bins_at = ptx::cluster_address(ptx::shared_address(small_shared), 0);
   const bool orders = route_has(args, kRouteOrders);
   const u32 lane = ptx::lane_id();
-  u32 faults = 0;
+  u32 invalid = 0;
   for (u32 token = rank * kRouteScoreWarps + threadIdx.x / 32; token < args.tokens;
        token += gridDim.x * kRouteScoreWarps) {
     const RouteBin bin = route_token<true>(args, token);
-    faults += bin.fault ? 1 : 0;
+    invalid += bin.invalid ? 1 : 0;
     if (orders && lane < args.top_k)
       ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
   }
-  route_count_faults(args, faults);
+  route_count_invalid(args, invalid);
   if (!orders) return;  // no block accesses another's shared memory, so blocks may exit now
   ptx::cluster_arrive();
   ptx::cluster_wait();
@@ -55,7 +55,7 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
 
 template <bool kMany>
 __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u32* counts,
-                                            u32* faults) {
+                                            u32* invalid) {
   const u32 bins = route_bins(args);
   const bool orders = route_has(args, kRouteOrders);
   if (orders) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u3
   const u32 end = min(first + args.chunk_tokens, args.tokens);
   for (u32 token = first + threadIdx.x / 32; token < end; token += kRouteScoreWarps) {
     const RouteBin bin = route_token<kMany>(args, token);
-    *faults += bin.fault ? 1 : 0;
+    *invalid += bin.invalid ? 1 : 0;
     if (!orders || lane >= args.top_k) continue;
     const u64 pair = static_cast<u64>(token) * args.top_k + lane;
     ptx::store_unit<2>(args.bins + pair * 2, static_cast<unsigned short>(bin.bin));
@@ -76,7 +76,8 @@ __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u3
   if (!orders) return;
   ptx::sync_block();
   for (u32 bin = threadIdx.x; bin < bins; bin += kRouteScoreThreads)
-    ptx::store_unit<4>(args.table + (static_cast<u64>(bin) * args.chunks + chunk) * 4, counts[bin]);
+    ptx::store_unit<4>(args.chunk_counts + (static_cast<u64>(bin) * args.chunks + chunk) * 4,
+                       counts[bin]);
   ptx::sync_block();
 }
 
@@ -84,10 +85,10 @@ template <bool kMany>
 __device__ __forceinline__ void route_score(const RouteArgs& args) {
   __shared__ u32 counts[kRouteMaxBins];
   ptx::grid_dependency_wait_and_launch();
-  u32 faults = 0;
+  u32 invalid = 0;
   for (u32 chunk = blockIdx.x; chunk < args.chunks; chunk += gridDim.x)
-    score_chunk<kMany>(args, chunk, counts, &faults);
-  route_count_faults(args, faults);
+    score_chunk<kMany>(args, chunk, counts, &invalid);
+  route_count_invalid(args, invalid);
 }
 
 /// One warp replaces a bin's count of each chunk by the sum over earlier chunks. Each lane keeps
@@ -95,7 +96,7 @@ __device__ __forceinline__ void route_score(const RouteArgs& args) {
 __device__ __forceinline__ void scan_bin(const RouteArgs& args, u32 bin) {
   constexpr u32 kScanItems = 8;
   const u32 lane = ptx::lane_id();
-  const u64 row = args.table + static_cast<u64>(bin) * args.chunks * 4;
+  const u64 row = args.chunk_counts + static_cast<u64>(bin) * args.chunks * 4;
   u32 before = 0;
   for (u32 base = 0; base < args.chunks; base += 32 * kScanItems) {
     u32 own[kScanItems];
@@ -117,7 +118,7 @@ __device__ __forceinline__ void scan_bin(const RouteArgs& args, u32 bin) {
       before += __shfl_sync(kAllLanes, sum, 31);
     }
   }
-  if (lane == 0) ptx::store_unit<4>(args.totals + bin * 4ull, before);
+  if (lane == 0) ptx::store_unit<4>(args.bin_totals + bin * 4ull, before);
 }
 
 __device__ __forceinline__ void route_scan(const RouteArgs& args) {
@@ -129,31 +130,32 @@ __device__ __forceinline__ void route_scan(const RouteArgs& args) {
 }
 
 __device__ __forceinline__ void place_chunk(const RouteArgs& args, u32 chunk, u32* counts,
-                                            u32* of_warp) {
+                                            u32* warp_sums) {
   const u32 first = chunk * args.chunk_tokens;
   const u32 end = min(first + args.chunk_tokens, args.tokens);
-  const RouteShares shares =
-      route_shares(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
-  const auto* const of_pair = reinterpret_cast<const unsigned short*>(args.bins) + shares.first;
-  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
-  count_bins(shares, route_bins(args), counts, bin_of);
-  place_bins(
-      args, shares, counts, of_warp, chunk == 0,
-      [&](u32 bin) { return ptx::load_after_wait<4>(args.totals + bin * 4ull); },
+  const RouteBlockPairs block_pairs =
+      route_block_pairs(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
+  const auto* const pair_bins =
+      reinterpret_cast<const unsigned short*>(args.bins) + block_pairs.first;
+  const auto bin_of = [&](u32 at) -> u32 { return pair_bins[at]; };
+  count_bins(block_pairs, route_bins(args), counts, bin_of);
+  compute_places(
+      args, block_pairs, counts, warp_sums, chunk == 0,
+      [&](u32 bin) { return ptx::load_after_wait<4>(args.bin_totals + bin * 4ull); },
       [&](u32 bin) {
-        return ptx::load_after_wait<4>(args.table +
+        return ptx::load_after_wait<4>(args.chunk_counts +
                                        (static_cast<u64>(bin) * args.chunks + chunk) * 4);
       });
-  place_pairs(args, shares, counts, bin_of);
+  store_places(args, block_pairs, counts, bin_of);
   ptx::sync_block();
 }
 
 __device__ __forceinline__ void route_place(const RouteArgs& args) {
   __shared__ u32 counts[kRouteWarps * kRouteMaxBins];
-  __shared__ u32 of_warp[kRouteWarps];
+  __shared__ u32 warp_sums[kRouteWarps];
   ptx::grid_dependency_wait_and_launch();
   for (u32 chunk = blockIdx.x; chunk < args.chunks; chunk += gridDim.x)
-    place_chunk(args, chunk, counts, of_warp);
+    place_chunk(args, chunk, counts, warp_sums);
 }
 
 }  // namespace tw

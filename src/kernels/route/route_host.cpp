@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host bodies of the route kernels. They follow the kernels step by step and give the same bits.
+// Host bodies of the route kernels. They repeat the kernels' computations and give the same bits.
 // The family's kernel entries are at the end.
 #include <algorithm>
 #include <cstring>
@@ -30,19 +30,19 @@ struct HostToken {
 };
 
 u32 load_key(const RouteArgs& args, u64 row, u32 expert) {
-  if (args.type == kRouteF32) return route_key(load<float>(row, expert));
-  return route_key(route_widen(args.type, load<uint16_t>(row, expert)));
+  if (args.logit_type == kRouteF32) return route_key(load<float>(row, expert));
+  return route_key(route_widen(args.logit_type, load<uint16_t>(row, expert)));
 }
 
 float largest_value(const u32* keys, u32 count) {
   return route_value(*std::max_element(keys, keys + count));
 }
 
-// Sums in the kernels' order: each lane its own experts, then the warp.
+// Sums in the order of the kernels: first over the experts of each lane, then over the warp.
 float factor_of(const u32* keys, u32 count, float top) {
   float lanes[32] = {};
   for (u32 e = 0; e < count; ++e)
-    lanes[e % 32] = route_add(lanes[e % 32], route_part(keys[e], top));
+    lanes[e % 32] = route_add(lanes[e % 32], route_numerator(keys[e], top));
   return route_factor(route_tree(lanes));
 }
 
@@ -88,7 +88,7 @@ void scale_weights(const RouteArgs& args, float* weights) {
   const float sum = sum_of_slots(weights, args.top_k);
   for (u32 s = 0; s < args.top_k; ++s) {
     const float share =
-        route_has(args, kRouteRenormalize) ? route_share(weights[s], sum) : weights[s];
+        route_has(args, kRouteRenormalize) ? route_normalize(weights[s], sum) : weights[s];
     weights[s] = route_multiply(share, args.scale);
   }
 }
@@ -138,46 +138,47 @@ void given_token(const RouteArgs& args, u32 number, HostToken* token) {
 }
 
 RouteBin bin_of(const RouteArgs& args, i32 expert) {
-  if (expert < 0) return {args.local, true};
-  if (args.map == 0) return route_bin(args, expert);
-  return route_bin(args, load<i32>(args.map, static_cast<u64>(expert)));
+  if (expert < 0) return {args.local_experts, true};
+  if (args.expert_map == 0) return route_bin(args, expert);
+  return route_bin(args, load<i32>(args.expert_map, static_cast<u64>(expert)));
 }
 
-// Routes a token, calls `take(pair, bin)` for each slot, and returns the number of faults.
-template <class Take>
-u64 route_token(const RouteArgs& args, u32 number, Take take) {
+// Routes a token, calls `visit(pair, bin)` for each slot, and returns the number of invalid pairs.
+template <class Visit>
+u64 route_token(const RouteArgs& args, u32 number, Visit visit) {
   HostToken token;
   if (route_has(args, kRouteGiven))
     given_token(args, number, &token);
   else
     score_token(args, number, &token);
-  u64 faults = 0;
+  u64 invalid = 0;
   for (u32 s = 0; s < args.top_k; ++s) {
     const u64 pair = static_cast<u64>(number) * args.top_k + s;
     if (args.ids != 0) store(args.ids, pair, token.expert[s]);
     if (args.weights != 0) store(args.weights, pair, token.weight[s]);
     const RouteBin bin = bin_of(args, token.expert[s]);
-    faults += bin.fault ? 1 : 0;
-    take(pair, bin.bin);
+    invalid += bin.invalid ? 1 : 0;
+    visit(pair, bin.bin);
   }
-  return faults;
+  return invalid;
 }
 
-void count_faults(const RouteArgs& args, u64 faults) {
-  if (args.faults != 0) store(args.faults, 0, load<u64>(args.faults, 0) + faults);
+void count_invalid(const RouteArgs& args, u64 invalid) {
+  if (args.invalid_count != 0)
+    store(args.invalid_count, 0, load<u64>(args.invalid_count, 0) + invalid);
 }
 
 // Writes the offset and the count of a bin whose first place is `first`.
 void store_bin(const RouteArgs& args, u32 bin, u32 first, u32 total) {
   if (args.offsets != 0 && args.offset_bytes == 8) store(args.offsets, bin, u64{first});
   if (args.offsets != 0 && args.offset_bytes == 4) store(args.offsets, bin, first);
-  if (args.counts != 0 && bin < args.local) store(args.counts, bin, total);
+  if (args.counts != 0 && bin < args.local_experts) store(args.counts, bin, total);
 }
 
 void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
-  const bool dropped = bin == args.local;
+  const bool dropped = bin == args.local_experts;
   if (args.order != 0) store(args.order, place, dropped ? ~0u : pair);
-  if (args.tokens_of != 0) store(args.tokens_of, place, dropped ? ~0u : pair / args.top_k);
+  if (args.order_tokens != 0) store(args.order_tokens, place, dropped ? ~0u : pair / args.top_k);
   if (args.inverse != 0) store(args.inverse, pair, dropped ? ~0u : place);
 }
 
@@ -196,13 +197,13 @@ void route_small_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const RouteArgs*>(arguments);
   const auto bins = reinterpret_cast<u64>(engine.shared());
   u32 places[kRouteMaxBins] = {};
-  u64 faults = 0;
+  u64 invalid = 0;
   for (u32 token = 0; token < args.tokens; ++token)
-    faults += route_token(args, token, [&](u64 pair, u32 bin) {
+    invalid += route_token(args, token, [&](u64 pair, u32 bin) {
       store(bins, pair, static_cast<uint16_t>(bin));
       ++places[bin];
     });
-  count_faults(args, faults);
+  count_invalid(args, invalid);
   if (!route_has(args, kRouteOrders)) return;
   first_places(args, places);
   for (u32 pair = 0; pair < args.tokens * args.top_k; ++pair) {
@@ -214,19 +215,19 @@ void route_small_host(HostEngine& engine, const void* arguments) {
 void route_score_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const RouteArgs*>(arguments);
   const bool orders = route_has(args, kRouteOrders);
-  u64 faults = 0;
+  u64 invalid = 0;
   for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
     u32 counts[kRouteMaxBins] = {};
     const u32 first = chunk * args.chunk_tokens;
     for (u32 token = first; token < std::min(first + args.chunk_tokens, args.tokens); ++token)
-      faults += route_token(args, token, [&](u64 pair, u32 bin) {
+      invalid += route_token(args, token, [&](u64 pair, u32 bin) {
         ++counts[bin];
         if (orders) store(args.bins, pair, static_cast<uint16_t>(bin));
       });
     for (u32 bin = 0; orders && bin < route_bins(args); ++bin)
-      store(args.table, u64{bin} * args.chunks + chunk, counts[bin]);
+      store(args.chunk_counts, u64{bin} * args.chunks + chunk, counts[bin]);
   }
-  count_faults(args, faults);
+  count_invalid(args, invalid);
 }
 
 void route_many_host(HostEngine& engine, const void* arguments) {
@@ -239,23 +240,23 @@ void route_scan_host(HostEngine&, const void* arguments) {
     u32 before = 0;
     for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
       const u64 at = u64{bin} * args.chunks + chunk;
-      const u32 own = load<u32>(args.table, at);
-      store(args.table, at, before);
+      const u32 own = load<u32>(args.chunk_counts, at);
+      store(args.chunk_counts, at, before);
       before += own;
     }
-    store(args.totals, bin, before);
+    store(args.bin_totals, bin, before);
   }
 }
 
 void route_place_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const RouteArgs*>(arguments);
   u32 first[kRouteMaxBins] = {};
-  for (u32 bin = 0; bin < route_bins(args); ++bin) first[bin] = load<u32>(args.totals, bin);
+  for (u32 bin = 0; bin < route_bins(args); ++bin) first[bin] = load<u32>(args.bin_totals, bin);
   first_places(args, first);
   for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
     u32 places[kRouteMaxBins] = {};
     for (u32 bin = 0; bin < route_bins(args); ++bin)
-      places[bin] = first[bin] + load<u32>(args.table, u64{bin} * args.chunks + chunk);
+      places[bin] = first[bin] + load<u32>(args.chunk_counts, u64{bin} * args.chunks + chunk);
     const u32 begin = chunk * args.chunk_tokens;
     const u32 end = std::min(begin + args.chunk_tokens, args.tokens);
     for (u32 pair = begin * args.top_k; pair < end * args.top_k; ++pair) {

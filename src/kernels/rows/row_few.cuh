@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A few long rows. The copy takes 1 to 2 us, less than launching a kernel and reading its
-// parameters and instructions. So both are kept small: one index per block, one or two units per
-// thread, no division, no branch on the index type. The parameters fill one or two lines of the
+// Moves a few long rows. Copying the data takes 1 to 2 us, less than launching a kernel and reading
+// its parameters and instructions. So both are kept small: one index per block, one or two units
+// per thread, no division, no branch on the index type. The parameters fill one or two lines of the
 // constant cache, and each line is a serial miss at the start.
 //
 // The kernel lets the dependent grid launch at once, and itself waits for the predecessor grid.

@@ -110,14 +110,14 @@ template <bool kScatter>
 __device__ __forceinline__ void rows_four(const FourArgs& args) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 stage_bytes = args.rows.stage_bytes + rows_note_bytes(args.rows.stage_pieces);
-  const WarpPipeline ring = make_warp_pipeline(shared, args.rows.stages, stage_bytes);
+  const WarpPipeline pipeline = make_warp_pipeline(shared, args.rows.stages, stage_bytes);
   if (ptx::lane_id() == 0) ptx::prefetch_map(&args.map);
   FourMover<kScatter> mover(args);
   const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
   const u64 step = static_cast<u64>(gridDim.x) * (blockDim.x / 32);
   mover.step = step;
   mover.fetch(first);
-  run_warp_pipeline(ring, mover, first, mover.stages, step);
+  run_warp_pipeline(pipeline, mover, first, mover.stages, step);
 }
 
 }  // namespace tw

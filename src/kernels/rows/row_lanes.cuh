@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Row kernels that compute on the way: `lanes` threads process a row, or a part of one. Each thread
-// processes four such items at once, so that four loads are in flight before the first store.
+// For kernels that compute with rows in registers: args.lanes threads process a row, or a part of
+// one. Each thread processes four such items at once, so that four loads are in flight before the
+// first store.
 
 #include "kernels/rows/row_index.cuh"
 
 namespace tw {
 
-inline constexpr int kRowsPlainFlight = 4;
+inline constexpr int kRowsLaneFlight = 4;
 
 /// Position of a thread's unit. `row` is kNoRow if the index has no row, and in sums, where several
 /// indices belong to one packed row.
-struct PlainPlace {
+struct LanePlace {
   u64 i;  // packed row
   u64 packed;
   u64 offset;  // into a row
   i64 row;
-  bool real;  // false: the thread has no unit
+  bool has_unit;  // false: there is nothing for the thread
 };
 
-__device__ __forceinline__ PlainPlace plain_place(const RowsArgs& args, u64 item, u64 items) {
+__device__ __forceinline__ LanePlace lane_place(const RowsArgs& args, u64 item, u64 items) {
   if (item >= items) return {0, 0, 0, kNoRow, false};
   u64 number = item;
   u64 part = 0;

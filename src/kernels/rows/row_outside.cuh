@@ -10,9 +10,9 @@ namespace tw {
 
 __device__ __forceinline__ void rows_outside(const OutsideArgs& args) {
   const u64 indices = static_cast<u64>(run_count(args.rows)) * args.rows.group;
-  const u64 step = static_cast<u64>(gridDim.x) * kRowsPlainThreads;
+  const u64 step = static_cast<u64>(gridDim.x) * kRowsBlockThreads;
   u32 outside = 0;
-  for (u64 i = static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x; i < indices;
+  for (u64 i = static_cast<u64>(blockIdx.x) * kRowsBlockThreads + threadIdx.x; i < indices;
        i += step) {
     const i64 index = load_index(args.rows.index, args.rows.index_bytes, i);
     outside += checked_row(index, args.rows.table_rows) < 0 ? 1 : 0;

@@ -72,27 +72,27 @@ struct RowPieces {
 };
 
 /// Runs the whole launch. If args.block_items is 0, the warps of the grid take items in turn.
-/// Otherwise each block has that many consecutive items, which its warps take in turn. Positions
-/// are numbers of pieces: `first` counts items until it is multiplied by stage_pieces.
+/// Otherwise each block has that many consecutive items, which its warps take in turn.
 template <class Mover>
-__device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
+__device__ __forceinline__ void run_row_pipeline(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpPipeline ring = make_warp_pipeline(shared, args.stages, stage_bytes, Mover::kArrivals);
+  const WarpPipeline pipeline =
+      make_warp_pipeline(shared, args.stages, stage_bytes, Mover::kArrivals);
   Mover mover(args);
   const u32 warps = blockDim.x / 32;
-  u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  u64 step = static_cast<u64>(gridDim.x) * warps * args.stage_pieces;
+  u64 first_item = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
+  u64 step = static_cast<u64>(gridDim.x) * warps * args.stage_pieces;  // in pieces, like `end`
   u64 end = mover.total;
   if (args.block_items != 0) {
     const u64 begin = static_cast<u64>(blockIdx.x) * args.block_items;
-    first = begin + threadIdx.x / 32;
+    first_item = begin + threadIdx.x / 32;
     step = static_cast<u64>(warps) * args.stage_pieces;
     end = min(end, (begin + args.block_items) * args.stage_pieces);
   }
-  first *= args.stage_pieces;
+  const u64 first = first_item * args.stage_pieces;
   mover.step = step;
   mover.template fetch<Mover::kWeights>(first);
-  run_warp_pipeline(ring, mover, first, end, step);
+  run_warp_pipeline(pipeline, mover, first, end, step);
 }
 
 }  // namespace tw

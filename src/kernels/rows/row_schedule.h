@@ -14,8 +14,8 @@ TW_KERNEL_HD inline i64 checked_row(i64 index, i64 rows) {
 }
 
 /// Clamps a row count that was read from device memory to [0, most].
-TW_KERNEL_HD inline i64 clamped_count(i64 wanted, i64 most) {
-  return wanted < 0 ? 0 : wanted > most ? most : wanted;
+TW_KERNEL_HD inline i64 clamped_count(i64 wanted, i64 maximum) {
+  return wanted < 0 ? 0 : wanted > maximum ? maximum : wanted;
 }
 
 /// A piece of a row: the packed row, the number of its index, and the byte range in the row.
@@ -35,11 +35,11 @@ TW_KERNEL_HD inline u64 total_pieces(const RowsArgs& args, i64 count) {
 
 TW_KERNEL_HD inline RowPiece row_piece(const RowsArgs& args, u64 number, u64 total) {
   if (number >= total) return {0, 0, 0, 0};
-  const u32 of_row = args.parts * args.group;
-  if (of_row == 1) return {number, number, 0, args.last_bytes};
+  const u32 pieces_per_row = args.parts * args.group;
+  if (pieces_per_row == 1) return {number, number, 0, args.last_bytes};
   const u32 small = static_cast<u32>(number);
   const u32 row = divide(small, args.part_divider);
-  const u32 rest = small - row * of_row;
+  const u32 rest = small - row * pieces_per_row;
   const u32 part = divide(rest, args.group_divider);
   const u32 member = rest - part * args.group;
   return {row, static_cast<u64>(row) * args.group + member,
@@ -60,7 +60,9 @@ inline constexpr u32 kFourRows = 4;
 inline constexpr i64 kFourMinRows = 8;
 inline constexpr i64 kFourMinBytes = 32;
 inline constexpr i64 kFourMaxBox = 256;  // elements
-inline constexpr u32 kFourUnit = 32;  // bytes; four such rows keep the next group 128-byte aligned
+/// Rows of a box are multiples of this many bytes, so that four rows keep the next group 128-byte
+/// aligned.
+inline constexpr u32 kFourRowMultiple = 32;
 
 /// A stage of four-row boxes: index numbers `first` to first + rows - 1, all for one part of the
 /// window. Groups of four rows follow one another; the rows of a group are part_bytes apart.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows by index whose two sides are misaligned relative to each other. Each thread builds 16-byte
-// pieces of the written side from aligned loads of the other side, four pieces at once.
+// Moves rows by index if their two sides are misaligned relative to each other. Each thread builds
+// 16-byte pieces of the written side from aligned loads of the other side, four pieces at once.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -35,17 +35,17 @@ __device__ __forceinline__ ShiftPiece shift_piece(const RowsArgs& args, u64 item
 
 template <bool kGather>
 __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
-  constexpr u64 kOfBlock = static_cast<u64>(kRowsPlainThreads) * kRowsShiftFlight;
-  const u64 first = blockIdx.x * kOfBlock + threadIdx.x;
+  constexpr u64 kPerBlock = static_cast<u64>(kRowsBlockThreads) * kRowsShiftFlight;
+  const u64 first = blockIdx.x * kPerBlock + threadIdx.x;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = first; item < items; item += gridDim.x * kOfBlock) {
+  for (u64 item = first; item < items; item += gridDim.x * kPerBlock) {
     ShiftPiece row[kRowsShiftFlight];
     AlignedPair pair[kRowsShiftFlight];
     bool inside[kRowsShiftFlight];
     bool all_inside = true;
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k)
-      row[k] = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsPlainThreads);
+      row[k] = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsBlockThreads);
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k) {
       inside[k] =
@@ -65,7 +65,7 @@ __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
 #pragma unroll 1
     for (int k = 0; k < kRowsShiftFlight; ++k) {
       const ShiftPiece edge =
-          shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsPlainThreads);
+          shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsBlockThreads);
       if (edge.piece.end != 0 && !edge.zeros &&
           !aligned_loads_inside(edge.piece.src, args.read_low, args.read_high))
         copy_bytes(edge.piece);

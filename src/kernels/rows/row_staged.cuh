@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Short rows of whole 16-byte units through a per-warp pipeline. Threads move the units of the
-// table's side, because bulk copies would be too many and too small; one bulk copy moves the packed
-// side of a stage.
+// Moves short rows of whole 16-byte units through a per-warp pipeline. Threads move the units of
+// the table's side, because bulk copies would be too many and too small; one bulk copy moves the
+// packed side of a stage.
 
 #include "kernels/ptx/async_copy.cuh"
 #include "kernels/rows/row_ring.cuh"
@@ -106,7 +106,7 @@ struct StagedScatter : RowPieces {
 
 template <class Mover>
 __device__ __forceinline__ void rows_staged(const RowsArgs& args) {
-  run_row_ring<Mover>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+  run_row_pipeline<Mover>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 }  // namespace tw

@@ -6,14 +6,15 @@
 
 namespace tw {
 
+/// Arguments of kRowsOutside, which counts indices without a row.
 struct OutsideArgs {
   RowsArgs rows;
   u64 counter;  // address of a 64-bit counter to which the kernel adds
 };
 static_assert(sizeof(OutsideArgs) == sizeof(RowsArgs) + 8, "the device sees the host's layout");
 
-/// A few long rows. All arguments fit in 64 bytes, because reading them dominates such a short
-/// launch. Block x is the row, block y the piece of it.
+/// Arguments of kRowsFew, which moves a few long rows. All arguments fit in 64 bytes, because
+/// reading them dominates such a short launch. Block x is the row, block y the piece of it.
 struct FewArgs {
   u64 table;  // first column that is moved
   u64 index;
@@ -27,9 +28,9 @@ struct FewArgs {
 };
 static_assert(sizeof(FewArgs) == 64, "the device sees the host's layout");
 
-/// Four rows per instruction. `map` describes the table with boxes of one row and part_columns
-/// columns; `column` is the window's first column. Both count elements of the map. rows.packed
-/// points to column 0 of the packed operand.
+/// Arguments of kRowsFour, which moves four rows per instruction. `map` describes the table with
+/// boxes of one row and part_columns columns; `column` is the window's first column. Both count
+/// elements of the map. rows.packed points to column 0 of the packed operand.
 struct FourArgs {
   RowsArgs rows;
   i32 column;

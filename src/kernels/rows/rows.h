@@ -16,7 +16,7 @@ enum : u32 {
   kRowsBulk = 1,        // rows through per-warp pipelines by bulk copies
   kRowsPlain = 2,       // any rows by ordinary loads and stores
   kRowsShift = 3,       // misaligned rows, realigned in registers
-  kRowsFour = 5,        // four rows per instruction, by tensor map
+  kRowsFour = 5,        // four rows per instruction, by gather4 or scatter4
   kRowsSum = 6,         // gather: weighted rows or sums of `group` rows, through pipelines
   kRowsSumPlain = 7,    // the same by ordinary loads and stores
   kRowsBulkReduce = 8,  // scatter: reductions by bulk copies
@@ -28,7 +28,7 @@ enum : u32 {
   kRowsOutside = 16,  // counts indices without a row
   kRowsMargin = 17,   // gather: zeros where the window extends beyond the table
   kRowsClear = 18,    // scatter, last of equal indices wins: clears the winners
-  kRowsMark = 19,     // and determines them
+  kRowsMark = 19,     // and then determines the winners
   kRowsCount = 20,    // scatter, deterministic sums: counts the digits of a sort pass
   kRowsScan = 21,     // turns the counts into the first position of each digit
   kRowsPlace = 22,    // moves the indices to their positions
@@ -36,11 +36,11 @@ enum : u32 {
   kRowsJoin = 24,     // joins the sums of rows that span segments
 };
 
-inline constexpr u32 kRowsMaxRingWarps = 16;  // per block; each warp has a pipeline of its own
-inline constexpr u32 kRowsPiecesPerLane = 4;  // per stage, at most
-inline constexpr u32 kRowsPlainThreads = 256;
-inline constexpr u32 kRowsLinearThreads = 256;  // of kRowsPlain kernels, at most
-inline constexpr u32 kRowsLinearFlight = 4;     // units that each of those threads moves
+inline constexpr u32 kRowsMaxPipelineWarps = 16;  // per block; each warp has a pipeline of its own
+inline constexpr u32 kRowsPiecesPerLane = 4;      // per stage, at most
+inline constexpr u32 kRowsBlockThreads = 256;     // of kernels without a number of their own
+inline constexpr u32 kRowsPlainThreads = 256;     // of kRowsPlain, at most
+inline constexpr u32 kRowsPlainFlight = 4;        // units that each of those threads moves
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesPerLane;
 inline constexpr u32 kRowsFewThreads = 512;  // at most
 inline constexpr u32 kRowsFewFlight = 2;     // 16-byte units that each of those threads moves

@@ -9,8 +9,9 @@ namespace tw {
 
 using ScatterArgs = RowsArgs;
 
-/// Sums of equal rows within a tile. A unit of `rows.unit_bytes` is one element of the packed
-/// operand, or 16 bytes. `lanes` threads (a power of two) process the units of a row.
+/// Arguments of kRowsSorted, which sums equal rows within a tile. A unit of `rows.unit_bytes` is
+/// one element of the packed operand, or 16 bytes. `lanes` threads (a power of two) process the
+/// units of a row.
 struct SortedArgs {
   RowsArgs rows;
   u32 lanes;
@@ -27,8 +28,8 @@ inline constexpr u32 kSortBlockItems = 2048;  // indices that a block sorts in o
 inline constexpr u32 kSegmentItems = 64;      // sorted indices that a warp sums
 inline constexpr u32 kSegmentSteps = kSegmentItems / 32;
 
-/// A deterministic sum. Passes of 8 bits sort the index numbers stably by row. Then the rows are
-/// summed in the sorted order.
+/// Arguments of the steps of a deterministic sum. Passes of 8 bits sort the index numbers stably by
+/// row. Then the rows are summed in the sorted order.
 struct OrderArgs {
   RowsArgs rows;
   u64 from;    // u32 index numbers in the order of the previous pass; 0: the identity

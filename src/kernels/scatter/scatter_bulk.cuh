@@ -79,11 +79,12 @@ struct ScatterMover : RowPieces {
 };
 
 __device__ __forceinline__ void scatter_bulk(const ScatterArgs& args) {
-  run_row_ring<ScatterMover<false>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+  run_row_pipeline<ScatterMover<false>>(args,
+                                        args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 __device__ __forceinline__ void scatter_bulk_reduce(const ScatterArgs& args) {
-  run_row_ring<ScatterMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+  run_row_pipeline<ScatterMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 }  // namespace tw

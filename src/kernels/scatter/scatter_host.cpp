@@ -238,7 +238,7 @@ void scatter_sorted_host(HostEngine&, const void* arguments) {
   const auto& sorted = *static_cast<const SortedArgs*>(arguments);
   const RowsArgs& args = sorted.rows;
   const i64 count = run_count(args);
-  const i64 share = kRowsSortTile / (kRowsPlainThreads / sorted.lanes);
+  const i64 share = kRowsSortTile / (kRowsBlockThreads / sorted.lanes);
   for (i64 first = 0; first < count; first += kRowsSortTile) {
     i64 order[kRowsSortTile];
     const i64 rows = std::min<i64>(kRowsSortTile, count - first);
@@ -314,21 +314,21 @@ void scatter_segment_host(HostEngine&, const void* arguments) {
     for (i64 at = first; at < end;) {
       const i64 row = row_at(args, count, at);
       if (row < 0) break;  // indices without a row come last
-      i64 behind = at + 1;
-      while (behind < end && row_at(args, count, behind) == row) ++behind;
+      i64 after = at + 1;
+      while (after < end && row_at(args, count, after) == row) ++after;
       const bool from_before = at == first && row_at(args, count, first - 1) == row;
-      const bool goes_on = behind == first + kSegmentItems && row_at(args, count, behind) == row;
+      const bool continues = after == first + kSegmentItems && row_at(args, count, after) == row;
       for (u64 e = 0; e < elements; ++e) {
         float sum = weighted(args.rows, words(args.from)[at], e);
-        for (i64 next = at + 1; next < behind; ++next)
+        for (i64 next = at + 1; next < after; ++next)
           sum = add_weighted(args.rows, sum, words(args.from)[next], e);
         const u64 slot = static_cast<u64>(first / kSegmentItems) * 2 + (from_before ? 0 : 1);
-        if (from_before || goes_on)
+        if (from_before || continues)
           reinterpret_cast<float*>(args.partials)[slot * elements + e] = sum;
         else
           add_number(args.rows, row, e, sum);
       }
-      at = behind;
+      at = after;
     }
   }
 }
@@ -339,9 +339,9 @@ void scatter_join_host(HostEngine&, const void* arguments) {
   const u64 elements = row_elements(args.rows);
   const auto* partials = reinterpret_cast<const float*>(args.partials);
   for (i64 first = 0; first < count; first += kSegmentItems) {
-    const i64 behind = first + kSegmentItems;
-    const i64 row = row_at(args, count, behind);
-    if (row < 0 || row != row_at(args, count, behind - 1)) continue;
+    const i64 after = first + kSegmentItems;
+    const i64 row = row_at(args, count, after);
+    if (row < 0 || row != row_at(args, count, after - 1)) continue;
     if (row == row_at(args, count, first - 1)) continue;  // begins in an earlier segment
     const u64 segment = static_cast<u64>(first / kSegmentItems);
     for (u64 e = 0; e < elements; ++e) {
@@ -357,23 +357,24 @@ void scatter_join_host(HostEngine&, const void* arguments) {
 
 #define TW_SCATTER(feature, part, symbol, threads, variant) \
   TW_TABLE_ENTRY(scatter, feature, part, symbol, threads, variant)
-#define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
-#define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
-#define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
-#define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsBulk)
+#define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsShift)
+#define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsFour)
+#define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsStaged)
 #define TW_SCATTER_FEW(...) TW_SCATTER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
-#define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
-#define TW_SCATTER_BULK_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulkReduce)
-#define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsReduce)
-#define TW_SCATTER_SORTED(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSorted)
-#define TW_SCATTER_OUTSIDE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
-#define TW_SCATTER_CLEAR(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsClear)
-#define TW_SCATTER_MARK(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsMark)
-#define TW_SCATTER_COUNT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsCount)
+#define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)
+#define TW_SCATTER_BULK_REDUCE(...) \
+  TW_SCATTER(__VA_ARGS__, kRowsMaxPipelineWarps * 32, kRowsBulkReduce)
+#define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsReduce)
+#define TW_SCATTER_SORTED(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsSorted)
+#define TW_SCATTER_OUTSIDE(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsOutside)
+#define TW_SCATTER_CLEAR(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsClear)
+#define TW_SCATTER_MARK(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsMark)
+#define TW_SCATTER_COUNT(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsCount)
 #define TW_SCATTER_SCAN(...) TW_SCATTER(__VA_ARGS__, kRowsScanThreads, kRowsScan)
-#define TW_SCATTER_PLACE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlace)
-#define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
-#define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
+#define TW_SCATTER_PLACE(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsPlace)
+#define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsSegment)
+#define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsBlockThreads, kRowsJoin)
 
 constexpr KernelEntry kEntries[] = {
 #include "kernels/scatter/kernels.inc"

@@ -9,7 +9,7 @@
 
 namespace tw {
 
-inline constexpr u32 kSortWarps = kRowsPlainThreads / 32;
+inline constexpr u32 kSortWarps = kRowsBlockThreads / 32;
 inline constexpr u32 kSortWarpItems = kSortBlockItems / kSortWarps;
 
 struct SortedIndex {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, Wa
 /// kScanItems adjacent counts per iteration; the number of counts is a multiple of kSortDigits.
 __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
   constexpr u32 kScanItems = 16;
-  __shared__ u32 of_warp[kRowsScanThreads / 32];
+  __shared__ u32 warp_sums[kRowsScanThreads / 32];
   const u64 total = static_cast<u64>(args.blocks) * kSortDigits;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32;
@@ -89,13 +89,13 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
       const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
       if (lane >= step) sum += lower;
     }
-    ptx::sync_block();  // of_warp of the previous iteration has been read
-    if (lane == 31) of_warp[warp] = sum;
+    ptx::sync_block();  // warp_sums of the previous iteration have been read
+    if (lane == 31) warp_sums[warp] = sum;
     ptx::sync_block();
     u32 first = before + sum - all;
     for (u32 w = 0; w < kRowsScanThreads / 32; ++w) {
-      if (w < warp) first += of_warp[w];
-      before += of_warp[w];
+      if (w < warp) first += warp_sums[w];
+      before += warp_sums[w];
     }
 #pragma unroll
     for (u32 k = 0; k < kScanItems; k += 4)
@@ -124,13 +124,13 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
   for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
     const SortedIndex index = sorted_index(args, count, first + k);
     const DigitPeers peers = digit_peers(index.digit);
-    const bool real = index.digit < kSortDigits;
+    const bool has_index = index.digit < kSortDigits;
     u32 to = 0;
-    if (real) to = counts[warp][index.digit] + peers.before;
+    if (has_index) to = counts[warp][index.digit] + peers.before;
     ptx::sync_warp();
-    if (real && peers.before == 0) counts[warp][index.digit] += peers.all;
+    if (has_index && peers.before == 0) counts[warp][index.digit] += peers.all;
     ptx::sync_warp();
-    if (real) ptx::store_unit<4>(args.to + static_cast<u64>(to) * 4, index.number);
+    if (has_index) ptx::store_unit<4>(args.to + static_cast<u64>(to) * 4, index.number);
   }
 }
 

@@ -23,21 +23,21 @@ __device__ __forceinline__ Float min_or_max(bool least, Float a, Float b) {
 template <class T>
 struct MinMaxBits {
   using Bits = unsigned short;
-  static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
+  static __device__ __forceinline__ Bits combine(bool least, Bits a, Bits b) {
     return T::from_float(min_or_max(least, T::to_float(a), T::to_float(b)));
   }
 };
 template <>
 struct MinMaxBits<float> {
   using Bits = u32;
-  static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
+  static __device__ __forceinline__ Bits combine(bool least, Bits a, Bits b) {
     return __float_as_uint(min_or_max(least, __uint_as_float(a), __uint_as_float(b)));
   }
 };
 template <>
 struct MinMaxBits<double> {
   using Bits = u64;
-  static __device__ __forceinline__ Bits of(bool least, Bits a, Bits b) {
+  static __device__ __forceinline__ Bits combine(bool least, Bits a, Bits b) {
     return static_cast<u64>(
         __double_as_longlong(min_or_max(least, __longlong_as_double(static_cast<i64>(a)),
                                         __longlong_as_double(static_cast<i64>(b)))));
@@ -47,13 +47,13 @@ struct MinMaxBits<double> {
 template <class T>
 __device__ __forceinline__ void exchange(u64 global, bool least,
                                          typename MinMaxBits<T>::Bits operand) {
-  typename MinMaxBits<T>::Bits seen = operand;
+  typename MinMaxBits<T>::Bits expected = operand;
   for (;;) {
-    // The first iteration guesses the current value; later ones know it.
-    const auto wanted = MinMaxBits<T>::of(least, seen, operand);
-    const auto found = ptx::compare_swap(global, seen, wanted);
-    if (found == seen) return;
-    seen = found;
+    // The first iteration guesses the current value, later iterations know it.
+    const auto wanted = MinMaxBits<T>::combine(least, expected, operand);
+    const auto found = ptx::compare_swap(global, expected, wanted);
+    if (found == expected) return;
+    expected = found;
   }
 }
 
@@ -114,21 +114,21 @@ __device__ __forceinline__ void reduce_element(u32 op, u32 element, u64 to,
 
 template <int kBytes>
 __device__ __forceinline__ void reduce_units(const ScatterArgs& args) {
-  const u32 groups = kRowsPlainThreads / args.lanes;
-  const u64 of_block = static_cast<u64>(groups) * kRowsPlainFlight;
+  const u32 groups = kRowsBlockThreads / args.lanes;
+  const u64 per_block = static_cast<u64>(groups) * kRowsLaneFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = blockIdx.x * of_block + threadIdx.x / args.lanes; item < items;
-       item += gridDim.x * of_block) {
-    PlainPlace place[kRowsPlainFlight];
-    ptx::Unit<kBytes> value[kRowsPlainFlight];
+  for (u64 item = blockIdx.x * per_block + threadIdx.x / args.lanes; item < items;
+       item += gridDim.x * per_block) {
+    LanePlace place[kRowsLaneFlight];
+    ptx::Unit<kBytes> value[kRowsLaneFlight];
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
-      place[k] = plain_place(args, item + static_cast<u64>(k) * groups, items);
+    for (int k = 0; k < kRowsLaneFlight; ++k)
+      place[k] = lane_place(args, item + static_cast<u64>(k) * groups, items);
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
+    for (int k = 0; k < kRowsLaneFlight; ++k)
       if (place[k].row != kNoRow) value[k] = ptx::load_unit<kBytes>(place[k].packed);
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
+    for (int k = 0; k < kRowsLaneFlight; ++k)
       if (place[k].row != kNoRow)
         reduce_element<kBytes>(
             args.op, args.element,

@@ -26,7 +26,7 @@ __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 cou
 /// The rows of the indices just before and just after a segment, or kNoRow.
 struct SegmentEnds {
   i64 before;
-  i64 behind;  // after the segment
+  i64 after;
 };
 __device__ __forceinline__ SegmentEnds segment_ends(const OrderArgs& args, i64 count, u64 first) {
   return {first == 0 ? kNoRow : ordered_row(args, count, first - 1).row,
@@ -34,11 +34,12 @@ __device__ __forceinline__ SegmentEnds segment_ends(const OrderArgs& args, i64 c
 }
 
 /// Where a segment's partial sums of one unit lie. Each segment has two: slot 0 for a row that
-/// began in an earlier segment, slot 1 (`goes_on`) for a row that begins in this one and continues.
+/// began in an earlier segment, slot 1 (`continues`) for a row that begins in this one and
+/// continues.
 template <u32 kCount>
-__device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool goes_on,
+__device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool continues,
                                                u32 unit) {
-  const u64 row = segment * 2 + (goes_on ? 1 : 0);
+  const u64 row = segment * 2 + (continues ? 1 : 0);
   return args.partials + (row * args.units + unit) * (kCount * 4);
 }
 
@@ -65,8 +66,8 @@ __device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment
                                               const SegmentEnds& ends, i64 row, bool first_run,
                                               bool last_run, u32 unit, const float (&sum)[kCount]) {
   const bool from_before = first_run && row == ends.before;
-  const bool goes_on = last_run && row == ends.behind;
-  if (!from_before && !goes_on) return add_without_atomics<Dst, kCount>(args, row, unit, sum);
+  const bool continues = last_run && row == ends.after;
+  if (!from_before && !continues) return add_without_atomics<Dst, kCount>(args, row, unit, sum);
   const u64 to = partial_address<kCount>(args, segment, !from_before, unit);
 #pragma unroll
   for (u32 e = 0; e < kCount; ++e) ptx::store_unit<4>(to + e * 4, __float_as_uint(sum[e]));
@@ -79,7 +80,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
                                             u32 chunk) {
   constexpr int kBytes = static_cast<int>(Src::kBytes * kCount);
   const u32 unit = chunk * 32 + ptx::lane_id();
-  const bool real = unit < args.units;
+  const bool has_unit = unit < args.units;
   const u64 first = segment * kSegmentItems;
   OrderedRow own[kSegmentSteps];
   float weight[kSegmentSteps];
@@ -103,7 +104,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
         row[f] = __shfl_sync(0xffffffffu, own[k].row, static_cast<int>(lane + f));
         const u64 number = __shfl_sync(0xffffffffu, own[k].number, static_cast<int>(lane + f));
         bits[f] = ptx::Unit<kBytes>{};
-        if (real && row[f] != kNoRow)
+        if (has_unit && row[f] != kNoRow)
           bits[f] = ptx::load_unit<kBytes>(args.rows.packed +
                                            number * static_cast<u64>(args.rows.packed_pitch) +
                                            static_cast<u64>(unit) * kBytes);
@@ -116,7 +117,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
         unpack<Src, kCount>(bits[f], value);
         const bool begins = row[f] != current;
         if (begins && current != kNoRow) {
-          if (real)
+          if (has_unit)
             store_run_sum<Dst, kCount>(args, segment, ends, current, first_run, false, unit, sum);
           first_run = false;
         }
@@ -125,7 +126,7 @@ __device__ __forceinline__ void sum_segment(const OrderArgs& args, i64 count, u6
       }
     }
   }
-  if (current != kNoRow && real)
+  if (current != kNoRow && has_unit)
     store_run_sum<Dst, kCount>(args, segment, ends, current, first_run, true, unit, sum);
 }
 
@@ -134,27 +135,27 @@ template <class Dst, u32 kCount>
 __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u64 segment,
                                              u32 chunk) {
   const u64 first = segment * kSegmentItems;
-  const u64 behind = first + kSegmentItems;
-  const i64 row = ordered_row(args, count, behind).row;
-  if (row == kNoRow || row != ordered_row(args, count, behind - 1).row) return;
+  const u64 after = first + kSegmentItems;
+  const i64 row = ordered_row(args, count, after).row;
+  if (row == kNoRow || row != ordered_row(args, count, after - 1).row) return;
   // Another warp joins this row: it begins in an earlier segment.
   if (first != 0 && row == ordered_row(args, count, first - 1).row) return;
   const u32 unit = chunk * 32 + ptx::lane_id();
-  const bool real = unit < args.units;
-  const auto load = [&](u64 of, bool goes_on, float(&part)[kCount]) {
-    const u64 from = partial_address<kCount>(args, of, goes_on, unit);
+  const bool has_unit = unit < args.units;
+  const auto load = [&](u64 part_segment, bool continues, float(&part)[kCount]) {
+    const u64 from = partial_address<kCount>(args, part_segment, continues, unit);
 #pragma unroll
     for (u32 e = 0; e < kCount; ++e)
       part[e] = __uint_as_float(ptx::load_unit_cached<4>(from + e * 4));
   };
   float sum[kCount] = {};
-  if (real) load(segment, true, sum);
+  if (has_unit) load(segment, true, sum);
   for (u64 next = segment + 1;; next += 32) {
     // Each lane tests whether the row continues beyond one of the next 32 segments.
-    const u64 behind_mine = (next + ptx::lane_id() + 1) * kSegmentItems;
-    const u32 ends = ~__ballot_sync(0xffffffffu, ordered_row(args, count, behind_mine).row == row);
+    const u64 after_mine = (next + ptx::lane_id() + 1) * kSegmentItems;
+    const u32 ends = ~__ballot_sync(0xffffffffu, ordered_row(args, count, after_mine).row == row);
     const u32 parts = ends == 0 ? 32 : static_cast<u32>(__ffs(static_cast<int>(ends)));
-    if (real) {
+    if (has_unit) {
 #pragma unroll 4
       for (u32 k = 0; k < parts; ++k) {
         float part[kCount];
@@ -165,7 +166,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
     }
     if (ends != 0) break;
   }
-  if (real) add_without_atomics<Dst, kCount>(args, row, unit, sum);
+  if (has_unit) add_without_atomics<Dst, kCount>(args, row, unit, sum);
 }
 
 template <bool kJoin, class Src, class Dst, u32 kCount>
@@ -173,8 +174,8 @@ __device__ __forceinline__ void segments(const OrderArgs& args) {
   const i64 count = run_count(args.rows);
   const u64 number = (static_cast<u64>(count) + kSegmentItems - 1) / kSegmentItems;
   const u32 chunks = (args.units + 31) / 32;
-  const u64 warp = (static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x) / 32;
-  const u64 warps = static_cast<u64>(gridDim.x) * (kRowsPlainThreads / 32);
+  const u64 warp = (static_cast<u64>(blockIdx.x) * kRowsBlockThreads + threadIdx.x) / 32;
+  const u64 warps = static_cast<u64>(gridDim.x) * (kRowsBlockThreads / 32);
   for (u32 chunk = 0; chunk < chunks; ++chunk)
     for (u64 segment = warp; segment < number; segment += warps) {
       if constexpr (kJoin)

@@ -114,11 +114,11 @@ __device__ __forceinline__ void sort_tile(const RowsArgs& args, SortTile& tile, 
 
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void sorted_tiles(const SortedArgs& args, SortTile& tile) {
-  static_assert(kRowsPlainThreads == 2 * kRowsSortTile, "two threads an index");
+  static_assert(kRowsBlockThreads == 2 * kRowsSortTile, "two threads an index");
   const i64 count = run_count(args.rows);
   const u32 tiles = static_cast<u32>((static_cast<u64>(count) + kRowsSortTile - 1) / kRowsSortTile);
   const u32 items = tiles * args.parts;
-  const u32 groups = kRowsPlainThreads / args.lanes;
+  const u32 groups = kRowsBlockThreads / args.lanes;
   const u32 share = kRowsSortTile / groups;
   const u32 first = threadIdx.x / args.lanes * share;
   u32 number = divide(blockIdx.x, args.part_divider);

@@ -11,8 +11,8 @@ namespace tw {
 template <bool kMark>
 __device__ __forceinline__ void scatter_winners(const ScatterArgs& args) {
   const u64 count = static_cast<u64>(run_count(args));
-  const u64 step = static_cast<u64>(gridDim.x) * kRowsPlainThreads;
-  for (u64 i = static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x; i < count;
+  const u64 step = static_cast<u64>(gridDim.x) * kRowsBlockThreads;
+  for (u64 i = static_cast<u64>(blockIdx.x) * kRowsBlockThreads + threadIdx.x; i < count;
        i += step) {
     const i64 row = checked_row(load_index(args.index, args.index_bytes, i), args.table_rows);
     if (row < 0) continue;

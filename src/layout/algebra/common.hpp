@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The common vectors, alignment and null space of layouts, for choosing vector widths.
+// What two layouts have in common (the longest common vector), and the alignment and the null space
+// of one layout. Used to choose vector widths.
 
 #include <cstdint>
 

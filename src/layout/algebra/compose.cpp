@@ -10,8 +10,9 @@
 // Its strides are then the values of A at the factors' strides. If the test fails, R can only be a
 // layout if carries cancel; compose_exactly.cpp decides that.
 //
-// Past its end A continues in its last mode, by CuTe's convention. A stride of B that steps in one
-// mode of A may go past the end. A diagonal one, which steps in several modes, must stay inside A.
+// Past its end, A continues in its last mode, by CuTe's convention. A stride of B that steps in one
+// mode of A may go past the end. A diagonal stride, which steps in several modes, must stay inside
+// A.
 #include "layout/algebra/compose.hpp"
 
 #include <type_traits>
@@ -54,7 +55,7 @@ struct Reach {
 
 // Computes the remainders at x and adds the value there to the sum.
 bool add_step(const Radix& radix, int64_t x, bool, int64_t* remainder, int64_t* sum) {
-  return radix.step(x, remainder, sum);  // with integers there is only one channel
+  return radix.value_and_remainders(x, remainder, sum);  // with integers there is only one channel
 }
 
 bool add_step(const Radix& radix, int64_t x, bool first, int64_t* remainder, Stride* sum) {
@@ -110,8 +111,8 @@ Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>
 }
 
 template <class Value>
-Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int level, int join,
-                   LayoutBuilder* builder) {
+Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int level,
+                   int common_level, LayoutBuilder* builder) {
   Reach reach(channels);
   Factors<Value> factors;
   int64_t step[Channels::kMost];
@@ -121,8 +122,8 @@ Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int lev
     for (int c = 0; c < channels.count; ++c) step[c] = step_of(b, i, channels.channel[c]);
     const Outcome outcome = split(channels, b.shape.value[i], step, &factors, &reach, &diagonal);
     if (outcome != Outcome::done) return outcome;
-    factors.put(b.shape.depth[i] + shift, i == in_b.begin ? join : b.shape.shared[i - 1] + shift,
-                builder);
+    factors.put(b.shape.depth[i] + shift,
+                i == in_b.begin ? common_level : b.shape.shared[i - 1] + shift, builder);
   }
   return diagonal && !stays_inside(channels, b, in_b) ? Outcome::carries : Outcome::done;
 }
@@ -164,28 +165,29 @@ int64_t step_of(const Layout& b, int leaf, const Channel& channel) {
   return 0;
 }
 
-Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int join,
+Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int common_level,
                LayoutBuilder* builder) {
   Channels channels;
   channels.count = 1;
-  channels.channel[0].radix.read(a, in_a);
+  channels.channel[0].radix.coalesce_from(a, in_a);
   channels.channel[0].path = 0;
   channels.channel[0].start = 0;
-  return compose(channels, b, in_b, level, join, builder);
+  return compose(channels, b, in_b, level, common_level, builder);
 }
 
-Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int join,
+Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int common_level,
                LayoutBuilder* builder) {
   const LayoutBuilder::Mark mark = builder->mark();
   const bool integers = channels.count == 1 && !channels.channel[0].radix.layout->coordinates;
-  const Outcome outcome = integers ? compose_as<int64_t>(channels, b, in_b, level, join, builder)
-                                   : compose_as<Stride>(channels, b, in_b, level, join, builder);
+  const Outcome outcome = integers
+                              ? compose_as<int64_t>(channels, b, in_b, level, common_level, builder)
+                              : compose_as<Stride>(channels, b, in_b, level, common_level, builder);
   switch (outcome) {
     case Outcome::done:
       return Code::OK;
     case Outcome::carries:
       builder->back_to(mark);
-      return compose_exactly(channels, b, in_b, level, join, builder);
+      return compose_exactly(channels, b, in_b, level, common_level, builder);
     case Outcome::full:
       return fail(Code::ERROR_CAPACITY, {.argument = "b", .limit = kMaxLeaves},
                   "one mode of b takes more than %d modes of a", kMaxLeaves);

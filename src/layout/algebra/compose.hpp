@@ -8,12 +8,12 @@
 
 namespace tw {
 
-/// In A o B: the part of A that one number of B's results indexes. If B returns integers, there is
-/// one channel with all of A. If B returns tuples, each number of its codomain indexes a mode of A.
+/// In A o B, a channel is one number of B's result and the mode of A that it indexes. If B returns
+/// integers, there is one channel, with all of A.
 struct Channel {
   Channel() {}  // uninitialized, because only the first `count` of Channels are used
   Radix radix;
-  Basis path;     ///< of the number in B's codomain
+  Basis path;     ///< position of the number in the tuples that B returns
   int64_t start;  ///< B's offset, or the number in its origin
 };
 
@@ -29,14 +29,15 @@ int64_t step_of(const Layout& b, int leaf, const Channel& channel);
 /// Whether all of B's results are coordinates inside A.
 bool stays_inside(const Channels& channels, const Layout& b, Node in_b);
 
-/// Appends A o B for subtrees A and B to the builder. A leaf of B that covers several modes of A
-/// becomes a tuple. Frames are ignored; B returns integers. Fails with ERROR_NOT_A_LAYOUT if the
-/// composed function is no layout.
-Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int join,
+/// Appends A o B for subtrees A and B to the builder. `level` tuples surround the appended leaves,
+/// and `common_level` of them also contain the leaf before them (LayoutBuilder::leaf()). A leaf of
+/// B that covers several modes of A becomes a tuple. Frames (swizzle, offset, origin) are ignored,
+/// and B must return integers. Fails with ERROR_NOT_A_LAYOUT if the composed function is no layout.
+Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int common_level,
                LayoutBuilder* builder);
 
 /// The same for channels that the caller has filled.
-Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int join,
+Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int common_level,
                LayoutBuilder* builder);
 
 /// The factors into which one mode is split. Factors that continue each other are merged.
@@ -48,10 +49,10 @@ struct Factors {
 
   /// Returns false if there are more than a layout can hold.
   bool push(int64_t e, const Value& d);
-  void put(int level, int join, LayoutBuilder* builder) const {
-    if (count == 1) return builder->leaf(extent[0], stride[0], level, join);
+  void put(int level, int common_level, LayoutBuilder* builder) const {
+    if (count == 1) return builder->leaf(extent[0], stride[0], level, common_level);
     for (int i = 0; i < count; ++i)
-      builder->leaf(extent[i], stride[i], level + 1, i == 0 ? join : level + 1);
+      builder->leaf(extent[i], stride[i], level + 1, i == 0 ? common_level : level + 1);
   }
 };
 

@@ -174,7 +174,7 @@ Status compare_everywhere(const Channels& channels, const Candidate& candidate) 
 
 // Whether B may go past A's end, where A continues in its last mode. As in CuTe, every mode of B
 // must then divide evenly into A's other modes.
-bool counts_on(const Channels& channels, const Layout& b, Node in_b) {
+bool may_run_past_end(const Channels& channels, const Layout& b, Node in_b) {
   const Channel& only = channels.channel[0];
   if (channels.count != 1 || only.start != 0 || only.radix.layout->coordinates || b.coordinates)
     return false;
@@ -185,9 +185,9 @@ bool counts_on(const Channels& channels, const Layout& b, Node in_b) {
 
 }  // namespace
 
-Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int level, int join,
-                       LayoutBuilder* builder) {
-  if (!stays_inside(channels, b, in_b) && !counts_on(channels, b, in_b))
+Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int level,
+                       int common_level, LayoutBuilder* builder) {
+  if (!stays_inside(channels, b, in_b) && !may_run_past_end(channels, b, in_b))
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "b"},
                 "b reaches beyond a's end, which is not defined if b steps in several modes of a "
                 "at once or if its modes carry into each other");
@@ -212,7 +212,7 @@ Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int
       ++candidate.count;
     }
     split.factors.put(b.shape.depth[i] + shift,
-                      i == in_b.begin ? join : b.shape.shared[i - 1] + shift, builder);
+                      i == in_b.begin ? common_level : b.shape.shared[i - 1] + shift, builder);
   }
   return compare_everywhere(channels, candidate);
 }

@@ -8,7 +8,7 @@
 namespace tw {
 
 /// compose() for the case that modes carry into each other.
-Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int level, int join,
-                       LayoutBuilder* builder);
+Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int level,
+                       int common_level, LayoutBuilder* builder);
 
 }  // namespace tw

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extends compose() to layouts with basis strides, and to layouts with a frame: a swizzle, an
 // offset or an origin in front. A channel is one number of B's result and the mode of A that it
-// indexes. `level` is the number of tuples around the next leaf of the result; `join` of these also
-// contain the leaf before it (LayoutBuilder::leaf()).
+// indexes. `level` is the number of tuples around the next leaf of the result; `common_level` of
+// these also contain the previous leaf (LayoutBuilder::leaf()).
 #include "layout/algebra/composition.hpp"
 
 #include <bit>
@@ -32,7 +32,7 @@ Status find_mode(const Layout& a, Basis path, Node* node) {
 Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
   if (!b.coordinates) {
     channels->count = 1;
-    channels->channel[0].radix.read(a, a.root());
+    channels->channel[0].radix.coalesce_from(a, a.root());
     channels->channel[0].path = 0;
     channels->channel[0].start = b.offset;
     return Code::OK;
@@ -49,7 +49,7 @@ Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
     Node node;
     TW_TRY(find_mode(a, range.path[i], &node));
     Channel& channel = channels->channel[i];
-    channel.radix.read(a, node);
+    channel.radix.coalesce_from(a, node);
     channel.path = range.path[i];
     channel.start = range.profile.value[i];
   }
@@ -99,17 +99,17 @@ Status read_bits(const Layout& a, int count, Bits* bits) {
   return Code::OK;
 }
 
-// Whether A maps each low bit to 0 or to a bit of its own, and the rest to bits above all of these.
+// Whether A maps each low bit to 0 or to a bit of its own, and the higher bits to bits above these.
 bool are_separate(const Bits& bits) {
-  uint64_t seen = 0;
+  uint64_t used = 0;
   for (int i = 0; i < bits.count; ++i) {
     const auto value = static_cast<uint64_t>(bits.value[i]);
-    if (bits.value[i] < 0 || (value & (value - 1)) != 0 || (seen & value) != 0) return false;
-    seen |= value;
+    if (bits.value[i] < 0 || (value & (value - 1)) != 0 || (used & value) != 0) return false;
+    used |= value;
   }
   if (bits.above == 0) return true;
   const int lowest = std::countr_zero(static_cast<uint64_t>(bits.above));
-  return bits.above > 0 && lowest >= static_cast<int>(std::bit_width(seen));
+  return bits.above > 0 && lowest >= static_cast<int>(std::bit_width(used));
 }
 
 // Whether b without its swizzle stays inside the range that `bits` covers.
@@ -120,8 +120,8 @@ bool stays_below(const Layout& b, const Bits& bits) {
   return low >= 0 && high < Wide{bits.count_above} << bits.count;
 }
 
-// Finds the bit `to` to which A maps bit `from`. False unless A keeps the `count` bits from there
-// on adjacent and in order.
+// Finds the bit `to` to which A maps bit `from`. Returns false unless A maps the `count` bits from
+// `from` on to adjacent bits in the same order.
 bool move(const Bits& bits, int from, int count, int* to) {
   if (bits.value[from] == 0) return false;
   *to = std::countr_zero(static_cast<uint64_t>(bits.value[from]));
@@ -140,7 +140,7 @@ Status compose_swizzled(const Layout& a, const Layout& b, Layout* out) {
   Layout inner = b;
   inner.swizzle = {};
   Radix radix;
-  radix.read(a, a.root());
+  radix.coalesce_from(a, a.root());
   if (radix.count == 1 && radix.stride[0] == 1) {  // A is the identity
     *out = b;
     return Code::OK;
@@ -174,21 +174,21 @@ Status composition(const Layout& a, const Layout& b, Layout* out) {
       return fail(Code::ERROR_OVERFLOW, {.argument = "b"}, "the offset exceeds 64 bits");
   }
   if (start.count == 0)
-    builder.frame(a);
+    builder.copy_frame(a);
   else
-    TW_TRY(builder.moved_frame(a, start));
+    TW_TRY(builder.copy_moved_frame(a, start));
   return builder.finish();
 }
 
 namespace {
 
-Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, int level, int join,
-                       LayoutBuilder* builder) {
+Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, int level,
+                       int common_level, LayoutBuilder* builder) {
   if (tiler.is_free(at)) {
-    builder->subtree(a, node, level, join);
+    builder->subtree(a, node, level, common_level);
     return Code::OK;
   }
-  if (!tiler.is_tuple(at)) return compose(a, node, tiler.body, at, level, join, builder);
+  if (!tiler.is_tuple(at)) return compose(a, node, tiler.body, at, level, common_level, builder);
   const int rank = a.shape.rank(node), wanted = tiler.body.shape.rank(at);
   if (wanted > rank)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
@@ -196,8 +196,8 @@ Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, 
                 rank == 1 ? "" : "s");
   Children c(a.shape, node);
   for (Children entry(tiler.body.shape, at); entry; entry.next(), c.next()) {
-    TW_TRY(compose_by_mode(a, *c, tiler, *entry, level + 1, join, builder));
-    join = level + 1;
+    TW_TRY(compose_by_mode(a, *c, tiler, *entry, level + 1, common_level, builder));
+    common_level = level + 1;
   }
   return Code::OK;
 }
@@ -207,7 +207,7 @@ Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, 
 Status composition(const Layout& a, const Tiler& tiler, Layout* out) {
   LayoutBuilder builder(out);
   TW_TRY(compose_by_mode(a, a.root(), tiler, tiler.root(), 0, 0, &builder));
-  builder.frame(a);
+  builder.copy_frame(a);
   return builder.finish();
 }
 

@@ -21,11 +21,11 @@ Status rank_too_large(const Tiler& tiler, Node at, int rank) {
 }
 
 // Applies CuTe's condition on a tile's strides to modes of extent 1, whose strides do not affect
-// the composed function: the stride must lead to the beginning of a mode of the layout or into the
-// first mode that it reaches.
+// the composed function: divided by the layout's extents from the left, the stride must leave no
+// remainder until it is below an extent.
 Status check_single(const Layout& layout, Node node, const Layout& tile, Node at) {
   Radix radix;
-  radix.read(layout, node);
+  radix.coalesce_from(layout, node);
   for (int i = at.begin; i < at.end; ++i) {
     if (tile.shape.value[i] != 1) continue;
     int64_t rest = tile.stride[i];
@@ -139,9 +139,9 @@ Status divide(const Layout& layout, const Tiler& tiler, Layout* tile, Layout* re
 }
 
 Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Node at, int level,
-                        int join, LayoutBuilder* builder) {
+                        int common_level, LayoutBuilder* builder) {
   if (tiler.is_free(at)) {
-    builder->subtree(layout, node, level, join);
+    builder->subtree(layout, node, level, common_level);
     return Code::OK;
   }
   if (!tiler.is_tuple(at)) {
@@ -150,7 +150,7 @@ Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Nod
     TW_TRY(divide_mode(layout, node, tiler, at, {&tile_builder, &rest_builder}, 0, 0, 0));
     TW_TRY(tile_builder.finish());
     TW_TRY(rest_builder.finish());
-    builder->subtree(tile, tile.root(), level + 1, join);
+    builder->subtree(tile, tile.root(), level + 1, common_level);
     builder->subtree(rest, rest.root(), level + 1, level + 1);
     return Code::OK;
   }
@@ -159,12 +159,12 @@ Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Nod
   Children entry(tiler.body.shape, at);
   for (Children c(layout.shape, node); c; c.next()) {
     if (entry) {
-      TW_TRY(divide_logically(layout, *c, tiler, *entry, level + 1, join, builder));
+      TW_TRY(divide_logically(layout, *c, tiler, *entry, level + 1, common_level, builder));
       entry.next();
     } else {
-      builder->subtree(layout, *c, level + 1, join);
+      builder->subtree(layout, *c, level + 1, common_level);
     }
-    join = level + 1;
+    common_level = level + 1;
   }
   return Code::OK;
 }
@@ -180,7 +180,7 @@ void put_modes(const Layout& layout, LayoutBuilder* builder) {
 Status logical_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
   LayoutBuilder builder(out);
   TW_TRY(divide_logically(layout, layout.root(), tiler, tiler.root(), 0, 0, &builder));
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -190,7 +190,7 @@ Status zipped_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
   LayoutBuilder builder(out);
   builder.subtree(tile, tile.root(), 1, 1);
   builder.subtree(rest, rest.root(), 1, 1);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -200,7 +200,7 @@ Status tiled_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
   LayoutBuilder builder(out);
   builder.subtree(tile, tile.root(), 1, 1);
   put_modes(rest, &builder);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -210,7 +210,7 @@ Status flat_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
   LayoutBuilder builder(out);
   put_modes(tile, &builder);
   put_modes(rest, &builder);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 

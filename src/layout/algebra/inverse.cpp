@@ -37,7 +37,7 @@ Status sort_modes(const Layout& layout, Node node, SortedModes* out) {
 // (d_0 / 1):1, (d_1 / (s_0 * d_0)):(s_0 * d_0), ... The gaps do not overlap A's modes, so together
 // they are injective.
 Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
-                      int join, LayoutBuilder* builder) {
+                      int common_level, LayoutBuilder* builder) {
   SortedModes sorted;
   TW_TRY(sort_modes(layout, node, &sorted));
   int64_t extent[kMaxLeaves + 2], stride[kMaxLeaves + 2];
@@ -64,17 +64,17 @@ Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond be
   }
   const int64_t last = cosize / current + (cosize % current != 0);
   gap(last);
-  if (last == 1 && beyond == Beyond::counts_on) {
+  if (last == 1 && beyond == Beyond::continues) {
     extent[count] = 1;
     stride[count++] = current;
   }
   if (count == 0) {
-    builder->leaf(1, int64_t{0}, level, join);
+    builder->leaf(1, int64_t{0}, level, common_level);
   } else if (count == 1) {
-    builder->leaf(extent[0], stride[0], level, join);
+    builder->leaf(extent[0], stride[0], level, common_level);
   } else {
     for (int i = 0; i < count; ++i)
-      builder->leaf(extent[i], stride[i], level + 1, i == 0 ? join : level + 1);
+      builder->leaf(extent[i], stride[i], level + 1, i == 0 ? common_level : level + 1);
   }
   return Code::OK;
 }
@@ -144,8 +144,8 @@ Status right_inverse_swizzled(const Layout& layout, Layout* out) {
 
 // The modes of L that continue each other from stride 1 on reach the indices 0, 1, 2, ... R has
 // their extents, and as strides the weights of their coordinates. Of modes with equal strides the
-// first is used: after coalescing it is the longest that starts there, as (2,4,6):(4,1,4) is
-// (2,24):(4,1).
+// first is used. Coalescing before that can lengthen R: (2,4,6):(4,1,4) becomes (2,24):(4,1), whose
+// R covers 24 indices. Without it, 4:1 and 2:4 would be used, which cover 8.
 Status right_inverse(const Layout& layout, Layout* out) {
   if (!layout.swizzle.is_identity()) return right_inverse_swizzled(layout, out);
   TW_TRY(check_plain(layout, "right_inverse"));

@@ -20,7 +20,7 @@ Status left_inverse(const Layout& layout, Layout* out);
 struct SortedMode {
   int64_t extent;
   int64_t stride;
-  int64_t weight;  ///< of the mode's coordinate in a linear coordinate
+  int64_t weight;  ///< what one step along the mode adds to a linear coordinate
 };
 
 struct SortedModes {
@@ -32,13 +32,13 @@ struct SortedModes {
 /// Fails with ERROR_NOT_A_LAYOUT for a negative stride.
 Status sort_modes(const Layout& layout, Node node, SortedModes* out);
 
-/// Whether a complement gets a last mode of extent 1 that continues past the layout's end. Without
-/// it, composing with something that goes past the complement's end would continue in its last
-/// mode, a gap inside the layout, and run into the layout's own indices.
-enum class Beyond { nothing, counts_on };
+/// Whether a complement gets an extra last mode, of extent 1 and with a stride beyond the layout.
+/// The last mode without it may fill a gap inside the layout. A composition that goes past the
+/// complement's end continues with the last stride, and would then hit indices of the layout.
+enum class Beyond { nothing, continues };
 
 /// Appends the complement of a subtree to the builder.
 Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
-                      int join, LayoutBuilder* builder);
+                      int common_level, LayoutBuilder* builder);
 
 }  // namespace tw

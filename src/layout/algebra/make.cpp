@@ -116,13 +116,13 @@ Status make_layout_like(const Layout& layout, Layout* out) {
 namespace {
 
 void put_identity(const IntTuple& shape, Node node, Basis path, int depth, LayoutBuilder* builder,
-                  int join) {
+                  int common_level) {
   if (shape.is_leaf(node))
-    return builder->leaf(shape.value[node.begin], Stride(1, path), node.level, join);
+    return builder->leaf(shape.value[node.begin], Stride(1, path), node.level, common_level);
   int index = 0;
   for (Children c(shape, node); c; c.next(), ++index) {
-    put_identity(shape, *c, basis_inner(path, depth, index), depth + 1, builder, join);
-    join = node.level + 1;
+    put_identity(shape, *c, basis_inner(path, depth, index), depth + 1, builder, common_level);
+    common_level = node.level + 1;
   }
 }
 
@@ -142,7 +142,8 @@ Status make_identity_layout(const IntTuple& shape, Layout* out) {
   return builder.finish();
 }
 
-Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tiler, Layout* out) {
+Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tile_shape,
+                      Layout* out) {
   Layout tile, inverse, sizes;
   TW_TRY(raked_product(threads, values, &tile));
   TW_TRY(right_inverse(tile, &inverse));
@@ -153,8 +154,8 @@ Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* til
                 "threads and values do not number the tile's elements one by one: their strides "
                 "must be compact");
   TW_TRY(composition(inverse, sizes, out));
-  tiler->leaves = 0;
-  for (Children c(tile.shape, tile.root()); c; c.next()) tiler->push(size(tile, *c), 1, 1);
+  tile_shape->leaves = 0;
+  for (Children c(tile.shape, tile.root()); c; c.next()) tile_shape->push(size(tile, *c), 1, 1);
   return Code::OK;
 }
 

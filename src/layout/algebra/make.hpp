@@ -17,7 +17,8 @@ Status make_layout_like(const Layout& layout, Layout* out);
 /// Maps each coordinate to itself, with basis strides.
 Status make_identity_layout(const IntTuple& shape, Layout* out);
 /// Maps (thread, value) to the index in a tile. Sets `tiler` to the tile's shape.
-Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tiler, Layout* out);
+Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tile_shape,
+                      Layout* out);
 
 /// Adds a swizzle to a layout with integer strides that has none.
 Status swizzled(const Layout& layout, const BitSwizzle& swizzle, Layout* out);

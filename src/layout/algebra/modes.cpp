@@ -20,8 +20,8 @@ bool keeps(const Stride& stride) {
 }
 
 template <class Value, class StrideOf>
-void merge(const IntTuple& shape, Node node, Drop drop, int level, int join, LayoutBuilder* builder,
-           StrideOf stride_of) {
+void merge(const IntTuple& shape, Node node, Drop drop, int level, int common_level,
+           LayoutBuilder* builder, StrideOf stride_of) {
   Factors<Value> modes;
   for (int i = node.begin; i < node.end; ++i) {
     if (shape.value[i] == 1) continue;
@@ -30,23 +30,23 @@ void merge(const IntTuple& shape, Node node, Drop drop, int level, int join, Lay
     modes.push(shape.value[i], stride);
   }
   if (modes.count == 0) modes.push(1, Value{});
-  modes.put(level, join, builder);
+  modes.put(level, common_level, builder);
 }
 
-void merge(const Layout& layout, Node node, Drop drop, int level, int join,
+void merge(const Layout& layout, Node node, Drop drop, int level, int common_level,
            LayoutBuilder* builder) {
   if (layout.coordinates)
-    merge<Stride>(layout.shape, node, drop, level, join, builder,
+    merge<Stride>(layout.shape, node, drop, level, common_level, builder,
                   [&](int i) { return layout.stride_of(i); });
   else
-    merge<int64_t>(layout.shape, node, drop, level, join, builder,
+    merge<int64_t>(layout.shape, node, drop, level, common_level, builder,
                    [&](int i) { return layout.stride[i]; });
 }
 
 Status merge_by_mode(const Layout& layout, Node node, const IntTuple& profile, Node at, Drop drop,
-                     int level, int join, LayoutBuilder* builder) {
+                     int level, int common_level, LayoutBuilder* builder) {
   if (profile.is_leaf(at)) {
-    merge(layout, node, drop, level, join, builder);
+    merge(layout, node, drop, level, common_level, builder);
     return Code::OK;
   }
   const int rank = layout.shape.is_leaf(node) ? 0 : layout.shape.rank(node);
@@ -58,12 +58,12 @@ Status merge_by_mode(const Layout& layout, Node node, const IntTuple& profile, N
   Children p(profile, at);
   for (Children c(layout.shape, node); c; c.next()) {
     if (p) {
-      TW_TRY(merge_by_mode(layout, *c, profile, *p, drop, level + 1, join, builder));
+      TW_TRY(merge_by_mode(layout, *c, profile, *p, drop, level + 1, common_level, builder));
       p.next();
     } else {
-      builder->subtree(layout, *c, level + 1, join);
+      builder->subtree(layout, *c, level + 1, common_level);
     }
-    join = level + 1;
+    common_level = level + 1;
   }
   return Code::OK;
 }
@@ -74,7 +74,7 @@ Status merge_all(const Layout& layout, const IntTuple* profile, Drop drop, Layou
     TW_TRY(merge_by_mode(layout, layout.root(), *profile, profile->root(), drop, 0, 0, &builder));
   else
     merge(layout, layout.root(), drop, 0, 0, &builder);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -138,7 +138,7 @@ Status group_modes(const Layout& layout, int begin, int end, Layout* out) {
     const bool grouped = mode >= begin && mode < end;
     builder.subtree(layout, *c, grouped ? 2 : 1, grouped && mode > begin ? 2 : 1);
   }
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -147,7 +147,7 @@ Status append(const Layout& layout, const Layout& mode, Layout* out) {
   LayoutBuilder builder(out);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder.subtree(layout, *c, 1, 1);
   builder.subtree(mode, mode.root(), 1, 1);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -156,7 +156,7 @@ Status prepend(const Layout& layout, const Layout& mode, Layout* out) {
   LayoutBuilder builder(out);
   builder.subtree(mode, mode.root(), 1, 1);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder.subtree(layout, *c, 1, 1);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -175,7 +175,7 @@ Status replace(const Layout& layout, int index, const Layout& mode, Layout* out)
         builder.subtree(layout, *c, 1, 1);
     }
   }
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -189,7 +189,7 @@ Status select(const Layout& layout, int count, const int32_t* modes, Layout* out
     TW_TRY(check_mode(layout, modes[i]));
     builder.subtree(layout, layout.mode(modes[i]), 1, 1);
   }
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -197,7 +197,7 @@ Status take(const Layout& layout, int begin, int end, Layout* out) {
   if (begin < 0 || end <= begin || end > layout.rank()) return bad_range(layout, begin, end);
   LayoutBuilder builder(out);
   for (int mode = begin; mode < end; ++mode) builder.subtree(layout, layout.mode(mode), 1, 1);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 

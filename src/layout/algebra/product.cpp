@@ -22,7 +22,7 @@ Status overflow() {
 // where another step would also give a layout.
 Status check_copies(const Layout& gaps, const Layout& b, Node at) {
   Radix radix;
-  radix.read(gaps, gaps.root());
+  radix.coalesce_from(gaps, gaps.root());
   for (int i = at.begin; i < at.end; ++i)
     if (!radix.admits(b.shape.value[i], b.stride[i]))
       return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
@@ -33,7 +33,7 @@ Status check_copies(const Layout& gaps, const Layout& b, Node at) {
 }
 
 // Appends the modes that step between the copies of a subtree of A.
-Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int level, int join,
+Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int level, int common_level,
                   LayoutBuilder* builder) {
   int64_t cosize = 1, room = 0;
   for (int i = at.begin; i < at.end; ++i) {
@@ -46,10 +46,10 @@ Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int leve
   if (!checked_mul(size(a, node), cosize, &room)) return overflow();
   Layout rest;
   LayoutBuilder gaps(&rest);
-  TW_TRY(put_complement(a, node, room, Beyond::counts_on, 0, 0, &gaps));
+  TW_TRY(put_complement(a, node, room, Beyond::continues, 0, 0, &gaps));
   TW_TRY(gaps.finish());
   TW_TRY(check_copies(rest, b, at));
-  return compose(rest, rest.root(), b, at, level, join, builder);
+  return compose(rest, rest.root(), b, at, level, common_level, builder);
 }
 
 Status check_entries(const Tiler& tiler, Node at, const Layout& layout, Node node) {
@@ -97,25 +97,25 @@ Status multiply(const Layout& a, const Tiler& tiler, Layout* first, Layout* seco
 }
 
 Status multiply_logically(const Layout& a, Node node, const Tiler& tiler, Node at, int level,
-                          int join, LayoutBuilder* builder) {
+                          int common_level, LayoutBuilder* builder) {
   if (tiler.is_free(at)) {
-    builder->subtree(a, node, level, join);
+    builder->subtree(a, node, level, common_level);
     return Code::OK;
   }
   if (!tiler.is_tuple(at)) {
-    builder->subtree(a, node, level + 1, join);
+    builder->subtree(a, node, level + 1, common_level);
     return put_copies(a, node, tiler.body, at, level + 1, level + 1, builder);
   }
   TW_TRY(check_entries(tiler, at, a, node));
   Children entry(tiler.body.shape, at);
   for (Children c(a.shape, node); c; c.next()) {
     if (entry) {
-      TW_TRY(multiply_logically(a, *c, tiler, *entry, level + 1, join, builder));
+      TW_TRY(multiply_logically(a, *c, tiler, *entry, level + 1, common_level, builder));
       entry.next();
     } else {
-      builder->subtree(a, *c, level + 1, join);
+      builder->subtree(a, *c, level + 1, common_level);
     }
-    join = level + 1;
+    common_level = level + 1;
   }
   return Code::OK;
 }
@@ -139,26 +139,26 @@ Status interleave(const Layout& a, const Layout& b, bool raked, Layout* out) {
   const bool one = b.shape.is_leaf(b.root());
   LayoutBuilder builder(out);
   Children ca(a.shape, a.root()), cc(copies.shape, copies.root());
-  const auto put_copy = [&](int join) {
+  const auto put_copy = [&](int common_level) {
     if (one) {
       if (cc)
-        builder.subtree(copies, copies.root(), 2, join);
+        builder.subtree(copies, copies.root(), 2, common_level);
       else
-        builder.leaf(1, int64_t{0}, 2, join);
+        builder.leaf(1, int64_t{0}, 2, common_level);
       while (cc) cc.next();
     } else if (cc) {
-      builder.subtree(copies, *cc, 2, join);
+      builder.subtree(copies, *cc, 2, common_level);
       cc.next();
     } else {
-      builder.leaf(1, int64_t{0}, 2, join);
+      builder.leaf(1, int64_t{0}, 2, common_level);
     }
   };
-  const auto put_a = [&](int join) {
+  const auto put_a = [&](int common_level) {
     if (ca) {
-      builder.subtree(a, *ca, 2, join);
+      builder.subtree(a, *ca, 2, common_level);
       ca.next();
     } else {
-      builder.leaf(1, int64_t{0}, 2, join);
+      builder.leaf(1, int64_t{0}, 2, common_level);
     }
   };
   while (ca || cc) {

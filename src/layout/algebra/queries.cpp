@@ -62,17 +62,17 @@ Status injective_integers(const Layout& layout, bool* yes) {
   Mode mode[kMaxLeaves];
   const int count = sorted_steps(layout, mode);
   Wide reach = 0;  // largest index of the modes so far
-  bool apart = true;
+  bool nested = true;
   for (int i = 0; i < count; ++i) {
     if (mode[i].step == 0) {
       *yes = false;
       return Code::OK;
     }
-    apart = apart && mode[i].step > reach;
+    nested = nested && mode[i].step > reach;
     reach += Wide{mode[i].extent - 1} * mode[i].step;
   }
   *yes = true;
-  if (apart) return Code::OK;
+  if (nested) return Code::OK;
   bool collides = false;
   TW_TRY(has_collision(mode, count, &collides));
   *yes = !collides;
@@ -84,7 +84,7 @@ Status injective_coordinates(const Layout& layout, bool* yes) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
   for (int i = 0; i < layout.extra_count; ++i)
-    if (layout.owner[i] != Layout::kOrigin)
+    if (layout.extra_leaf[i] != Layout::kOrigin)
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                   "strides that are sums of basis elements: whether the layout is injective is not "
                   "decided");

@@ -20,7 +20,7 @@ Status check_factor(const Layout& layout, int64_t n) {
   return Code::OK;
 }
 
-Status splits(const char* what, int64_t got, int64_t n) {
+Status does_not_fit(const char* what, int64_t got, int64_t n) {
   return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "layout", .got = got, .limit = n},
               "%s %lld and groups of %lld elements do not fit: one has to divide the other", what,
               static_cast<long long>(got), static_cast<long long>(n));
@@ -66,7 +66,7 @@ Status upcast(const Layout& layout, int64_t n, Layout* out) {
   TW_TRY(check_factor(layout, n));
   *out = layout;
   TW_TRY(upcast(layout.swizzle, n, &out->swizzle));
-  if (layout.offset % n != 0) return splits("offset", layout.offset, n);
+  if (layout.offset % n != 0) return does_not_fit("offset", layout.offset, n);
   out->offset /= n;
   for (int i = 0; i < layout.leaves(); ++i) {
     const int64_t d = layout.stride[i], step = std::abs(d);
@@ -75,12 +75,12 @@ Status upcast(const Layout& layout, int64_t n, Layout* out) {
       out->stride[i] = d / n;
     } else if (n % step == 0) {
       // n / step elements along this mode become one.
-      if (d < 0 && s > 1) return splits("negative stride", d, n);
+      if (d < 0 && s > 1) return does_not_fit("negative stride", d, n);
       const int64_t joined = n / step;
       s = s / joined + (s % joined != 0);
       out->stride[i] = d < 0 ? -1 : 1;
     } else {
-      return splits("stride", d, n);
+      return does_not_fit("stride", d, n);
     }
   }
   return validate(*out);

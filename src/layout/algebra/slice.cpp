@@ -22,7 +22,8 @@ struct Cut {
   int64_t digit[kMaxLeaves];  // 0 for kept modes
 };
 
-// `keep_free`: keep the modes where the coordinate has `_`. Otherwise (dice) keep all others.
+// Finds the modes to keep. With `keep_free` (slice) these are the modes where the coordinate has
+// `_`, otherwise (dice) all others.
 Status walk(const Layout& layout, Node node, const IntTuple& coord, Node at, bool keep_free,
             Cut* cut) {
   if (coord.is_leaf(at)) {
@@ -64,7 +65,7 @@ Status value_of(const Layout& layout, const int64_t* digit, Stride* out) {
 Status frame_or_offset(const Layout& layout, const Stride& moved, LayoutBuilder* builder,
                        int64_t* offset) {
   if (!layout.is_plain()) {
-    TW_TRY(builder->moved_frame(layout, moved));
+    TW_TRY(builder->copy_moved_frame(layout, moved));
     return builder->finish();
   }
   TW_TRY(builder->finish());
@@ -90,7 +91,7 @@ Status dice(const Layout& layout, const IntTuple& coord, Layout* out) {
   TW_TRY(walk(layout, layout.root(), coord, coord.root(), false, &cut));
   LayoutBuilder builder(out);
   put_kept(layout, coord, cut, &builder);
-  builder.frame(layout);
+  builder.copy_frame(layout);
   return builder.finish();
 }
 
@@ -150,7 +151,7 @@ Status local_tile(const Layout& layout, int rank, const int64_t* tile, const int
     Channel& channel = channels.channel[0];
     TW_TRY(tile_start(size(layout, *c), tile[mode], coord[mode], mode, &channel.start));
     channel.path = 0;
-    channel.radix.read(layout, *c);
+    channel.radix.coalesce_from(layout, *c);
     Stride value;
     if (!channel.radix.value(channel.start, &value) || !add_scaled(&moved, value, 1))
       return fail(Code::ERROR_OVERFLOW, {.argument = "coord"}, "the offset exceeds 64 bits");
@@ -197,7 +198,7 @@ Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coor
     }
     for (Children t(sliced.shape, *c); t; t.next()) builder.subtree(sliced, *t, 1, 1);
   }
-  builder.frame(sliced);
+  builder.copy_frame(sliced);
   return builder.finish();
 }
 
@@ -226,7 +227,7 @@ Status local_partition(const Layout& layout, const Layout& threads, int64_t thre
   LayoutBuilder builder(out);
   const Node rest = sliced.mode(0);
   for (Children c(sliced.shape, rest); c; c.next()) builder.subtree(sliced, *c, 1, 1);
-  builder.frame(sliced);
+  builder.copy_frame(sliced);
   return builder.finish();
 }
 

@@ -21,45 +21,45 @@ Status full() {
 }
 
 void clear(Tiler* out) {
-  LayoutBuilder builder(&out->body);
+  LayoutBuilder builder(&out->body);  // the constructor clears the layout
 }
 
 // Appends a layout inside `level` `<...>` tuples.
-Status append_layout(const Layout& layout, Node node, int level, int join, Tiler* out) {
+Status append_layout(const Layout& layout, Node node, int level, int common_level, Tiler* out) {
   const int at = out->body.leaves();
-  if (!out->body.shape.push(layout.shape, node, level, join)) return full();
+  if (!out->body.shape.push(layout.shape, node, level, common_level)) return full();
   std::copy_n(layout.stride + node.begin, node.leaves(), out->body.stride + at);
-  std::fill_n(out->by_mode + at, node.leaves(), static_cast<uint8_t>(level));
+  std::fill_n(out->bracket_depth + at, node.leaves(), static_cast<uint8_t>(level));
   return Code::OK;
 }
 
-Status append_leaf(int64_t extent, int level, int join, Tiler* out) {
+Status append_leaf(int64_t extent, int level, int common_level, Tiler* out) {
   const int at = out->body.leaves();
-  if (!out->body.shape.push(extent, level, join)) return full();
+  if (!out->body.shape.push(extent, level, common_level)) return full();
   out->body.stride[at] = 1;
-  out->by_mode[at] = static_cast<uint8_t>(level);
+  out->bracket_depth[at] = static_cast<uint8_t>(level);
   return Code::OK;
 }
 
-Status parse_entry(Parser* parser, int level, int join, Tiler* out) {
+Status parse_entry(Parser* parser, int level, int common_level, Tiler* out) {
   if (level > kMaxDepth) return parser->too_much();
   if (parser->accept('<')) {
     do {
-      TW_TRY(parse_entry(parser, level + 1, join, out));
-      join = level + 1;
+      TW_TRY(parse_entry(parser, level + 1, common_level, out));
+      common_level = level + 1;
     } while (parser->accept(','));
     return parser->accept('>') ? Status() : parser->expected("',' or '>'");
   }
   const size_t from = parser->position();
   if (level > 0 && parser->accept('_')) {
     const char next = parser->peek();
-    if (next < '0' || next > '9') return append_leaf(kFree, level, join, out);
+    if (next < '0' || next > '9') return append_leaf(kFree, level, common_level, out);
     parser->back_to(from);  // it is CuTe's spelling _4 of 4
   }
   Layout layout;
   TW_TRY(parser->layout(&layout));
   TW_TRY(check_plain(layout));
-  return append_layout(layout, layout.root(), level, join, out);
+  return append_layout(layout, layout.root(), level, common_level, out);
 }
 
 void format_entry(const Tiler& tiler, Node node, Text* out) {
@@ -107,7 +107,7 @@ Status make_tiler(int rank, const Tiler* const* entries, Tiler* out) {
     const int at = out->body.leaves();
     TW_TRY(append_layout(entry.body, entry.root(), 1, 1, out));
     for (int k = 0; k < entry.body.leaves(); ++k)
-      out->by_mode[at + k] = static_cast<uint8_t>(entry.by_mode[k] + 1);
+      out->bracket_depth[at + k] = static_cast<uint8_t>(entry.bracket_depth[k] + 1);
   }
   return Code::OK;
 }

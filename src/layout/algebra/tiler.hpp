@@ -5,8 +5,8 @@
 // means n:1, and `_` keeps a mode whole.
 //
 // `body` holds the leaves of all entries. It is not a valid layout if there is a `_`, which is an
-// extent of kFree. by_mode[i] is the number of `<...>` tuples around leaf i; they are always the
-// outermost of its tuples.
+// extent of kFree. bracket_depth[i] is the number of `<...>` tuples around leaf i, which are always
+// the outermost of its tuples.
 
 #include <cstdint>
 #include <string_view>
@@ -19,11 +19,11 @@ namespace tw {
 
 struct Tiler {
   Layout body;
-  uint8_t by_mode[kMaxLeaves] = {};
+  uint8_t bracket_depth[kMaxLeaves] = {};
 
   Node root() const { return body.root(); }
   /// Whether this subtree is a `<...>`.
-  bool is_tuple(Node node) const { return by_mode[node.begin] > node.level; }
+  bool is_tuple(Node node) const { return bracket_depth[node.begin] > node.level; }
   bool is_free(Node node) const {
     return body.shape.is_leaf(node) && body.shape.value[node.begin] == kFree;
   }

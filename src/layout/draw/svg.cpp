@@ -120,11 +120,11 @@ void put_grid(const Grid& grid, const Size& size, double x0, double y0, std::str
 
 }  // namespace
 
-std::string pick_color(int64_t number_of, int64_t of) {
-  if (of < 1) of = 1;
-  const auto count = static_cast<double>(std::min<int64_t>(of, 32));
-  int64_t n = number_of % of;
-  if (n < 0) n += of;
+std::string pick_color(int64_t index, int64_t total) {
+  if (total < 1) total = 1;
+  const auto count = static_cast<double>(std::min<int64_t>(total, 32));
+  int64_t n = index % total;
+  if (n < 0) n += total;
   const double hue = 360.0 * static_cast<double>(n % 32) / count;
   // Hues repeat after 32 numbers, then a little darker.
   const double light = 84 - 7 * static_cast<double>(n / 32 % 3) - (n % 2 ? 6 : 0);

@@ -8,9 +8,9 @@
 
 namespace tw {
 
-/// The color of item `number` of `of`. Adjacent numbers get distinguishable colors that are light
-/// enough for black text.
-std::string pick_color(int64_t number, int64_t of);
+/// The color of item `index` of `total` items. Adjacent items get distinguishable colors that are
+/// light enough for black text.
+std::string pick_color(int64_t index, int64_t total);
 /// A scale from light yellow (part = 0) to green-blue (1).
 std::string scale_color(double part);
 

@@ -163,11 +163,11 @@ Status linear_to_layout(const LinearLayout& layout, Layout* out) {
   Layout bits;
   LayoutBuilder builder(&bits);
   const auto put = [&](InDim from, InDim to) {
-    int join = 1, count = 0;
+    int common_level = 1, count = 0;
     for (int d = static_cast<int>(from); d <= static_cast<int>(to); ++d)
-      for (int i = 0; i < layout.in_bits[d]; ++i, ++count, join = 2) {
+      for (int i = 0; i < layout.in_bits[d]; ++i, ++count, common_level = 2) {
         const uint64_t column = layout.column[layout.first(static_cast<InDim>(d)) + i];
-        builder.leaf(2, swizzle(static_cast<int64_t>(column)), 2, join);
+        builder.leaf(2, swizzle(static_cast<int64_t>(column)), 2, common_level);
       }
     if (count == 0) builder.leaf(1, int64_t{0}, 1, 1);
   };

@@ -25,11 +25,12 @@ Status partition_tv(const Layout& tensor, const IntTuple& tile, const Layout& tv
   TW_TRY(make_tiler(tile.leaves, tile.value, &tiler));
   Layout divided, tiles, by_thread, mine;
   TW_TRY(zipped_divide(tensor, tiler, &divided));
-  // Compose the tile with tv: ((thread, value), rest).
+  // Compose the tile with tv: the result is ((thread, value), rest). The numbers after a subtree
+  // are its level and common_level (LayoutBuilder::leaf()).
   LayoutBuilder builder(&by_thread);
   TW_TRY(compose(divided, divided.mode(0), tv, tv.root(), 1, 1, &builder));
   builder.subtree(divided, divided.mode(1), 1, 1);
-  builder.frame(divided);
+  builder.copy_frame(divided);
   TW_TRY(builder.finish());
   IntTuple coord;
   coord.push(thread, 2, 1);
@@ -39,7 +40,7 @@ Status partition_tv(const Layout& tensor, const IntTuple& tile, const Layout& tv
   LayoutBuilder flat(out);
   flat.subtree(mine, mine.mode(0), 1, 1);
   for (Children c(mine.shape, mine.mode(1)); c; c.next()) flat.subtree(mine, *c, 1, 1);
-  flat.frame(mine);
+  flat.copy_frame(mine);
   return flat.finish();
 }
 
@@ -52,9 +53,10 @@ Status check_access(int element_bits, int access_bytes) {
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "access_bytes", .got = access_bytes},
                 "access_bytes is %d: a thread takes 4, 8 or 16 bytes at once", access_bytes);
   if (element_bits < 8 || element_bits % 8 != 0 || access_bytes * 8 % element_bits != 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "element_bits", .got = element_bits},
-                "element_bits is %d: whole bytes, and %d bytes hold a whole number of elements",
-                element_bits, access_bytes);
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT, {.argument = "element_bits", .got = element_bits},
+        "element_bits is %d: it must be a multiple of 8 that divides the %d bits of an access",
+        element_bits, access_bytes * 8);
   return Code::OK;
 }
 
@@ -77,16 +79,18 @@ Status access_byte(const Layout& layout, int element_bits, const Layout& tv, int
   }
   *byte = first * (element_bits / 8);
   if (*byte >= 0 && *byte % access_bytes == 0) return Code::OK;
-  return fail(Code::ERROR_MISALIGNED,
-              {.argument = "access_bytes", .got = *byte, .limit = access_bytes},
-              "thread %lld begins at byte %lld, which access_bytes %d cannot be aligned to",
-              static_cast<long long>(thread), static_cast<long long>(*byte), access_bytes);
+  return fail(
+      Code::ERROR_MISALIGNED, {.argument = "access_bytes", .got = *byte, .limit = access_bytes},
+      "the access of thread %lld begins at byte %lld: it must be a multiple of access_bytes, %d, "
+      "and not negative",
+      static_cast<long long>(thread), static_cast<long long>(*byte), access_bytes);
 }
 
-// Passes for the threads that are served together: the largest number of different words in a bank.
+// Returns the number of passes for threads that are served together: the largest number of
+// different words in a bank.
 int64_t passes_of(const int64_t* byte, int threads, int words_each) {
   int64_t word[kBanks * 4];
-  int count = 0, most = 0;
+  int count = 0, maximum = 0;
   int per_bank[kBanks] = {};
   for (int t = 0; t < threads; ++t)
     for (int w = 0; w < words_each; ++w) {
@@ -96,9 +100,9 @@ int64_t passes_of(const int64_t* byte, int threads, int words_each) {
       if (known) continue;
       word[count++] = wanted;
       const int load = ++per_bank[wanted % kBanks];
-      most = load > most ? load : most;
+      maximum = load > maximum ? load : maximum;
     }
-  return most;
+  return maximum;
 }
 
 }  // namespace

@@ -41,13 +41,13 @@ Status check_operands(const Layout& tensor, const Layout& smem, const IntTuple& 
                 {.argument = tile.leaves != rank ? "tile" : "coord",
                  .got = tile.leaves != rank ? tile.leaves : coord.leaves,
                  .limit = rank},
-                "%s has %d numbers: one for each of the tensor's %d modes",
+                "%s has %d numbers: it must have one for each of the tensor's %d modes",
                 tile.leaves != rank ? "tile" : "coord",
                 tile.leaves != rank ? tile.leaves : coord.leaves, rank);
   if (smem.coordinates || smem.rank() < rank)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT, {.argument = "smem", .got = smem.rank(), .limit = rank},
-        "smem gives elements of shared memory and has a mode for each of the tensor's %d", rank);
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "smem", .got = smem.rank(), .limit = rank},
+                "smem must return integers and have at least %d modes, as the tensor has", rank);
   for (int k = 0; k < rank; ++k) {
     if (tensor.mode(k).leaves() != 1)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tensor", .index = k},
@@ -75,9 +75,11 @@ Status read_leaves(const Layout& smem, int rank, Leaves* out) {
     for (int i = node.begin; i < node.end; ++i) {
       const int64_t e = smem.shape.value[i], d = smem.stride[i];
       if (e > 1 && d <= 0)
-        return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "smem", .index = i, .got = d},
-                    "stride %lld of leaf %d of smem: the TMA writes every element once, upwards",
-                    static_cast<long long>(d), i);
+        return fail(
+            Code::ERROR_NOT_A_LAYOUT, {.argument = "smem", .index = i, .got = d},
+            "the stride of leaf %d of smem is %lld: it must be positive, because the TMA writes "
+            "every element once, at ascending addresses",
+            i, static_cast<long long>(d));
       if (e > 1) out->add({e, d, k, step});
       step *= e;
     }
@@ -85,9 +87,9 @@ Status read_leaves(const Layout& smem, int rank, Leaves* out) {
   return Code::OK;
 }
 
-// The largest divisor of an extent that is at most `room`.
-int64_t part_of(int64_t extent, int64_t room) {
-  int64_t part = extent < room ? extent : room;
+// The largest divisor of an extent that is at most `limit`.
+int64_t part_of(int64_t extent, int64_t limit) {
+  int64_t part = extent < limit ? extent : limit;
   while (extent % part != 0) --part;
   return part;
 }
@@ -107,9 +109,9 @@ int64_t take_box(Leaves* leaves, int64_t inner_limit, BoxPlan* plan) {
     const bool inner = used == 0 || (used == 1 && current);
     int64_t part = 1;
     if (follows && (current || fresh)) {
-      const int64_t most = inner ? inner_limit : kMaxBoxExtent;
-      part =
-          part_of(leaf.extent, most / plan->box[leaf.mode] > 0 ? most / plan->box[leaf.mode] : 1);
+      const int64_t maximum = inner ? inner_limit : kMaxBoxExtent;
+      part = part_of(leaf.extent,
+                     maximum / plan->box[leaf.mode] > 0 ? maximum / plan->box[leaf.mode] : 1);
     }
     if (part > 1) {
       if (!current) plan->order[used++] = leaf.mode;
@@ -143,14 +145,14 @@ Status check_contiguous(const Layout& tensor, const BoxPlan& plan) {
 
 // Splits the box into equal parts, one per CTA, along its slowest dimensions. Moves `origin` to
 // this CTA's part and sets `slot` to the part's first element in the box.
-Status share(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* plan, int64_t* origin,
-             int64_t* slot) {
+Status split_among_ctas(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* plan, int64_t* origin,
+                        int64_t* slot) {
   int64_t whole[kMaxBoxRank];
   for (int k = 0; k < plan->rank; ++k) whole[k] = plan->box[k];
   *slot = 0;
   if (ctas < 1 || cta < 0 || cta >= ctas)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "cta", .got = cta, .limit = ctas - 1},
-                "CTA %lld of %lld: they count from 0", static_cast<long long>(cta),
+                "cta is %lld and ctas %lld: cta must be 0 to ctas - 1", static_cast<long long>(cta),
                 static_cast<long long>(ctas));
   int64_t left = ctas;
   for (int u = plan->rank - 1; u >= 0 && left > 1; --u) {
@@ -196,7 +198,7 @@ Status put_origin(const Layout& tensor, const int64_t* origin, int rank, LayoutB
   for (int k = 0; k < rank; ++k)
     if (!add_scaled(&moved, step_along(tensor, k, origin[k]), 1))
       return fail(Code::ERROR_OVERFLOW, {.argument = "coord"}, "a coordinate exceeds 64 bits");
-  return builder->moved_frame(tensor, moved);
+  return builder->copy_moved_frame(tensor, moved);
 }
 
 }  // namespace
@@ -217,16 +219,15 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   int64_t origin[kMaxBoxRank];
   for (int k = 0; k < out->rank; ++k) origin[k] = tile.value[k] * coord.value[k];
   int64_t slot = 0;
-  TW_TRY(share(ctas, cta, elements, out, origin, &slot));
+  TW_TRY(split_among_ctas(ctas, cta, elements, out, origin, &slot));
   LayoutBuilder coords(&out->coords), slots(&out->slots);
   const bool many = leaves.count > 1;
   for (int i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.leaf[i];
-    // The last two arguments: tuples around the leaf, and how many of them also contain the leaf
-    // before. `slots` has one tuple more: its first mode enumerates the boxes, the others are
-    // smem's modes beyond the tensor's.
-    const int join = i == 0 ? 0 : 1;
-    coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), many ? 1 : 0, join);
+    // `slots` has one more tuple than `coords` around a leaf, because its first mode enumerates the
+    // boxes. Its other modes are smem's modes beyond the tensor's rank.
+    const int common_level = i == 0 ? 0 : 1;
+    coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), many ? 1 : 0, common_level);
     slots.leaf(leaf.extent, leaf.stride, many ? 2 : 1, i == 0 ? 1 : 2);
   }
   if (leaves.count == 0) {

@@ -30,7 +30,8 @@ class Search {
     }
   }
 
-  Intersection from(int32_t k, int64_t low, int64_t high) {
+  // Whether a sum of the terms from k on lies in [low, high].
+  Intersection search(int32_t k, int64_t low, int64_t high) {
     low = std::max<int64_t>(low, 0);
     high = std::min(high, reach_[k]);
     if (low > high) return Intersection::no;
@@ -42,7 +43,7 @@ class Search {
     const int64_t last = std::min(term.count - 1, floor_div(high, term.step));
     for (int64_t x = first; x <= last; ++x) {
       if (--*budget_ < 0) return Intersection::undecided;
-      const Intersection below = from(k + 1, low - x * term.step, high - x * term.step);
+      const Intersection below = search(k + 1, low - x * term.step, high - x * term.step);
       if (below != Intersection::no) return below;
     }
     return Intersection::no;
@@ -59,7 +60,7 @@ class Search {
 
 Intersection sums_intersect(StridedTerm* terms, int32_t count, int64_t low, int64_t high,
                             int64_t* budget) {
-  return Search(terms, count, budget).from(0, low, high);
+  return Search(terms, count, budget).search(0, low, high);
 }
 
 Intersection shares_elements(const StridedTerm* terms, int32_t count, int64_t width,

@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// Fails unless field `argument` is an element type. 0, the value of an unset field, is none.
+/// Fails unless field `argument` is an element type. 0, the value of an unset field, is no type.
 /// @param rule the operation's id of the rule.
 Status check_dtype(const char* argument, const char* rule, DType dtype);
 

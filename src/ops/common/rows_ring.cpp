@@ -15,15 +15,15 @@ constexpr uint32_t kMinStageBytes = 1024;
 
 }  // namespace
 
-RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes, uint32_t stages,
-                   uint32_t stage_bytes, uint32_t blocks) {
+PipelineSize pipeline_size(const Device& device, uint32_t warps, uint32_t note_bytes,
+                           uint32_t stages, uint32_t stage_bytes, uint32_t blocks) {
   // The hardware reserves 1 KB of an SM's shared memory for each block.
-  const auto most = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
-  const uint32_t room = blocks <= 1 ? most : (most + 1024) / blocks - 1024;
+  const auto maximum = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
+  const uint32_t available = blocks <= 1 ? maximum : (maximum + 1024) / blocks - 1024;
   const uint32_t wanted = stages == 0 ? kStages : std::max(stages, kMinStages);
   uint32_t bytes = stage_bytes == 0 ? kStageBytes : (stage_bytes + 127) / 128 * 128;
   for (; bytes >= kMinStageBytes; bytes = bytes / 256 * 128) {
-    const uint32_t fit = std::min(wanted, room / (warps * (bytes + note_bytes + 8)));
+    const uint32_t fit = std::min(wanted, available / (warps * (bytes + note_bytes + 8)));
     if (fit >= kMinStages) return {fit, bytes, note_bytes, warps};
   }
   return {};

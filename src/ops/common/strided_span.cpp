@@ -30,27 +30,27 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
     return Name(dim.stride_name ? dim.stride_name : dim.extent_name, dim.index);
   };
   const auto extent = [&] { return Name(dim.extent_name, dim.index); };
-  const int64_t most = kMaxSpan / dim.element_bytes;
-  if (dim.stride > most || dim.stride < -most)
+  const int64_t maximum = kMaxSpan / dim.element_bytes;
+  if (dim.stride > maximum || dim.stride < -maximum)
     return fail(Code::ERROR_OVERFLOW,
                 {.argument = dim.stride_name ? dim.stride_name : dim.extent_name,
                  .index = dim.index,
                  .rule = dim.rule,
                  .got = dim.stride,
-                 .limit = dim.stride < 0 ? -most : most},
+                 .limit = dim.stride < 0 ? -maximum : maximum},
                 "%s is %" PRId64 " elements of %" PRId64
                 " bytes, which exceeds 2^60 bytes; it must be at most %" PRId64 " elements",
-                stride().text, dim.stride, dim.element_bytes, most);
+                stride().text, dim.stride, dim.element_bytes, maximum);
   *stride_bytes = dim.stride * dim.element_bytes;
   const int64_t step = std::abs(*stride_bytes);
   const int64_t steps = dim.extent - 1;
-  const int64_t room = kMaxSpan - spanned;
-  if (step == 0 || steps <= room / step) {
+  const int64_t rest = kMaxSpan - spanned;
+  if (step == 0 || steps <= rest / step) {
     *reach = steps * *stride_bytes;
     return {};
   }
   if (dim.stride_name && step > steps) {
-    const int64_t limit = room / steps / dim.element_bytes;
+    const int64_t limit = rest / steps / dim.element_bytes;
     return fail(
         Code::ERROR_OVERFLOW,
         {.argument = dim.stride_name,
@@ -64,7 +64,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
         " elements",
         stride().text, dim.stride, extent().text, dim.extent, dim.element_bytes, spanned, limit);
   }
-  const int64_t limit = room / step + 1;
+  const int64_t limit = rest / step + 1;
   return fail(
       Code::ERROR_OVERFLOW,
       {.argument = dim.extent_name,

@@ -18,7 +18,7 @@ struct SpanDim {
   const char* extent_name;  ///< "shape"
   const char* stride_name;  ///< "src_stride"; nullptr if the caller gives no stride
   int32_t index;            ///< index into both, or -1
-  int64_t extent;           ///< above 0
+  int64_t extent;           ///< at least 1
   int64_t stride;           ///< elements
   int64_t element_bytes;
 };

@@ -35,10 +35,10 @@ Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t 
     parts = (row_bytes + part - 1) / part;
   }
   const uint64_t groups = (rows + cut.tile_rows - 1) / cut.tile_rows;
-  int64_t each = 0;
+  int64_t operand_tiles = 0;
   int64_t items = 0;
-  if (parts > UINT32_MAX || !checked_mul(signed_of(groups), signed_of(parts), &each) ||
-      !checked_mul(signed_of(operands), each, &items) || items > kMostTiles)
+  if (parts > UINT32_MAX || !checked_mul(signed_of(groups), signed_of(parts), &operand_tiles) ||
+      !checked_mul(signed_of(operands), operand_tiles, &items) || items > kMostTiles)
     return fail(Code::ERROR_OVERFLOW, {.rule = "tile_count"},
                 "%" PRIu64 " operands of %" PRIu64 " rows of %" PRIu64
                 " bytes need more than 2^62 tiles",
@@ -47,9 +47,9 @@ Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t 
   cut.part_bytes = static_cast<u32>(part);
   cut.last_bytes = static_cast<u32>(row_bytes - (parts - 1) * part);
   cut.items = static_cast<u64>(items);
-  cut.of_each = static_cast<u64>(each);
+  cut.operand_tiles = static_cast<u64>(operand_tiles);
   const bool small = cut.items < kDividerLimit;
-  cut.each_divider = make_divider(small ? static_cast<u32>(cut.of_each) : 1);
+  cut.operand_divider = make_divider(small ? static_cast<u32>(cut.operand_tiles) : 1);
   cut.part_divider = make_divider(small ? cut.parts : 1);
   *out = cut;
   return {};
@@ -58,14 +58,14 @@ Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t 
 LaunchConfig tile_launch(const TileCut& cut, uint32_t threads, uint32_t warp_items,
                          uint32_t max_sms, uint32_t* block_items) {
   const uint64_t warps = threads / 32;
-  const uint64_t of_block = warps * warp_items;
+  const uint64_t per_block = warps * warp_items;
   LaunchConfig config;
   config.block[0] = threads;
-  uint64_t blocks = (cut.items + of_block - 1) / of_block;
-  // Short blocks use memory in order. If the grid is limited, blocks take tiles in turn.
-  const uint64_t most = max_sms == 0 ? kMostBlocks : max_sms;
-  *block_items = blocks <= most ? static_cast<uint32_t>(of_block) : 0;
-  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
+  uint64_t blocks = (cut.items + per_block - 1) / per_block;
+  // Blocks that end soon use memory in order. If the grid is limited, blocks take tiles in turn.
+  const uint64_t maximum = max_sms == 0 ? kMostBlocks : max_sms;
+  *block_items = blocks <= maximum ? static_cast<uint32_t>(per_block) : 0;
+  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, maximum));
   return config;
 }
 

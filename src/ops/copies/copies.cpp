@@ -12,7 +12,7 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kPlainTileBytes = 4096;
-constexpr uint32_t kStepBlocks = 8;                    // per SM
+constexpr uint32_t kStepBlocks = 8;                    // blocks per SM to count skipped pairs
 constexpr int64_t kMaxPairs = (int64_t{1} << 60) / 8;  // entries that a list can have
 
 // Address bits that must be 0. Element alignment is always required, whatever the promise.
@@ -82,8 +82,9 @@ Status CopiesPlan::check(const Device& device, const CopiesDesc& desc) {
 }
 
 Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* entry = find_entry(*device(), Family::copies,
-                                        [&](const KernelEntry& r) { return r.variant == variant; });
+  const KernelEntry* entry =
+      find_entry(*device(), Family::copies,
+                 [&](const KernelEntry& candidate) { return candidate.variant == variant; });
   return prepare_entry(*device(), Family::copies, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
@@ -95,7 +96,7 @@ Status CopiesPlan::arrange(const Device& device) {
   if (desc_.stages != 0) tuning_.stages = desc_.stages;
   if (desc_.stage_bytes != 0) tuning_.stage_bytes = desc_.stage_bytes;
   if (desc_.warp_items != 0) tuning_.warp_items = desc_.warp_items;
-  ring_ = ring_size(device, tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
+  pipeline_ = pipeline_size(device, tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
   bulk_ = !bulk_refusal();
   CopiesArgs args;
   return fill({}, desc_.count, &args);  // fails if there are too many tiles
@@ -103,7 +104,7 @@ Status CopiesPlan::arrange(const Device& device) {
 
 Status CopiesPlan::prepare() {
   TW_TRY(prepare_variant(kCopiesSkipped, 0));
-  if (bulk_) return prepare_variant(kCopiesBulk, ring_.dynamic_smem_bytes());
+  if (bulk_) return prepare_variant(kCopiesBulk, pipeline_.dynamic_smem_bytes());
   if ((desc_.methods & 1u << kCopiesPlain) != 0) return prepare_variant(kCopiesPlain, 0);
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
               "none of the allowed methods 0x%x supports these copies", desc_.methods);
@@ -111,8 +112,8 @@ Status CopiesPlan::prepare() {
 
 const char* CopiesPlan::bulk_refusal() const {
   if ((desc_.methods & 1u << kCopiesBulk) == 0) return "they are not among the allowed methods";
-  if (ring_.stages == 0) return "the device has too little shared memory for the pipeline";
-  if (shape_.row_bytes > ring_.stage_bytes) return nullptr;  // one row per tile, in parts
+  if (pipeline_.stages == 0) return "the device has too little shared memory for the pipeline";
+  if (shape_.row_bytes > pipeline_.stage_bytes) return nullptr;  // one row per tile, in parts
   if (shape_.row_bytes % 16 != 0) return "the row size is not a multiple of 16 bytes";
   if (shape_.rank == 0) return nullptr;
   if (shape_.row_bytes < kTileMinBulk)
@@ -140,7 +141,7 @@ Status CopiesPlan::check_pair(const CopiesArgs& args, u64 pair) const {
 Status CopiesPlan::check_pairs(Stream& stream, const CopiesArgs& args) const {
   if (!device()->checks_memory()) return {};
   bool captured = false;
-  TW_TRY(stream.captured(&captured));
+  TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // each launch of the graph may find other addresses
   TW_TRY(stream.synchronize());
   for (u64 pair = 0; pair < args.pairs; ++pair) TW_TRY(check_pair(args, pair));
@@ -152,7 +153,7 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
   args.src_list = run.src_list;
   args.dst_list = run.dst_list;
   args.pairs = static_cast<u64>(count);
-  args.skipped = run.skipped;
+  args.skipped = run.invalid_count;
   args.src_offset = shape_.src_offset;
   args.dst_offset = shape_.dst_offset;
   args.src_low = shape_.src_range.low;
@@ -168,8 +169,8 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
   args.outer = static_cast<u64>(outer);
   args.src_mask = mask_of(desc_.src_alignment, shape_.element_bytes);
   args.dst_mask = mask_of(desc_.dst_alignment, shape_.element_bytes);
-  args.stages = ring_.stages;
-  args.stage_bytes = ring_.stage_bytes;
+  args.stages = pipeline_.stages;
+  args.stage_bytes = pipeline_.stage_bytes;
   int64_t operands = 0;
   if (!checked_mul(std::max<int64_t>(count, 1), outer, &operands))
     return fail(Code::ERROR_OVERFLOW, {.argument = "count", .rule = "tile_count", .got = count},
@@ -178,7 +179,7 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
   const uint32_t plain = desc_.stage_bytes == 0 ? kPlainTileBytes : desc_.stage_bytes;
   TW_TRY(cut_tiles(static_cast<uint64_t>(operands), shape_.rank == 0 ? 1 : args.extent[0],
                    static_cast<uint64_t>(shape_.row_bytes),
-                   method() == kCopiesBulk ? ring_.stage_bytes : plain, &args.cut));
+                   method() == kCopiesBulk ? pipeline_.stage_bytes : plain, &args.cut));
   args.outer_divider =
       make_divider(args.cut.items < kDividerLimit ? static_cast<u32>(args.outer) : 1);
   *out = args;
@@ -187,7 +188,7 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
 
 LaunchConfig CopiesPlan::config(CopiesArgs* args) const {
   const bool bulk = method() == kCopiesBulk;
-  const uint32_t threads = bulk ? ring_.warps * 32 : kTilePlainThreads;
+  const uint32_t threads = bulk ? pipeline_.warps * 32 : kTilePlainThreads;
   LaunchConfig config = tile_launch(args->cut, threads, bulk ? tuning_.warp_items : 1,
                                     desc_.max_sms, &args->block_items);
   config.dynamic_smem_bytes = kernels_[method()].dynamic_smem_bytes;
@@ -195,12 +196,12 @@ LaunchConfig CopiesPlan::config(CopiesArgs* args) const {
 }
 
 Status CopiesPlan::count_skipped(Stream& stream, const CopiesArgs& args) const {
-  const uint64_t room =
+  const uint64_t max_grid =
       desc_.max_sms != 0 ? desc_.max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
   LaunchConfig config;
   config.block[0] = kTilePlainThreads;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((args.pairs + kTilePlainThreads - 1) / kTilePlainThreads, 1, room));
+      std::clamp<uint64_t>((args.pairs + kTilePlainThreads - 1) / kTilePlainThreads, 1, max_grid));
   return stream.launch(*kernels_[kCopiesSkipped].kernel, config, &args, sizeof args);
 }
 
@@ -216,16 +217,16 @@ Status CopiesPlan::run(Stream& stream, const CopiesRun& run) const {
   if (count == 0 || empty()) return {};
   TW_TRY(check_address("src", run.src_list, 8));
   TW_TRY(check_address("dst", run.dst_list, 8));
-  if (run.skipped != 0) TW_TRY(check_address("invalid_count", run.skipped, 8));
+  if (run.invalid_count != 0) TW_TRY(check_address("invalid_count", run.invalid_count, 8));
   const auto bytes = static_cast<uint64_t>(count) * 8;
-  TW_TRY(check_operands(*device(),
-                        {{"src", run.src_list, bytes, false},
-                         {"dst", run.dst_list, bytes, false},
-                         {"invalid_count", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
+  TW_TRY(check_operands(
+      *device(), {{"src", run.src_list, bytes, false},
+                  {"dst", run.dst_list, bytes, false},
+                  {"invalid_count", run.invalid_count, run.invalid_count == 0 ? 0u : 8u, true}}));
   CopiesArgs args;
   TW_TRY(fill(run, count, &args));
   TW_TRY(check_pairs(stream, args));
-  if (run.skipped != 0) TW_TRY(count_skipped(stream, args));
+  if (run.invalid_count != 0) TW_TRY(count_skipped(stream, args));
   const LaunchConfig launch = config(&args);
   return stream.launch(*kernels_[method()].kernel, launch, &args, sizeof args);
 }
@@ -245,7 +246,7 @@ PlanInfo CopiesPlan::info() const {
   }
   info.tile[0] = args.cut.tile_rows;
   info.tile[1] = args.cut.part_bytes / static_cast<u32>(shape_.element_bytes);
-  info.stages = method() == kCopiesBulk ? ring_.stages : 0;
+  info.stages = method() == kCopiesBulk ? pipeline_.stages : 0;
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   const auto bytes = static_cast<uint64_t>(desc_.count) * static_cast<uint64_t>(shape_.elements) *
                      static_cast<uint64_t>(shape_.element_bytes);

@@ -38,7 +38,7 @@ struct CopiesRun {
   uint64_t src_list = 0;
   uint64_t dst_list = 0;
   int64_t count = -1;
-  uint64_t skipped = 0;
+  uint64_t invalid_count = 0;
 };
 
 class CopiesPlan final : public Plan {
@@ -71,7 +71,7 @@ class CopiesPlan final : public Plan {
   CopiesDesc desc_;
   CopyShape shape_;
   TileTuning tuning_;
-  RingSize ring_;
+  PipelineSize pipeline_;
   bool bulk_ = false;  // rows of aligned pairs use bulk copies
   PreparedKernel kernels_[kCopiesVariants];
 };

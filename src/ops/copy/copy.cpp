@@ -66,8 +66,8 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
 }
 
 Status CopyPlan::prepare() {
-  ring_ = ring_size(*device(), kCopyRingWarps, 0, desc_.stages, desc_.stage_bytes);
-  if (!shape_.empty) choice_.find_methods(*device(), desc_, shape_, ring_);
+  pipeline_ = pipeline_size(*device(), kCopyPipelineWarps, 0, desc_.stages, desc_.stage_bytes);
+  if (!shape_.empty) choice_.find_methods(*device(), desc_, shape_, pipeline_);
   const uint32_t reachable = choice_.reachable_methods(desc_, shape_);
   if (!shape_.empty && reachable == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
@@ -75,20 +75,19 @@ Status CopyPlan::prepare() {
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
   if (outside_.empty()) return {};
-  const KernelEntry* entry = find_entry(*device(), Family::copy, [](const KernelEntry& r) {
-    return (r.variant & 0xff) == kCopyFill;
+  const KernelEntry* entry = find_entry(*device(), Family::copy, [](const KernelEntry& candidate) {
+    return (candidate.variant & 0xff) == kCopyFill;
   });
   return prepare_entry(*device(), Family::copy, entry, 0, &fill_);
 }
 
-// Returns the bits of KernelEntry::variant above the method, and the dynamic shared memory per
-// block.
-CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
+// Returns what the kernel entry of a method must be like.
+CopyPlan::EntryChoice CopyPlan::entry_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
-      return {choice_.boxes.rank, ring_.dynamic_smem_bytes()};
+      return {choice_.boxes.rank, pipeline_.dynamic_smem_bytes()};
     case kCopyRows:
-      return {0, ring_.dynamic_smem_bytes()};
+      return {0, pipeline_.dynamic_smem_bytes()};
     case kCopyPermute:
       return {choice_.permute.element_bytes, permute_tables(choice_.permute).total};
     case kCopyTranspose:
@@ -109,14 +108,15 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
 }
 
 Status CopyPlan::prepare_method(uint32_t method) {
-  RowChoice choice = row_choice(method);
-  const KernelEntry* entry = find_entry(*device(), Family::copy, [&](const KernelEntry& r) {
-    // A host entry serves any element size and any number of planes.
-    const uint32_t counts = r.feature != feature::host  ? ~0u
-                            : method == kCopyInterleave ? kToPlanes << 8
-                            : method == kCopyTranspose  ? 1u << 8
-                                                        : 0u;
-    return (r.variant & 0xff) == method && ((r.variant >> 8 ^ choice.detail) & counts) == 0;
+  EntryChoice choice = entry_choice(method);
+  const KernelEntry* entry = find_entry(*device(), Family::copy, [&](const KernelEntry& candidate) {
+    // A host entry serves any element size and any number of planes, so only these bits count.
+    const uint32_t compared = candidate.feature != feature::host ? ~0u
+                              : method == kCopyInterleave        ? kToPlanes << 8
+                              : method == kCopyTranspose         ? 1u << 8
+                                                                 : 0u;
+    return (candidate.variant & 0xff) == method &&
+           ((candidate.variant >> 8 ^ choice.detail) & compared) == 0;
   });
   if (entry != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
     CopyTransposeArgs& args =
@@ -135,12 +135,12 @@ Status CopyPlan::prepare_method(uint32_t method) {
 }
 
 LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_per_block,
-                              uint32_t blocks_of_sm) const {
+                              uint32_t blocks_per_sm) const {
   const PreparedKernel& kernel = kernels_[method];
-  const uint64_t most = max_blocks(*device(), desc_.max_sms, blocks_of_sm);
+  const uint64_t maximum = max_blocks(*device(), desc_.max_sms, blocks_per_sm);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((items + items_per_block - 1) / items_per_block, 1, most));
+      std::clamp<uint64_t>((items + items_per_block - 1) / items_per_block, 1, maximum));
   config.block[0] = static_cast<uint32_t>(kernel.entry->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   // These kernels wait for the predecessor grid themselves.
@@ -159,13 +159,14 @@ LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
 
 LaunchConfig CopyPlan::permute_config() const {
   // As many blocks per SM as its shared memory and registers hold.
-  const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
+  const auto available = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
   const uint32_t smem = kernels_[kCopyPermute].dynamic_smem_bytes;
-  return config(kCopyPermute, choice_.permute.tiles, 1, std::clamp(room / (smem + 1024), 1u, 4u));
+  return config(kCopyPermute, choice_.permute.tiles, 1,
+                std::clamp(available / (smem + 1024), 1u, 4u));
 }
 
-// The following kernels have no pipeline. One block per piece of work is as fast as a persistent
-// grid, and the hardware balances the blocks better. Only max_sms limits them.
+// The following kernels have no pipeline. Unless max_sms limits the grid, each block ends after one
+// iteration: that is as fast as a persistent grid, and the hardware balances the blocks better.
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
   const uint32_t flight = kernels_[method].entry->variant >> 8;  // 0: a host entry
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
@@ -187,16 +188,16 @@ LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
   return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsPerThread, 0);
 }
 
-// Fills what the window does not supply, with one launch per box of the destination.
+// Fills the parts of the destination that the window does not supply, with one launch per box.
 Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
   for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
   for (const CopyShape& box : outside_) {
     const CopyFillArgs args = fill_args(desc_, box, dst);
     const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsPerThread;
-    const uint64_t most = max_blocks(*device(), desc_.max_sms, kFillBlocksPerSm);
+    const uint64_t maximum = max_blocks(*device(), desc_.max_sms, kFillBlocksPerSm);
     LaunchConfig config;
     config.grid[0] = static_cast<uint32_t>(
-        std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, most));
+        std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, maximum));
     config.block[0] = kCopyStridedThreads;
     TW_TRY(stream.launch(*fill_.kernel, config, &args, sizeof args));
   }
@@ -216,8 +217,8 @@ CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) 
 
 CopyRowArgs CopyPlan::row_args(uint64_t address) const {
   CopyRowArgs args;
-  const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyRingWarps;
-  fill_rows(shape_, ring_, static_cast<uint32_t>(address % kAligned), warps, &args);
+  const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyPipelineWarps;
+  fill_rows(shape_, pipeline_, static_cast<uint32_t>(address % kAligned), warps, &args);
   return args;
 }
 
@@ -233,8 +234,9 @@ Status CopyPlan::check_memory(uint64_t src, uint64_t dst) const {
   if (!device()->checks_memory()) return {};
   if (!shape_.empty) TW_TRY(check_memory_range(*device(), "src", src, shape_.src_range));
   ByteRange written = dst_range_;
-  // With padding_free the kernel may also write up to the next multiple of 16 after the last row.
-  if (desc_.padding_free)
+  // With padding_writable the kernel may also write up to the next multiple of 16 after the last
+  // row.
+  if (desc_.padding_writable)
     written.high += static_cast<int64_t>(-(dst + static_cast<uint64_t>(written.high)) % kAligned);
   return check_memory_range(*device(), "dst", dst, written);
 }
@@ -399,12 +401,12 @@ std::string CopyPlan::reason(uint32_t method) const {
   char text[320] = "";
   switch (method) {
     case kCopyDriver:
-      return "one contiguous row: the driver's own copy, which a capture takes as a copy node\n";
+      return "one contiguous row: the driver's own copy, which a capture records as a copy node\n";
     case kCopyBoxes:
       if (choice_.boxes.tail_bytes == 0) return "rows move as TMA boxes\n";
       std::snprintf(text, sizeof text,
                     "rows move as TMA boxes; ordinary stores write the last %u bytes of each, "
-                    "because TMA clips stores at 16 bytes\n",
+                    "because a TMA store writes whole units of 16 bytes\n",
                     choice_.boxes.tail_bytes);
       return text;
     case kCopyRows:
@@ -431,7 +433,7 @@ std::string CopyPlan::reason(uint32_t method) const {
     case kCopyInterleave:
       std::snprintf(text, sizeof text,
                     "%u planes are %s in registers, 16 bytes of each per thread\n",
-                    choice_.interleave.planes, choice_.to_planes ? "taken apart" : "interleaved");
+                    choice_.interleave.planes, choice_.to_planes ? "separated" : "interleaved");
       return text;
     case kCopyPieces:
       return "rows move as 16-byte pieces by ordinary loads and stores, which are faster than TMA "
@@ -451,8 +453,8 @@ std::string CopyPlan::window_note() const {
   char text[256];
   std::snprintf(text, sizeof text,
                 "%" PRId64
-                " elements are outside the source's tensor: filled with %s by %s, a launch for "
-                "each of %zu boxes\n",
+                " elements are outside the source's tensor: filled with %s by %s, with one launch "
+                "for each of %zu boxes\n",
                 elements, desc_.fill == OobFill::nan ? "NaN (0x7ff7 in every 16 bits)" : "zeros",
                 fill_.entry->symbol, outside_.size());
   return text;

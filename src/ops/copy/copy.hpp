@@ -40,18 +40,18 @@ class CopyPlan final : public Plan {
   Status prepare();
   Status check_memory(uint64_t src, uint64_t dst) const;
   Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
-  struct RowChoice {
+  struct EntryChoice {
     uint32_t detail;  // bits of KernelEntry::variant above the method
-    uint32_t smem;
+    uint32_t smem;    // dynamic shared memory per block, in bytes
   };
-  RowChoice row_choice(uint32_t method) const;
+  EntryChoice entry_choice(uint32_t method) const;
   Status prepare_method(uint32_t method);
   bool small() const { return is_small(shape_); }
   uint32_t choose(uint64_t src, uint64_t dst) const { return choice_.choose(shape_, src, dst); }
   std::string reason(uint32_t method) const;
   std::string window_note() const;
   LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_per_block,
-                      uint32_t blocks_of_sm) const;
+                      uint32_t blocks_per_sm) const;
   LaunchConfig box_config() const;
   LaunchConfig permute_config() const;
   LaunchConfig row_config(const CopyRowArgs& args) const;
@@ -68,7 +68,7 @@ class CopyPlan final : public Plan {
   std::vector<CopyShape> outside_;  // boxes of the destination to fill
   ByteRange dst_range_;             // covers shape_ and outside_
   PreparedKernel fill_;
-  RingSize ring_;
+  PipelineSize pipeline_;
   CopyChoice choice_;
   PreparedKernel kernels_[kCopyMethods];
 };

@@ -17,30 +17,31 @@ namespace tw {
 /// The methods that can serve a copy, and their arguments. All functions take the same `shape`.
 struct CopyChoice {
   void find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
-                    const RingSize& ring);
+                    const PipelineSize& pipeline);
   /// Returns the method for first rows at these addresses, which count modulo 16; 0: there is none.
   uint32_t choose(const CopyShape& shape, uint64_t src, uint64_t dst) const;
   /// Returns the methods, one bit each, that addresses within the promised alignment can select.
   uint32_t reachable_methods(const CopyDesc& desc, const CopyShape& shape) const;
 
   uint32_t possible = 0;      // methods that work for some addresses, one bit each
-  uint32_t fast_methods = 0;  // those of them that are fast
+  uint32_t fast_methods = 0;  // the fast ones among them
   // Complete except for addresses. Access widths are those for the promised alignment.
   CopyBoxArgs boxes{};
   CopyPieceArgs pieces{};
   CopyPieceArgs shift{};
-  uint32_t piece_misalignment = 0;  // of the destination, for which pieces and shift are valid
+  // The destination's misalignment (modulo kPieceSector) for which `pieces` and `shift` are valid.
+  uint32_t piece_misalignment = 0;
   CopyPermuteArgs permute{};
   CopyTransposeArgs transpose{};
   CopyTransposeArgs plain_transpose{};
   CopyInterleaveArgs interleave{};
   CopyStridedArgs strided{};
-  bool to_planes = false;
+  bool to_planes = false;  // kCopyInterleave writes planes instead of reading them
 
  private:
   void find_row_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
-                        const RingSize& ring);
-  void found(const CopyDesc& desc, uint32_t method, bool can, bool fast);
+                        const PipelineSize& pipeline);
+  void add_method(const CopyDesc& desc, uint32_t method, bool can, bool fast);
   bool suits(const CopyShape& shape, uint32_t method, uint32_t src, uint32_t dst) const;
 };
 

@@ -25,8 +25,8 @@ bool suits_maps(int64_t stride) {
 
 }  // namespace
 
-bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args) {
-  if (shape.empty || ring.stages == 0 || shape.row_bytes < kCopyAlignment) return false;
+bool fill_boxes(const CopyShape& shape, const PipelineSize& pipeline, CopyBoxArgs* args) {
+  if (shape.empty || pipeline.stages == 0 || shape.row_bytes < kCopyAlignment) return false;
   if (shape.rank < 1 || shape.rank >= static_cast<int32_t>(kCopyMapRank)) return false;
   for (int32_t d = 0; d < shape.rank; ++d)
     if (!suits_maps(shape.src_stride[d]) || !suits_maps(shape.dst_stride[d]) ||
@@ -43,7 +43,7 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
   args->element_bytes = static_cast<u32>(element);
   args->tail_from = static_cast<u64>(shape.row_bytes / kCopyAlignment * kCopyAlignment);
   args->tail_bytes = static_cast<u32>(shape.row_bytes % kCopyAlignment);
-  if (shape.padding_free) {
+  if (shape.padding_writable) {
     args->tail_from += args->tail_bytes == 0 ? 0 : kCopyAlignment;
     args->tail_bytes = 0;
   }
@@ -51,17 +51,17 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
   const int64_t columns = ceil_div(row, kMaxBoxDim);
   args->extent[0] = static_cast<u32>(row);
   args->box[0] = static_cast<u32>(round_up(ceil_div(row, columns), kCopyAlignment / element));
-  int64_t room = ring.stage_bytes / (args->box[0] * element);
+  int64_t fitting_rows = pipeline.stage_bytes / (args->box[0] * element);
   int64_t bytes = args->box[0] * element;
   for (int32_t d = 0; d < shape.rank; ++d) {
-    const int64_t box = std::max<int64_t>(1, std::min({room, kMaxBoxDim, shape.extent[d]}));
+    const int64_t box = std::max<int64_t>(1, std::min({fitting_rows, kMaxBoxDim, shape.extent[d]}));
     args->extent[d + 1] = static_cast<u32>(shape.extent[d]);
     args->box[d + 1] = static_cast<u32>(box);
     args->dst_stride[d + 1] = shape.dst_stride[d];
-    room /= box;
+    fitting_rows /= box;
     bytes *= box;
   }
-  if (bytes > ring.stage_bytes) return false;  // even a single row exceeds the stage
+  if (bytes > pipeline.stage_bytes) return false;  // even a single row exceeds the stage
   int64_t tiles = 1;
   for (u32 d = 0; d < args->rank; ++d) {
     args->tile_count[d] = static_cast<u32>(ceil_div(args->extent[d], args->box[d]));
@@ -69,8 +69,8 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
   }
   args->tiles = static_cast<u64>(tiles);
   args->box_bytes = static_cast<u32>(bytes);
-  args->stage_bytes = ring.stage_bytes;
-  args->stages = ring.stages;
+  args->stage_bytes = pipeline.stage_bytes;
+  args->stages = pipeline.stages;
   return true;
 }
 
@@ -96,9 +96,9 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
   dst->global_dim[0] = args.tail_from / args.element_bytes;
 }
 
-bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignment, uint32_t warps,
-               CopyRowArgs* args) {
-  if (shape.empty || ring.stages == 0 || shape.row_bytes < 2 * kCopyAlignment) return false;
+bool fill_rows(const CopyShape& shape, const PipelineSize& pipeline, uint32_t misalignment,
+               uint32_t warps, CopyRowArgs* args) {
+  if (shape.empty || pipeline.stages == 0 || shape.row_bytes < 2 * kCopyAlignment) return false;
   if (shape.rank >= kMaxCopyRank || shape.rows >= static_cast<int64_t>(kDividerLimit)) return false;
   *args = CopyRowArgs{};
   args->rank = static_cast<u32>(shape.rank);
@@ -116,7 +116,7 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   args->body_bytes = static_cast<u64>(body);
   args->tail_bytes = static_cast<u32>(rest - body);
   // Equal chunks of at most a stage; smaller ones if there would be fewer chunks than warps.
-  int64_t chunk = std::min<int64_t>(body, ring.stage_bytes);
+  int64_t chunk = std::min<int64_t>(body, pipeline.stage_bytes);
   while (chunk >= 1024 && shape.rows * ceil_div(body, chunk) < warps) chunk /= 2;
   const int64_t chunks = ceil_div(body, round_up(chunk, kCopyAlignment));
   if (chunks > INT32_MAX) return false;
@@ -126,10 +126,10 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   args->chunks = static_cast<u32>(ceil_div(body, args->chunk_bytes));
   args->last_bytes = static_cast<u32>(body - int64_t{args->chunks - 1} * args->chunk_bytes);
   const int64_t all = shape.rows * args->chunks;
-  const int64_t fit = ring.stage_bytes / args->chunk_bytes;
+  const int64_t fit = pipeline.stage_bytes / args->chunk_bytes;
   args->stage_chunks = static_cast<u32>(std::clamp<int64_t>(ceil_div(all, warps), 1, fit));
-  args->stage_bytes = ring.stage_bytes;
-  args->stages = ring.stages;
+  args->stage_bytes = pipeline.stage_bytes;
+  args->stages = pipeline.stages;
   return true;
 }
 
@@ -145,21 +145,23 @@ bool is_large(const CopyShape& shape) {
   return shape.elements * shape.element_bytes >= kSmallCopy;
 }
 
-bool dst_multiple(const CopyShape& shape, int64_t value, int64_t of) {
+// Returns whether `value` and all strides of the destination are multiples of the divisor.
+bool dst_multiple(const CopyShape& shape, int64_t value, int64_t divisor) {
   for (int32_t d = 0; d < shape.rank; ++d)
-    if (shape.dst_stride[d] % of != 0) return false;
-  return value % of == 0;
+    if (shape.dst_stride[d] % divisor != 0) return false;
+  return value % divisor == 0;
 }
 
-// Returns CopyPieceArgs::touch (tests/README.md has the measurements). Contiguous rows need no
-// prefetch, because each completes the sectors of its neighbors.
+// Returns which partially written sectors the kernel prefetches (CopyPieceArgs::touch).
+// tests/README.md has the measurements. Contiguous rows need no prefetch, because each completes
+// the sectors of its neighbors.
 u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
   if (shape.rank == 0 || shape.dst_stride[0] == shape.row_bytes || !is_large(shape) ||
       dst_multiple(shape, misalignment | shape.row_bytes, kPieceSector))
     return kTouchNothing;
   if (realign || shape.rank > 1 || shape.row_bytes < kMinSectorRow) return kTouchLines;
-  const u32 twice = shape.row_bytes < kMinTwoSectorRow ? kTouchLines : kTouchSectors;
-  if (!dst_multiple(shape, 0, kCopyAlignment)) return twice;
+  const u32 two_per_row = shape.row_bytes < kMinTwoSectorRow ? kTouchLines : kTouchSectors;
+  if (!dst_multiple(shape, 0, kCopyAlignment)) return two_per_row;
   const int64_t begin = misalignment % kCopyAlignment;
   const int64_t end = begin + shape.row_bytes;
   if (begin == 0 || end % kCopyAlignment == 0) return kTouchSectors;
@@ -167,7 +169,7 @@ u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
   // That is two sectors, wherever they begin.
   const int64_t next = (begin + shape.dst_stride[0]) / kCopyAlignment + 1;
   const int64_t span = (next - (end - 1) / kCopyAlignment) * kCopyAlignment;
-  if (span < kCopyAlignment || span > 3 * kCopyAlignment) return twice;
+  if (span < kCopyAlignment || span > 3 * kCopyAlignment) return two_per_row;
   return static_cast<u32>(std::max(span, 2 * kCopyAlignment));
 }
 
@@ -198,7 +200,7 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->items = static_cast<u64>(items);
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
-  args->ends_padded = same && ahead == 0 && shape.padding_free ? 1 : 0;
+  args->ends_padded = same && ahead == 0 && shape.padding_writable ? 1 : 0;
   args->touch = piece_touch(shape, realign, dst_misalignment);
   args->ends_by_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
   args->extent[0] = make_divider(1);

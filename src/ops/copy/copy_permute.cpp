@@ -62,9 +62,9 @@ Chain chain_of(const Tiling& t, int64_t Dim::*stride) {
   return chain;
 }
 
-// Chooses tile extents that make a run of about `target` bytes, cut such that this side stays
-// 16-byte aligned.
-void demand(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
+// Chooses tile extents that make a run of about `target` bytes. The run is cut such that this side
+// stays 16-byte aligned.
+void lengthen_run(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
   int64_t run = t->unit;
   for (int32_t i = 0; i < chain.count && run < target; ++i) {
     Dim& dim = t->dim[chain.dim[i]];
@@ -91,10 +91,10 @@ Run run_of(const Tiling& t, const Chain& chain) {
   return run;
 }
 
-void cut(Tiling* t, int64_t src_target, int64_t dst_target) {
+void cut_tile(Tiling* t, int64_t src_target, int64_t dst_target) {
   for (int32_t d = 0; d < t->rank; ++d) t->dim[d].tile = 1;
-  demand(t, t->src_chain, &Dim::src, src_target);
-  demand(t, t->dst_chain, &Dim::dst, dst_target);
+  lengthen_run(t, t->src_chain, &Dim::src, src_target);
+  lengthen_run(t, t->dst_chain, &Dim::dst, dst_target);
   // If both sides cut a dimension, the cut must suit both.
   for (int32_t d = 0; d < t->rank; ++d) {
     Dim& dim = t->dim[d];
@@ -116,19 +116,19 @@ void cut(Tiling* t, int64_t src_target, int64_t dst_target) {
 
 // Finds the largest tile that fits. The targets start at runs of 256 bytes on both sides, and are
 // longer if elements are wide and shorter on the destination if they are narrow.
-bool choose(Tiling* t) {
+bool choose_tile(Tiling* t) {
   int64_t src = t->unit >= 4 ? 512 : 256;
   int64_t dst = t->unit >= 8 ? 512 : t->unit >= 2 ? 256 : 128;
-  cut(t, src, dst);
+  cut_tile(t, src, dst);
   while (!t->fits()) {
     if (src <= 32) return false;
     src /= 2;
     dst /= 2;
-    cut(t, src, dst);
+    cut_tile(t, src, dst);
   }
   for (int grow = 0; grow < 3 && t->elements * t->unit < kPermuteMaxTile / 4; ++grow) {
     Tiling larger = *t;
-    cut(&larger, src * 2, dst * 2);
+    cut_tile(&larger, src * 2, dst * 2);
     if (!larger.fits()) break;
     src *= 2;
     dst *= 2;
@@ -178,16 +178,16 @@ void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
   }
 }
 
-bool fill_grid(const Tiling& t, CopyPermuteArgs* args, int32_t* grid_of) {
+bool fill_grid(const Tiling& t, CopyPermuteArgs* args, int32_t* grid_dim_of) {
   int64_t tiles = 1;
   for (int32_t d = 0; d < t.rank; ++d) {
     const Dim& dim = t.dim[d];
     const int64_t count = ceil_div(dim.extent, dim.tile);
-    grid_of[d] = -1;
+    grid_dim_of[d] = -1;
     if (count == 1) continue;
     if (dim.extent > INT32_MAX || !checked_mul(tiles, count, &tiles) || tiles > INT32_MAX)
       return false;
-    grid_of[d] = static_cast<int32_t>(args->grid_rank);
+    grid_dim_of[d] = static_cast<int32_t>(args->grid_rank);
     PermuteGridDim& out = args->grid[args->grid_rank++];
     out.tiles = make_divider(static_cast<u32>(count));
     out.tile = static_cast<u32>(dim.tile);
@@ -204,11 +204,12 @@ PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
   return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
 }
 
-// The swizzle must separate the lines of places that are one 16-byte store apart.
+// Returns CopyPermuteArgs::shift. The swizzle must place two elements in different banks if they
+// are one 16-byte store apart in a destination run, so it depends on the distance of their lines.
 u32 swizzle_shift(const CopyPermuteArgs& args) {
-  const u32 apart = 16 / args.element_bytes;
-  if (apart >= args.dst_run_dims.count) return 0;
-  const u32 lines = permute_place(args.dst_run_dims, apart).place >> 16;
+  const u32 store_elements = 16 / args.element_bytes;
+  if (store_elements >= args.dst_run_dims.count) return 0;
+  const u32 lines = permute_place(args.dst_run_dims, store_elements).place >> 16;
   return lines == 0 ? 0 : static_cast<u32>(std::bit_width(lines)) - 1;
 }
 
@@ -227,7 +228,7 @@ bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args) {
     t.dim[t.rank++] = {shape.extent[d], shape.src_stride[d], shape.dst_stride[d]};
   t.src_chain = chain_of(t, &Dim::src);
   t.dst_chain = chain_of(t, &Dim::dst);
-  if (t.src_chain.count == 0 || t.dst_chain.count == 0 || !choose(&t)) return false;
+  if (t.src_chain.count == 0 || t.dst_chain.count == 0 || !choose_tile(&t)) return false;
   if (std::min(t.src_run.bytes, t.dst_run.bytes) < kMinPermuteRun) return false;
   if (std::max(t.src_run.bytes, t.dst_run.bytes) <= shape.row_bytes) return false;
 
@@ -235,13 +236,13 @@ bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args) {
   args->element_bytes = static_cast<u32>(t.unit);
   args->pitch = static_cast<u32>(t.pitch);
   args->stage_bytes = static_cast<u32>(t.src_lines() * t.pitch);
-  int32_t grid_of[kPermuteRank];
-  if (!fill_grid(t, args, grid_of)) return false;
+  int32_t grid_dim_of[kPermuteRank];
+  if (!fill_grid(t, args, grid_dim_of)) return false;
   fill_dims(t, args);
   const int32_t a = t.src_run.cut;
   const int32_t b = t.dst_run.cut;
   const auto tile = [&](int32_t d) { return d < 0 ? 1 : t.dim[d].tile; };
-  const auto grid = [&](int32_t d) { return d < 0 ? -1 : grid_of[d]; };
+  const auto grid = [&](int32_t d) { return d < 0 ? -1 : grid_dim_of[d]; };
   args->src_run = edge(t.src_run.bytes, a, tile(a), grid(a));
   args->dst_run = edge(t.dst_run.bytes, b, tile(b), grid(b));
   const bool same = a == b;

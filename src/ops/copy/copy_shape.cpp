@@ -72,7 +72,7 @@ Status copy_shape(const CopyDesc& desc, CopyShape* out) {
                 "rank is %d: a copy has 1 to %d dimensions", desc.rank, kMaxCopyRank);
   *out = CopyShape{};
   out->element_bytes = dtype_bytes(desc.dtype);
-  out->padding_free = desc.padding_free;
+  out->padding_writable = desc.padding_writable;
   Dim dims[kMaxCopyRank];
   int32_t count = 0;
   TW_TRY(read_dims(desc, out, dims, &count));

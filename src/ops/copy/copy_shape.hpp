@@ -28,7 +28,7 @@ struct CopyDesc {
   CachePriority src_cache = CachePriority::normal;
   CachePriority dst_cache = CachePriority::normal;
   /// Allows writes to the bytes between the end of a destination row and the next multiple of 16.
-  bool padding_free = false;
+  bool padding_writable = false;
   /// The tensor of which the source is a window: coordinate i of the copy is coordinate src_start +
   /// i of the tensor. An extent of 0 means that the dimension has no bound and no start.
   int64_t src_shape[kMaxCopyRank] = {};
@@ -74,7 +74,7 @@ struct CopyShape {
   int64_t dst_offset = 0;
   ByteRange src_range;
   ByteRange dst_range;
-  bool padding_free = false;  // as in CopyDesc
+  bool padding_writable = false;  ///< as in CopyDesc
 };
 
 /// Checks the description, including that the destination's elements do not overlap, and computes

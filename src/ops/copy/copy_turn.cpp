@@ -21,15 +21,16 @@ bool whole_vectors(int64_t bytes) {
   return bytes % kVector == 0;
 }
 
-// Adds the other dimensions, whose strides must be multiples of `unit`, and counts their planes.
+// Adds the dimensions other than `one` and `other`, whose strides must be multiples of `unit`, and
+// computes the product of their extents.
 template <class Args>
-bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, int64_t unit, u32 most,
+bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, int64_t unit, u32 maximum,
                int64_t* count, Args* args) {
   *count = 1;
   for (int32_t d = 0; d < shape.rank; ++d) {
     if (d == one || d == other) continue;
     if (shape.src_stride[d] % unit != 0 || shape.dst_stride[d] % unit != 0) return false;
-    if (args->rank == most || shape.extent[d] > INT32_MAX ||
+    if (args->rank == maximum || shape.extent[d] > INT32_MAX ||
         !checked_mul(*count, shape.extent[d], count))
       return false;
     args->src_stride[args->rank] = shape.src_stride[d];

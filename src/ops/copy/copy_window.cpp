@@ -13,8 +13,8 @@ namespace tw {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 60;
-constexpr int64_t kMostBytes = int64_t{1}
-                               << 62;  // so that a range from there on ends within 63 bits
+// So that an operand's range that begins there ends within 63 bits.
+constexpr int64_t kMostBytes = int64_t{1} << 62;
 constexpr uint64_t kNanPattern = 0x7ff77ff77ff77ff7;  // the NaN with which TMA loads fill
 
 // The coordinates [low, high) of the copy that lie inside the tensor along a dimension.
@@ -36,13 +36,13 @@ bool add_place(int64_t index, int64_t stride, int64_t* place) {
          *place <= kMostElements && *place >= -kMostElements;
 }
 
-// `most` is the largest distance in elements from a window to its tensor; `text` states it.
-Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) {
+// `maximum` is the largest distance in elements from a window to its tensor; `text` states it.
+Status too_far(const CopyDesc& desc, int32_t d, int64_t maximum, const char* text) {
   const int64_t start = desc.src_start[d];
   const int64_t stride = desc.src_stride[d];
   // A dimension of one element may have any stride, even INT64_MIN.
   const int64_t step = stride == INT64_MIN ? INT64_MAX : std::abs(stride);
-  const int64_t limit = most / std::max<int64_t>(step, 1);
+  const int64_t limit = maximum / std::max<int64_t>(step, 1);
   return fail(Code::ERROR_OVERFLOW,
               {.argument = "src_start",
                .index = d,
@@ -54,11 +54,12 @@ Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) 
               d, start, stride, text);
 }
 
-// Computes the shape of the box with these coordinates, relative to the caller's addresses.
-Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
-            CopyShape* out) {
+// Computes the shape of the box with these coordinates, relative to the caller's addresses. A box
+// that reads nothing (`reads` is false) lies outside the tensor and is filled.
+Status box_shape(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
+                 CopyShape* out) {
   CopyDesc piece = desc;
-  piece.padding_free = false;  // the bytes after a row may belong to another box
+  piece.padding_writable = false;  // the bytes after a row may belong to another box
   bool empty = false;
   for (int32_t d = 0; d < desc.rank; ++d) {
     piece.shape[d] = high[d] - low[d];
@@ -153,8 +154,8 @@ Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopySha
   int64_t low[kMaxCopyRank] = {};
   int64_t high[kMaxCopyRank] = {};
   std::copy_n(desc.shape, kMaxCopyRank, high);
-  // Along each dimension, one box on either side of the inside part. The boxes of later dimensions
-  // are limited to the inside part of earlier ones.
+  // Along each dimension there is one box on either side of the inside part. The boxes of later
+  // dimensions are limited to the inside part of earlier ones.
   for (int32_t d = 0; d < desc.rank; ++d) {
     const Inside range = inside_of(desc, d);
     const int64_t ends[2][2] = {{0, range.low}, {range.high, desc.shape[d]}};
@@ -163,13 +164,13 @@ Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopySha
       low[d] = end[0];
       high[d] = end[1];
       CopyShape box;
-      TW_TRY(part(desc, low, high, false, &box));
+      TW_TRY(box_shape(desc, low, high, false, &box));
       if (outside && !box.empty) outside->push_back(box);
     }
     low[d] = range.low;
     high[d] = range.high;
   }
-  return part(desc, low, high, true, inside);
+  return box_shape(desc, low, high, true, inside);
 }
 
 Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64_t src,

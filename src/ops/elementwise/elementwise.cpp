@@ -48,15 +48,15 @@ Status ElementwisePlan::prepare() {
   fill_common();
   fill_strided();
   rows_equally_misaligned_ = true;
-  const int64_t whole = int64_t{vector_} * shape_.bytes[kOperandDst];
+  const int64_t vector_bytes = int64_t{vector_} * shape_.bytes[kOperandDst];
   for (int32_t d = shape_.row_dims; d < shape_.rank; ++d)
     rows_equally_misaligned_ =
-        rows_equally_misaligned_ && shape_.stride[kOperandDst][d] % whole == 0;
+        rows_equally_misaligned_ && shape_.stride[kOperandDst][d] % vector_bytes == 0;
   // Rows of less than two vectors consist mostly of partial vectors.
-  const bool worth = shape_.row_elements >= 2 * int64_t{vector_} ||
-                     (desc_.methods & 1u << kElementwiseStrided) == 0;
-  vectors_ = (desc_.methods & 1u << kElementwiseVectors) != 0 && shape_.row_dims == 1 && worth &&
-             strides_keep_misalignment() && fill_vectors(vector_ - 1);
+  const bool vectors_pay = shape_.row_elements >= 2 * int64_t{vector_} ||
+                           (desc_.methods & 1u << kElementwiseStrided) == 0;
+  vectors_ = (desc_.methods & 1u << kElementwiseVectors) != 0 && shape_.row_dims == 1 &&
+             vectors_pay && strides_keep_misalignment() && fill_vectors(vector_ - 1);
   if (vectors_) TW_TRY(prepare_method(kElementwiseVectors));
   if (desc_.methods & 1u << kElementwiseStrided) return prepare_method(kElementwiseStrided);
   if (vectors_) return {};
@@ -64,8 +64,8 @@ Status ElementwisePlan::prepare() {
               "none of the allowed methods 0x%x supports this description", desc_.methods);
 }
 
-// Returns the kind of elements (kElementwiseConvert and so on) that the kernel entry must serve.
-uint32_t ElementwisePlan::what() const {
+// Returns the class of elements (kElementwiseConvert and so on) that the kernel entry must serve.
+uint32_t ElementwisePlan::element_class() const {
   if (shape_.kind[kOperandDst] >= kWordUnsigned) return kElementwiseWords;
   const bool converts = shape_.sources == 1 && desc_.reduction == kCombineNone &&
                         desc_.activation == Activation::identity;
@@ -73,10 +73,12 @@ uint32_t ElementwisePlan::what() const {
 }
 
 Status ElementwisePlan::prepare_method(uint32_t method) {
-  const uint32_t detail = method == kElementwiseVectors ? vector_ | what() << 8 : 0;
-  const KernelEntry* entry = find_entry(*device(), Family::elementwise, [&](const KernelEntry& r) {
-    return (r.variant & 0xff) == method && (r.feature == feature::host || r.variant >> 8 == detail);
-  });
+  const uint32_t detail = method == kElementwiseVectors ? vector_ | element_class() << 8 : 0;
+  const KernelEntry* entry =
+      find_entry(*device(), Family::elementwise, [&](const KernelEntry& candidate) {
+        return (candidate.variant & 0xff) == method &&
+               (candidate.feature == feature::host || candidate.variant >> 8 == detail);
+      });
   return prepare_entry(*device(), Family::elementwise, entry, 0, &kernels_[method]);
 }
 
@@ -145,26 +147,26 @@ void ElementwisePlan::fill_strided() {
   }
 }
 
-ElementwisePlan::Placed ElementwisePlan::first(const Addresses& address) const {
-  Placed at{};
+ElementwisePlan::FirstElements ElementwisePlan::first_elements(const Addresses& address) const {
+  FirstElements at{};
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)
     at.address[o] = address[o] + static_cast<uint64_t>(shape_.offset[o]);
   return at;
 }
 
-ElementwisePlan::Placed ElementwisePlan::promised() const {
+ElementwisePlan::FirstElements ElementwisePlan::promised_elements() const {
   Addresses address;
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)
     address[o] = promised_address(desc_.alignment[o]);
-  return first(address);
+  return first_elements(address);
 }
 
-uint32_t ElementwisePlan::misalignment(const Placed& at) const {
+uint32_t ElementwisePlan::misalignment(const FirstElements& at) const {
   return static_cast<uint32_t>(at.address[kOperandDst] / shape_.bytes[kOperandDst] % vector_);
 }
 
 // Vectors require all operands to have the same misalignment, in elements.
-uint32_t ElementwisePlan::choose(const Placed& at) const {
+uint32_t ElementwisePlan::choose(const FirstElements& at) const {
   bool alike = vectors_;
   for (uint32_t o = 0; o < shape_.sources; ++o)
     alike = alike && at.address[o] / shape_.bytes[o] % vector_ == misalignment(at);
@@ -173,7 +175,7 @@ uint32_t ElementwisePlan::choose(const Placed& at) const {
   return 0;
 }
 
-ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const Placed& at) const {
+ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const FirstElements& at) const {
   ElementwiseArgs args = method == kElementwiseVectors ? vector_args_ : strided_args_;
   std::copy(std::begin(at.address), std::end(at.address), args.address);
   if (method == kElementwiseVectors && rows_equally_misaligned_) {
@@ -184,19 +186,19 @@ ElementwiseArgs ElementwisePlan::arguments(uint32_t method, const Placed& at) co
   return args;
 }
 
-// One block per piece of work, because the hardware balances blocks better than a persistent grid.
-// Only max_sms limits them.
+// Unless max_sms limits the grid, each block ends after one iteration, because the hardware
+// balances blocks better than a persistent grid does.
 LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& args) const {
   u32 flight = kElementwiseFlight;
   if (method == kElementwiseStrided)
     flight = kElementwiseStridedFlight;
-  else if (what() == kElementwiseConvert)
+  else if (element_class() == kElementwiseConvert)
     flight = elementwise_convert_flight(static_cast<u32>(vector_));
   const uint64_t items_per_block = uint64_t{kElementwiseThreads} * flight;
-  const uint64_t most = max_blocks(*device(), desc_.max_sms, 0);
+  const uint64_t maximum = max_blocks(*device(), desc_.max_sms, 0);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((args.items + items_per_block - 1) / items_per_block, 1, most));
+      std::clamp<uint64_t>((args.items + items_per_block - 1) / items_per_block, 1, maximum));
   config.block[0] = kElementwiseThreads;
   return config;
 }
@@ -221,7 +223,7 @@ Status ElementwisePlan::factor(const char* argument, float value, u64* bits) con
   return {};
 }
 
-// Checks the address of a scalar; `beta` if it replaces beta.
+// Checks the address of a scalar. `beta`: the scalar replaces beta, not alpha.
 Status ElementwisePlan::check_scalar(const char* argument, uint64_t address, bool beta) const {
   if (address == 0) return {};
   const Fault fault{.argument = argument, .rule = "elementwise_option"};
@@ -245,8 +247,8 @@ Status ElementwisePlan::check_factors(const ElementwiseRun& run, u64* alpha, u64
   if (has_beta()) return factor("beta", run.beta, beta);
   if (shape_.sources == 1) {
     TW_TRY(check_null_address("b", run.address[kOperandB], "the description has no b"));
-    return check_unset(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
-                       "the description has no b");
+    return check_excluded(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
+                          "the description has no b");
   }
   if (shape_.sources == 2 && !(run.beta == 1))
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -285,7 +287,7 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   TW_TRY(check_factors(run, &alpha, &beta));
   if (shape_.empty) return {};
   TW_TRY(check_addresses(run));
-  const Placed at = first(run.address);
+  const FirstElements at = first_elements(run.address);
   const uint32_t method = choose(at);
   if (method == 0)
     return fail(
@@ -302,7 +304,7 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
 
 namespace {
 
-// Bytes of an operand's distinct elements: along a dimension of stride 0 they are the same.
+// Bytes of an operand's distinct elements: along a dimension of stride 0 all elements are the same.
 uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
   int64_t bytes = shape.bytes[operand];
   for (int32_t d = 0; d < shape.rank; ++d)
@@ -334,7 +336,7 @@ PlanInfo ElementwisePlan::info() const {
   PlanInfo info;
   info.op = Op::elementwise;
   if (shape_.empty) return info;
-  const Placed at = promised();
+  const FirstElements at = promised_elements();
   const uint32_t method = choose(at);
   if (method == 0) return info;
   info.kernel = kernels_[method].entry->symbol;
@@ -375,8 +377,10 @@ std::string ElementwisePlan::reduction_note() const {
   std::string text =
       "reduced by the thread that owns the element, which reads and writes it: no atomics, so "
       "nobody else may write the destination meanwhile\n";
-  if (hardware_reduces(desc_.reduction, type)) return text + name + " as the hardware's\n";
-  if (type == DType::I64 && desc_.reduction == kCombineAdd) return text + name + " as u64's\n";
+  if (hardware_reduces(desc_.reduction, type))
+    return text + name + " with the result of the hardware's reduction\n";
+  if (type == DType::I64 && desc_.reduction == kCombineAdd)
+    return text + name + " with the bits of u64 addition\n";
   if (type == DType::F32 || type == DType::F64)
     return text + name + " by comparing ordered integers, -0 below +0\n";
   return text + name + " in registers: the hardware has none of that type\n";
@@ -398,7 +402,7 @@ std::string ElementwisePlan::explain() const {
                 shape_.elements / shape_.row_elements, shape_.row_elements, i.kernel, i.grid[0],
                 i.block[0], i.bytes_read, i.bytes_written);
   out += text;
-  if (choose(promised()) == kElementwiseVectors) {
+  if (choose(promised_elements()) == kElementwiseVectors) {
     std::snprintf(text, sizeof text,
                   "vectors of %u elements, %u bytes of the widest operand; ends of rows element by "
                   "element\n",

@@ -33,11 +33,13 @@ class ElementwisePlan final : public Plan {
   std::string explain() const override;
 
   /// Returns the method of a run at these addresses.
-  uint32_t method_for_test(const ElementwiseRun& run) const { return choose(first(run.address)); }
+  uint32_t method_for_test(const ElementwiseRun& run) const {
+    return choose(first_elements(run.address));
+  }
 
  private:
   using Addresses = uint64_t[kElementwiseOperands];
-  struct Placed {
+  struct FirstElements {
     Addresses address;
   };
   ElementwisePlan(std::shared_ptr<Device> device, const ElementwiseDesc& desc,
@@ -55,15 +57,15 @@ class ElementwisePlan final : public Plan {
   Status check_factors(const ElementwiseRun& run, u64* alpha, u64* beta) const;
   Status check_addresses(const ElementwiseRun& run) const;
   Status check_memory(const ElementwiseRun& run) const;
-  /// Converts addresses of coordinate 0 to those of the first elements.
-  Placed first(const Addresses& address) const;
-  Placed promised() const;
+  /// Converts addresses of coordinate 0 to those of the first elements in the kernel's order.
+  FirstElements first_elements(const Addresses& address) const;
+  FirstElements promised_elements() const;
   /// Offset of the destination within a vector, in elements.
-  uint32_t misalignment(const Placed& at) const;
-  uint32_t choose(const Placed& at) const;
-  ElementwiseArgs arguments(uint32_t method, const Placed& at) const;
+  uint32_t misalignment(const FirstElements& at) const;
+  uint32_t choose(const FirstElements& at) const;
+  ElementwiseArgs arguments(uint32_t method, const FirstElements& at) const;
   LaunchConfig config(uint32_t method, const ElementwiseArgs& args) const;
-  uint32_t what() const;
+  uint32_t element_class() const;
   std::string formula() const;
   std::string reduction_note() const;
 

@@ -259,16 +259,17 @@ Status check_options(const ElementwiseDesc& desc, uint32_t kind) {
   const char* const dst = dtype_name(desc.dtype[kOperandDst]);
   if (desc.saturates && kind >= kWordUnsigned)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_saturate"},
-                "flags: TW_ELEMENTWISE_SATURATE is of f32, f16, bf16, f8e4m3 and f8e5m2; %s wraps "
-                "or overflows",
+                "flags: TW_ELEMENTWISE_SATURATE exists for f32, f16, bf16, f8e4m3 and f8e5m2; %s "
+                "wraps or overflows",
                 dst);
   if (desc.device_scalars && kind >= kWordUnsigned && kind != kWordF64)
-    return fail(Code::ERROR_UNSUPPORTED,
-                {.argument = "flags", .rule = "elementwise_device_scalars"},
-                "flags: TW_ELEMENTWISE_DEVICE_SCALARS is of floating types; a factor of %s must be "
-                "a whole number, which nobody can check before the run executes: give alpha and "
-                "beta in the run's arguments",
-                dst);
+    return fail(
+        Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_device_scalars"},
+        "flags: TW_ELEMENTWISE_DEVICE_SCALARS exists for floating-point types; a factor of %s "
+        "must be a whole number, which the library cannot check before the run executes: give "
+        "alpha and "
+        "beta in the run's arguments",
+        dst);
   TW_TRY(check_activation(desc.activation));
   if (desc.activation != Activation::identity && kind >= kWordUnsigned)
     return fail(Code::ERROR_UNSUPPORTED,

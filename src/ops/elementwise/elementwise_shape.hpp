@@ -40,7 +40,7 @@ struct ElementwiseDesc {
 struct ElementwiseShape {
   bool empty = false;
   uint32_t sources = 1;
-  uint32_t kind[kElementwiseOperands] = {};
+  uint32_t kind[kElementwiseOperands] = {};   // the kernels' element type, see elementwise.h
   uint32_t bytes[kElementwiseOperands] = {};  // per element; 0 without a second source
   int64_t elements = 0;
   int32_t rank = 0;

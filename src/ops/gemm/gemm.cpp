@@ -10,20 +10,21 @@ namespace tw {
 namespace {
 
 // The product of non-negative factors, saturated at UINT64_MAX.
-uint64_t product(std::initializer_list<int64_t> factors) {
+uint64_t saturated_product(std::initializer_list<int64_t> factors) {
   uint64_t out = 1;
-  bool left = false;
+  bool overflowed = false;
   for (const int64_t factor : factors) {
     if (factor == 0) return 0;
-    left = __builtin_mul_overflow(out, static_cast<uint64_t>(factor), &out) || left;
+    overflowed = __builtin_mul_overflow(out, static_cast<uint64_t>(factor), &out) || overflowed;
   }
-  return left ? UINT64_MAX : out;
+  return overflowed ? UINT64_MAX : out;
 }
 
-// The problem to rank epilogue kernels by for runs that read C; empty if such runs must keep the
-// kernels of the others. Basic kernels read C element by element after the main loop, which for
-// some tiles takes longer than the product. Epilogue kernels load it in 16-byte pieces before that.
-std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
+// The problem by which epilogue kernels are ranked for runs that read C. It is empty if runs that
+// read C must use the same kernels as runs that do not. Basic kernels read C element by element
+// after the main loop, which for some tiles takes longer than the product. Epilogue kernels begin
+// to load C before the main loop, 16 bytes at a time.
+std::optional<GemmProblem> problem_with_c(const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
   if (problem.wants_batch() || problem.gated() || problem.out_bytes != 2 ||
       d.accumulator != DType::F32 || d.has(kGemmInvariant) || d.c_alignment < kMapAlignment ||
@@ -35,7 +36,7 @@ std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
 }
 
 // The fewest rows of a non-empty run; 0 if all runs are empty.
-int64_t first_rows(const GemmProblem& problem) {
+int64_t min_rows(const GemmProblem& problem) {
   return std::min(std::max<int64_t>(problem.desc.min_m, 1), problem.rows());
 }
 
@@ -59,11 +60,12 @@ size_t GemmPlan::Table::index(int64_t m) const {
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
   const int64_t rows = problem.rows();
   std::vector<GemmRange> ranges;
-  for (int64_t m = first_rows(problem); m <= rows;) {
+  for (int64_t m = min_rows(problem); m <= rows;) {
     const GemmCandidate best = ranking.best(m);
     int64_t last = std::min(gemm_bucket_end(m), rows);
-    // A choice may run out of blocks within a bucket. Up to there it is the best for all m of it.
-    if (best.choice.entry) last = ranking.last_with_room(best.choice, m, last);
+    // Within a bucket, m may grow beyond what one launch of the choice can cover. Up to that m the
+    // choice is the best one for the whole bucket.
+    if (best.choice.entry) last = ranking.last_that_fits(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
     ranges.back().last = last;
@@ -79,8 +81,8 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
   TW_TRY(query_cluster_occupancy(device));
   const int64_t rows = problem.rows();
   const GemmRanking ranking(device, gemm_with_staging(problem));
-  TW_TRY(ranking.check_room(rows));
-  for (const GemmCandidate& candidate : ranking.at(rows))
+  TW_TRY(ranking.check_fits_launch(rows));
+  for (const GemmCandidate& candidate : ranking.candidates(rows))
     out->push_back({.first = rows, .last = rows, .candidate = candidate});
   return {};
 }
@@ -88,42 +90,43 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
 Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
-  if (desc.realign) TW_TRY(GemmStagingCopies::check(device, problem));
-  const GemmProblem served = gemm_with_staging(problem);
-  if (gemm_surely_fits_launch(device, served)) return {};
-  return GemmRanking(device, served).check_room(served.rows());
+  if (desc.staging_copy) TW_TRY(GemmStagingCopies::check(device, problem));
+  const GemmProblem staged = gemm_with_staging(problem);
+  if (gemm_surely_fits_launch(device, staged)) return {};
+  return GemmRanking(device, staged).check_fits_launch(staged.rows());
 }
 
-Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
-                       std::unique_ptr<GemmPlan>* out) {
+Status GemmPlan::create_without_kernels(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                                        std::unique_ptr<GemmPlan>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(query_cluster_occupancy(*device));
   out->reset(new GemmPlan(device, problem));
-  TW_TRY(GemmStagingCopies::create(device, problem, &(*out)->realign_));
+  TW_TRY(GemmStagingCopies::create(device, problem, &(*out)->staging_copies_));
   // Each run writes the copies anew, so these operands are not constant for the product kernel.
-  if ((*out)->realign_) (*out)->served_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
+  if ((*out)->staging_copies_)
+    (*out)->staged_problem_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
   return {};
 }
 
 Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                         const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
   std::unique_ptr<GemmPlan> plan;
-  TW_TRY(begin(device, desc, &plan));
-  const GemmProblem& served = plan->served_;
-  const GemmRanking ranking(*device, served, tuning);
-  TW_TRY(ranking.check_room(served.rows()));
-  plan->keep_best(ranking.at(served.rows()));
-  const GemmChoice plain = ranking.best_without_maps(served.rows()).choice;
-  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served),
-                       served.wants_fallback() ? &plain : nullptr));
-  const std::optional<GemmProblem> with_c = gemm_with_c(served);
+  TW_TRY(create_without_kernels(device, desc, &plan));
+  const GemmProblem& staged = plan->staged_problem_;
+  const GemmRanking ranking(*device, staged, tuning);
+  TW_TRY(ranking.check_fits_launch(staged.rows()));
+  plan->keep_best(ranking.candidates(staged.rows()));
+  const GemmChoice without_maps = ranking.best_without_maps(staged.rows()).choice;
+  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, staged),
+                       staged.wants_fallback() ? &without_maps : nullptr));
+  const std::optional<GemmProblem> with_c = problem_with_c(staged);
   if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().uses_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
     if (best.choice.entry && best.choice.uses_maps() && !same_choices(ranges, plan->ranges()))
-      TW_TRY(plan->fill(std::move(ranges), &plan->with_c_));
+      TW_TRY(plan->fill_table(std::move(ranges), &plan->with_c_));
   }
   plan->drop_unused_copies();
   *out = std::move(plan);
@@ -133,24 +136,25 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
 Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                                const GemmChoice& choice, std::unique_ptr<Plan>* out) {
   std::unique_ptr<GemmPlan> plan;
-  TW_TRY(begin(device, desc, &plan));
-  const GemmProblem& served = plan->served_;
-  TW_TRY(check_gemm_choice(*device, served, choice));
-  const GemmRanking ranking(*device, served);
+  TW_TRY(create_without_kernels(device, desc, &plan));
+  const GemmProblem& staged = plan->staged_problem_;
+  TW_TRY(check_gemm_choice(*device, staged, choice));
+  const GemmRanking ranking(*device, staged);
   if (desc.has(kGemmInvariant) && !ranking.has(choice))
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "candidate", .rule = "candidate_invariant"},
                 "candidate %s adds in another order than the kernels of TW_GEMM_BATCH_INVARIANT "
                 "for this n and k: use one that tw_gemm_candidates() lists",
                 gemm_choice_text(choice).c_str());
   plan->forced_ = true;
-  plan->keep_best(ranking.at(served.rows()));
-  const int64_t rows = served.rows();
-  GemmProblem seen = served;
-  seen.set_rows(gemm_bucket_end(rows));
-  seen = gemm_kernel_view(choice, seen);
-  const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
-  TW_TRY(plan->prepare(
-      ranking, {{.first = first_rows(served), .last = rows, .candidate = candidate}}, nullptr));
+  plan->keep_best(ranking.candidates(staged.rows()));
+  const int64_t rows = staged.rows();
+  GemmProblem kernel_problem = staged;
+  kernel_problem.set_rows(gemm_bucket_end(rows));
+  kernel_problem = gemm_kernel_view(choice, kernel_problem);
+  const GemmCandidate candidate =
+      gemm_candidate(choice, kernel_problem, GemmChip::of(*device, desc.max_sms));
+  TW_TRY(plan->prepare(ranking, {{.first = min_rows(staged), .last = rows, .candidate = candidate}},
+                       nullptr));
   plan->drop_unused_copies();
   *out = std::move(plan);
   return {};
@@ -161,11 +165,11 @@ void GemmPlan::keep_best(std::vector<GemmCandidate> candidates) {
   best_ = std::move(candidates);
 }
 
-Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
+Status GemmPlan::fill_table(std::vector<GemmRange> ranges, Table* table) {
   table->ranges = std::move(ranges);
   for (const GemmRange& range : table->ranges) {
     GemmKernel* kernel = nullptr;
-    TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
+    TW_TRY(find_or_create_kernel(range.candidate.choice, range.last, &kernel));
     table->kernels.push_back(kernel);
     optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
   }
@@ -174,43 +178,45 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
 
 Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                          const GemmChoice* fallback) {
-  TW_TRY(fill(std::move(ranges), &table_));
+  TW_TRY(fill_table(std::move(ranges), &table_));
   for (size_t i = 0; i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
     if (forced_) continue;
-    if (!gemm_serves_every_run(range.candidate.choice, served_.desc))
-      TW_TRY(kernel_of(ranking.best_for_every_run(range.last).choice, range.last, &kernel));
-    whole_.push_back(kernel);
+    if (!gemm_serves_every_run(range.candidate.choice, staged_problem_.desc))
+      TW_TRY(find_or_create_kernel(ranking.best_for_every_run(range.last).choice, range.last,
+                                   &kernel));
+    for_every_run_.push_back(kernel);
   }
   if (!fallback) return {};
   GemmKernel* kernel = nullptr;
-  TW_TRY(kernel_of(*fallback, problem_.rows(), &kernel));
+  TW_TRY(find_or_create_kernel(*fallback, problem_.rows(), &kernel));
   fallback_ = kernel;
   return {};
 }
 
 void GemmPlan::drop_unused_copies() {
-  const auto uses = [](const auto& kernel) { return kernel->choice().uses_maps(); };
-  if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();
+  const auto uses_maps = [](const auto& kernel) { return kernel->choice().uses_maps(); };
+  if (std::none_of(kernels_.begin(), kernels_.end(), uses_maps)) staging_copies_.reset();
 }
 
-// Ranges with the same choice share a kernel.
-Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
+// Ranges with the same choice use the same kernel.
+Status GemmPlan::find_or_create_kernel(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
   for (const auto& kernel : kernels_)
     if (kernel->choice() == choice) {
       *out = kernel.get();
       return kernel->check_rows(rows);
     }
   std::unique_ptr<GemmKernel> kernel;
-  const bool maps = choice.entry && choice.uses_maps();
-  TW_TRY(GemmKernel::create(*device(), maps ? served_ : problem_, choice, rows, &kernel));
+  const bool uses_maps = choice.entry && choice.uses_maps();
+  TW_TRY(
+      GemmKernel::create(*device(), uses_maps ? staged_problem_ : problem_, choice, rows, &kernel));
   *out = kernel.get();
   kernels_.push_back(std::move(kernel));
   return {};
 }
 
-Status GemmPlan::no_kernel_for(const GemmRun& run) const {
+Status GemmPlan::forced_kernel_misaligned(const GemmRun& run) const {
   const bool a = run.a % kMapAlignment != 0;
   return fail(Code::ERROR_MISALIGNED,
               {.argument = a ? "a" : "b",
@@ -224,24 +230,25 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
               gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
 
-// Why the forced kernel cannot do a run. Only batched and stream-K kernels can refuse one.
+// The error for a run that the forced kernel cannot do. Only batched and stream-K kernels can
+// refuse one.
 Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
   const GemmChoice& choice = ranges().back().candidate.choice;
   const std::string text = gemm_choice_text(choice);
-  const char* const who = text.c_str();
+  const char* const kernel_name = text.c_str();
   const struct {
     const char* name;
     bool asked;
-  } more[] = {{"device_m", run.device_m != 0},
-              {"device_alpha", run.device_alpha != 0},
-              {"device_beta", run.device_beta != 0},
-              {"beta", run.beta != 0.0f}};
-  for (const auto& [name, asked] : more)
+  } unsupported[] = {{"device_m", run.device_m != 0},
+                     {"device_alpha", run.device_alpha != 0},
+                     {"device_beta", run.device_beta != 0},
+                     {"beta", run.beta != 0.0f}};
+  for (const auto& [name, asked] : unsupported)
     if (asked && !(choice.has(kGemmStreamK) && choice.has(kGemmEpilogue)))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
                   "%s is not 0: the plan's forced candidate %s only computes alpha * A B with m "
                   "and alpha from the host: force an epilogue kernel, or let the plan choose",
-                  name, who);
+                  name, kernel_name);
   if (run.workspace == 0 && workspace_bytes() > 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "workspace",
@@ -249,7 +256,7 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
                  .limit = static_cast<int64_t>(workspace_bytes())},
                 "workspace is NULL: the plan's forced candidate %s needs one of %" PRIu64
                 " bytes for partial accumulators: pass it, or let the plan choose",
-                who, workspace_bytes());
+                kernel_name, workspace_bytes());
   if (run.d % kMapAlignment != 0)
     return fail(Code::ERROR_MISALIGNED,
                 {.argument = "d",
@@ -259,14 +266,14 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
                 "d is 0x%" PRIx64
                 ": the plan's forced candidate %s writes D through a tensor map, which needs an "
                 "address that is a multiple of 16",
-                run.d, who);
+                run.d, kernel_name);
   const int64_t step = kMapAlignment / problem_.out_bytes;
   return fail(Code::ERROR_UNSUPPORTED,
               {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
               "m is %" PRId64
               ": the plan's forced candidate %s writes lines of D along m through a tensor map, so "
               "m must be a multiple of %" PRId64 ": or force an epilogue kernel",
-              m, who, step);
+              m, kernel_name, step);
 }
 
 Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
@@ -287,21 +294,21 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   TW_TRY(check_run(run, m));
   if (d.has(kGemmPointers) && device()->checks_memory()) TW_TRY(check_matrices(stream, run, m));
   const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
-  if (!kernel->does(run, m)) {
+  if (!kernel->supports(run, m)) {
     if (forced_) return forced_kernel_cannot(run, m);
-    kernel = whole_[table_.index(m)];
+    kernel = for_every_run_[table_.index(m)];
   }
   // If A and B are not read, their addresses may be anything.
-  const bool reads = run.reads_ab() && d.k > 0;
-  if (reads && realign_ && kernel->choice().uses_maps()) {
-    GemmRun moved = run;
-    u32 copied = 0;
-    TW_TRY(realign_->apply(stream, &moved, &copied));
-    moved.workspace += required_bytes();
-    return kernel->launch(stream, moved, m, copied);
+  const bool reads_ab = run.reads_ab() && d.k > 0;
+  if (reads_ab && staging_copies_ && kernel->choice().uses_maps()) {
+    GemmRun staged_run = run;
+    u32 staged_operands = 0;
+    TW_TRY(staging_copies_->apply(stream, &staged_run, &staged_operands));
+    staged_run.workspace += required_bytes();
+    return kernel->launch(stream, staged_run, m, staged_operands);
   }
-  if (reads && !kernel->takes(run)) {
-    if (!fallback_) return no_kernel_for(run);
+  if (reads_ab && !kernel->addresses_suit(run)) {
+    if (!fallback_) return forced_kernel_misaligned(run);
     kernel = fallback_;
   }
   return kernel->launch(stream, run, m);
@@ -328,15 +335,15 @@ PlanInfo GemmPlan::info() const {
   info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
   info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());
   // A matrix that all products share counts once.
-  const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
-  const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
-  const uint64_t a_bytes = product({d.m, d.k, a_matrices, problem_.in_bytes});
-  const uint64_t b_bytes = product({d.k, d.n, b_matrices, problem_.in_bytes});
+  const int64_t a_matrices = d.a_batch_stride == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  const int64_t b_matrices = d.b_batch_stride == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  const uint64_t a_bytes = saturated_product({d.m, d.k, a_matrices, problem_.in_bytes});
+  const uint64_t b_bytes = saturated_product({d.k, d.n, b_matrices, problem_.in_bytes});
   info.bytes_read = a_bytes > UINT64_MAX - b_bytes ? UINT64_MAX : a_bytes + b_bytes;
   info.bytes_written =
-      product({problem_.d_rows(), problem_.d_columns(), d.batch, problem_.out_bytes});
+      saturated_product({problem_.d_rows(), problem_.d_columns(), d.batch, problem_.out_bytes});
   info.workspace_bytes = workspace_bytes();
-  info.flops = product({2, d.m, d.n, d.k, d.batch});
+  info.flops = saturated_product({2, d.m, d.n, d.k, d.batch});
   return info;
 }
 

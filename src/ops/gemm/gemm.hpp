@@ -5,8 +5,8 @@
 // A plan serves every m from the description's min_m to its m. The best candidate depends on m, so
 // a plan holds ranges of m with a ready kernel each, and a run looks its kernel up by m. The kernel
 // for an m does not depend on the range of m that the plan covers. If a run asks for something that
-// its kernel cannot do, it takes a more general kernel of the plan (whole_ or fallback_). Runs that
-// read C may have ranges of their own (with_c_).
+// its kernel cannot do, it uses a more general kernel of the plan (for_every_run_ or fallback_).
+// Runs that read C may have ranges of their own (with_c_).
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +36,7 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
 /// All candidates for the described size, best first, each as a range with that m only.
 Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
-/// Most ranges of m that explain() lists; of the others it gives the number.
+/// explain() lists at most this many ranges of m, and gives the number of the others.
 inline constexpr size_t kMaxRangesShown = 64;
 
 class GemmPlan final : public Plan {
@@ -56,7 +56,7 @@ class GemmPlan final : public Plan {
   static Status check(const Device& device, const GemmDesc& desc);
 
   Status run(Stream& stream, const GemmRun& run) const;
-  /// Whether a run gives an optional workspace that is too small.
+  /// Whether a run gives a workspace that has the required bytes, but not all optional ones.
   bool has_too_small_a_workspace(const GemmRun& run) const {
     return run.workspace != 0 && run.workspace_bytes >= required_bytes() &&
            run.workspace_bytes < workspace_bytes();
@@ -67,7 +67,7 @@ class GemmPlan final : public Plan {
   const std::vector<GemmRange>& ranges() const { return table_.ranges; }
   /// The kernel for a run of m rows (min_m to the plan's m) with aligned addresses.
   const GemmKernel& kernel_for(int64_t m) const { return *table_.at(m); }
-  /// The kernel of such a run if it reads C.
+  /// The kernel for such a run that reads C.
   const GemmKernel& kernel_with_c(int64_t m) const {
     return *(with_c_.kernels.empty() ? table_ : with_c_).at(m);
   }
@@ -85,40 +85,44 @@ class GemmPlan final : public Plan {
   };
 
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
-      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_with_staging(problem)) {}
-  static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
-                      std::unique_ptr<GemmPlan>* out);
+      : Plan(std::move(device), Op::gemm),
+        problem_(problem),
+        staged_problem_(gemm_with_staging(problem)) {}
+  static Status create_without_kernels(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                                       std::unique_ptr<GemmPlan>* out);
   void keep_best(std::vector<GemmCandidate> candidates);
   Status prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                  const GemmChoice* fallback);
-  Status fill(std::vector<GemmRange> ranges, Table* table);
+  Status fill_table(std::vector<GemmRange> ranges, Table* table);
   void drop_unused_copies();
-  Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
+  Status find_or_create_kernel(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   Status check_run(const GemmRun& run, int64_t m) const;
   Status check_matrices(Stream& stream, const GemmRun& run, int64_t m) const;
-  Status add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
-  Status add_operands(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
+  Status add_arrays(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans) const;
+  Status add_operands(const GemmDesc& caller, const GemmRun& run, int64_t m,
+                      GemmSpans* spans) const;
   bool uses_workspace(const GemmRun& run) const;
   Status check_workspace(const GemmRun& run) const;
   uint64_t workspace_bytes() const { return required_bytes() + optional_bytes_; }
   uint64_t required_bytes() const;
-  Status no_kernel_for(const GemmRun& run) const;
+  Status forced_kernel_misaligned(const GemmRun& run) const;
   Status forced_kernel_cannot(const GemmRun& run, int64_t m) const;
   std::string explain_choice() const;
   std::string explain_with_c() const;
   std::string explain_options(const GemmDesc& d) const;
 
   GemmProblem problem_;
-  GemmProblem served_;                          // as TMA kernels see it, with the pitches of copies
-  std::unique_ptr<GemmStagingCopies> realign_;  // nullptr: no staging copies
+  // The problem of TMA kernels: problem_ with the pitches and orders of the staging copies.
+  GemmProblem staged_problem_;
+  std::unique_ptr<GemmStagingCopies> staging_copies_;  // nullptr: no operand needs a copy
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   Table table_;
-  Table with_c_;  // for runs that read C, if other kernels are better for them; may be empty
-  std::vector<GemmKernel*> whole_;  // per range of table_: a kernel that serves every run; empty if
-                                    // the choice is forced
-  uint64_t optional_bytes_ = 0;     // workspace for stream-K kernels, after the required part
-  const GemmKernel* fallback_ = nullptr;  // for addresses unsuitable for maps
+  Table with_c_;  // for runs that read C; empty if these use the kernels of table_
+  // For each range of table_, a kernel that serves every run. Empty if the choice is forced.
+  std::vector<GemmKernel*> for_every_run_;
+  uint64_t optional_bytes_ = 0;           // workspace for stream-K kernels, after the required part
+  const GemmKernel* fallback_ = nullptr;  // for addresses that do not suit maps
   std::vector<GemmCandidate> best_;       // the best two for the plan's m, for explain()
 };
 

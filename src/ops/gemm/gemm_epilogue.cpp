@@ -55,12 +55,12 @@ Status check_bias(const GemmDesc& d) {
   return {};
 }
 
-// Elements of a vector with one per row or per column of D.
-int64_t length(Per per, int64_t rows, int64_t columns) {
+// Elements of a vector that has one for each row or each column of D.
+int64_t vector_length(Per per, int64_t rows, int64_t columns) {
   return per == Per::row ? rows : per == Per::column ? columns : 1;
 }
 
-unsigned char by(Per per, Order d_order) {
+unsigned char kernel_per(Per per, Order d_order) {
   if (per == Per::none) return kFullNone;
   if (per == Per::tensor) return kFullSingle;
   return (per == Per::column) == (d_order == Order::row) ? kFullPerElement : kFullPerLine;
@@ -92,8 +92,8 @@ Status gemm_epilogue(GemmDesc* desc) {
   return {};
 }
 
-Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
-  const GemmEpilogue& e = own.epilogue;
+Status check_epilogue_excluded(const GemmDesc& caller, const GemmRun& run) {
+  const GemmEpilogue& e = caller.epilogue;
   if (e.bias == Per::none)
     TW_TRY(check_null_address("bias", run.bias, "the description has no bias"));
   if (e.scale == Per::none)
@@ -107,18 +107,18 @@ Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
                                      : "the description's d_scale is not TW_PER_TENSOR");
 }
 
-Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
-  const GemmEpilogue& e = own.epilogue;
-  const int64_t d_columns = e.gate == Gate::none ? own.n : own.n / 2;
+Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans) {
+  const GemmEpilogue& e = caller.epilogue;
+  const int64_t d_columns = e.gate == Gate::none ? caller.n : caller.n / 2;
   if (e.bias != Per::none) {
     const auto size = static_cast<uint32_t>(dtype_bytes(e.bias_dtype));
     TW_TRY(check_address("bias", run.bias, size));
-    const auto bytes = static_cast<uint64_t>(length(e.bias, m, own.n)) * size;
+    const auto bytes = static_cast<uint64_t>(vector_length(e.bias, m, caller.n)) * size;
     spans->reads("bias", run.bias, bytes);
   }
   if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
     TW_TRY(check_address("d_scale", run.scale, 4));
-    const auto bytes = static_cast<uint64_t>(length(e.scale, m, d_columns)) * 4;
+    const auto bytes = static_cast<uint64_t>(vector_length(e.scale, m, d_columns)) * 4;
     spans->reads("d_scale", run.scale, bytes);
   }
   if (!e.amax) return {};
@@ -127,16 +127,17 @@ Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpan
   return {};
 }
 
-void fill_epilogue(const GemmProblem& seen, GemmEpilogueArgs* args) {
-  const GemmEpilogue& e = seen.desc.epilogue;
-  args->bias_by = by(e.bias, seen.desc.d_order);
+void fill_epilogue(const GemmProblem& kernel_problem, GemmEpilogueArgs* args) {
+  const GemmEpilogue& e = kernel_problem.desc.epilogue;
+  args->bias_by = kernel_per(e.bias, kernel_problem.desc.d_order);
   args->bias_f32 = e.bias_dtype == DType::F32;
-  if (seen.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_f32 = kBiasF16;
-  args->scale_by = by(e.scale, seen.desc.d_order);
+  if (kernel_problem.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_f32 = kBiasF16;
+  args->scale_by = kernel_per(e.scale, kernel_problem.desc.d_order);
   args->activation = static_cast<unsigned char>(e.activation);
   args->gate = static_cast<unsigned char>(e.gate);
-  args->gate_across = seen.gated() && !seen.gate_along();
-  args->half = static_cast<i32>((seen.swapped ? seen.desc.m : seen.desc.n) / 2);
+  args->gate_across = kernel_problem.gated() && !kernel_problem.gates_along_lines();
+  args->half = static_cast<i32>(
+      (kernel_problem.swapped ? kernel_problem.desc.m : kernel_problem.desc.n) / 2);
 }
 
 }  // namespace tw

@@ -21,30 +21,30 @@ namespace {
   *text += line;
 }
 
-const char* name_of(Order order) {
+const char* text_of(Order order) {
   return order == Order::row ? "row" : "column";
 }
 
-const char* name_of(Per per) {
+const char* text_of(Per per) {
   return per == Per::row ? "per row" : per == Per::column ? "per column" : "one";
 }
 
 // The epilogue's steps, in the order in which the kernel applies them.
 std::string epilogue_text(const GemmEpilogue& e) {
   std::string text;
-  const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  const auto append = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (e.bias != Per::none)
-    next(std::string("bias ") + name_of(e.bias) + " in " + dtype_name(e.bias_dtype));
-  if (e.activation != Activation::identity) next(activation_name(e.activation));
-  if (e.gate == Gate::halves) next("gating the other half of the columns");
-  if (e.gate == Gate::interleaved) next("gating every other column");
-  if (e.scale != Per::none) next(std::string("scale ") + name_of(e.scale));
-  if (e.amax) next("largest |D|");
+    append(std::string("bias ") + text_of(e.bias) + " in " + dtype_name(e.bias_dtype));
+  if (e.activation != Activation::identity) append(activation_name(e.activation));
+  if (e.gate == Gate::halves) append("gating the other half of the columns");
+  if (e.gate == Gate::interleaved) append("gating every other column");
+  if (e.scale != Per::none) append(std::string("scale ") + text_of(e.scale));
+  if (e.amax) append("largest |D|");
   return text;
 }
 
 // Where a candidate's time comes from.
-const char* source(const GemmCandidate& candidate) {
+const char* time_source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
@@ -62,10 +62,10 @@ std::string terms_text(const GemmTerms& terms) {
 
 template <class Shown>
 void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
-                Shown shown) {
+                Shown is_shown) {
   size_t count = 0;
   for (const GemmRange& range : ranges)
-    if (shown(range) && ++count <= kMaxRangesShown)
+    if (is_shown(range) && ++count <= kMaxRangesShown)
       add(out, "%sm %" PRId64 " to %" PRId64 ": %s\n", lead, range.first, range.last,
           gemm_choice_text(range.candidate.choice).c_str());
   if (count > kMaxRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kMaxRangesShown);
@@ -78,19 +78,19 @@ std::string GemmPlan::explain_choice() const {
   const GemmKernel& kernel = *table_.kernels.back();
   const GemmCandidate& chosen = table_.ranges.back().candidate;
   const uint64_t units = kernel.units(problem_.rows());
-  const uint32_t room = kernel.room();
+  const uint32_t resident = kernel.resident_clusters();
   add(&out, "chosen %s, %s: %s %s us, %" PRIu64 " units of work in %s waves of %u\n",
       gemm_choice_text(chosen.choice).c_str(),
       forced_           ? "forced by the caller"
       : chosen.measured ? "the fastest when it was measured"
                         : "the cheapest by the cost model",
-      source(chosen), Decimal(chosen.nanoseconds / 1e3, 2).text(), units,
-      Decimal(static_cast<double>(units) / room, 2).text(), room);
+      time_source(chosen), Decimal(chosen.nanoseconds / 1e3, 2).text(), units,
+      Decimal(static_cast<double>(units) / resident, 2).text(), resident);
   out += terms_text(chosen.terms);
   for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
     add(&out, "%s %s: %s %s us\n", forced_ ? "without forcing" : "runner-up",
-        gemm_choice_text(other.choice).c_str(), source(other),
+        gemm_choice_text(other.choice).c_str(), time_source(other),
         Decimal(other.nanoseconds / 1e3, 2).text());
     out += terms_text(other.terms);
     break;
@@ -100,7 +100,7 @@ std::string GemmPlan::explain_choice() const {
   return out;
 }
 
-// Runs that read C, if they have other kernels: the kernel for the plan's m if it differs, then
+// If runs that read C have other kernels, names the kernel for the plan's m if it differs, and then
 // the ranges of m for which it differs.
 std::string GemmPlan::explain_with_c() const {
   std::string out;
@@ -118,7 +118,7 @@ std::string GemmPlan::explain_with_c() const {
   return out;
 }
 
-// Batches, flags and dependent launch. `d` is the caller's description.
+// Text on batches, flags and dependent launch. `d` is the caller's description.
 std::string GemmPlan::explain_options(const GemmDesc& d) const {
   std::string out;
   if (d.has(kGemmPointers))
@@ -132,7 +132,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
     add(&out,
         "%" PRId64 " products, %" PRId64 ", %" PRId64 " and %" PRId64
         " elements between matrices of A, B and D\n",
-        d.batch, d.a_batch, d.b_batch, d.d_batch);
+        d.batch, d.a_batch_stride, d.b_batch_stride, d.d_batch_stride);
   if (d.has(kGemmInvariant))
     out += "a row's bits do not depend on m: all kernels for this n and k add in the same order\n";
   if (d.has(kGemmDeviceM | kGemmDeviceScalars))
@@ -141,7 +141,7 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         d.has(kGemmDeviceScalars) ? "alpha and beta" : "");
   if (!d.has(kGemmProgrammatic)) return out;
   // Staged operands, and operands whose addresses only the device knows, are not loaded early.
-  const bool early = !realign_ && !d.has(kGemmPointers);
+  const bool early = !staging_copies_ && !d.has(kGemmPointers);
   const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
   add(&out,
       "dependent launch: begins before the predecessor grid has ended, and waits for it before it "
@@ -155,16 +155,16 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
 
 std::string GemmPlan::explain() const {
   // The caller's A, B and m; for a column-major D problem_ has them swapped.
-  const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
-  const GemmDesc& d = own.desc;
+  const GemmProblem caller_problem = problem_.swapped ? swap_ab(problem_) : problem_;
+  const GemmDesc& d = caller_problem.desc;
   const PlanInfo i = info();
   std::string out;
   add(&out,
       "gemm %" PRId64 " x %" PRId64 " x %" PRId64
       ", %s, A %s-major, B %s-major, D %s-"
       "major\n",
-      d.m, d.n, d.k, types_text(d.a_dtype, d.b_type(), d.d_dtype).c_str(), name_of(d.a_order),
-      name_of(d.b_order), name_of(d.d_order));
+      d.m, d.n, d.k, types_text(d.a_dtype, d.b_type(), d.d_dtype).c_str(), text_of(d.a_order),
+      text_of(d.b_order), text_of(d.d_order));
   out += scales_text(d.a_dtype, d.a_scaling, d.b_scaling, d.fast_accumulate);
   if (d.d_quantize.any())
     out += "D is divided by scales of its own, one for each row and 128 columns\n";
@@ -175,31 +175,31 @@ std::string GemmPlan::explain() const {
       i.kernel, i.tile[0], i.tile[1], i.tile[2], i.stages, i.cluster[0], i.grid[0], i.block[0],
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
-  if (table_.kernels.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
-    add(&out, "k in %d accumulation chains, joined in %s\n", gemm_chains(d.k),
-        table_.kernels.back()->writes_chains(d.m) ? "D" : "registers");
+  if (table_.kernels.back()->choice().divides_k_into_chains() && gemm_chain_count(d.k) > 1)
+    add(&out, "k in %d accumulation chains, joined in %s\n", gemm_chain_count(d.k),
+        table_.kernels.back()->adds_chains_in_d(d.m) ? "D" : "registers");
   out += explain_choice();
   out += explain_with_c();
   out += explain_options(d);
-  if (realign_)
+  if (staging_copies_)
     add(&out,
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
         " bytes before each run\n",
-        realign_->workspace_bytes());
+        staging_copies_->workspace_bytes());
   const GemmChoice& chosen = table_.kernels.back()->choice();
   const char* const others =
       !chosen.has(kGemmStreamK)   ? "runs that add C, or whose D does not suit a tensor map,"
       : chosen.has(kGemmEpilogue) ? "runs without a workspace"
                                   : "runs without a workspace, that add C, or whose D does not "
                                     "suit a tensor map,";
-  if (forced_ && !gemm_serves_every_run(chosen, served_.desc))
+  if (forced_ && !gemm_serves_every_run(chosen, staged_problem_.desc))
     add(&out, "%s are refused\n", others);
-  else if (!forced_ && whole_.back() != table_.kernels.back())
-    add(&out, "%s take %s\n", others, gemm_choice_text(whole_.back()->choice()).c_str());
+  else if (!forced_ && for_every_run_.back() != table_.kernels.back())
+    add(&out, "%s take %s\n", others, gemm_choice_text(for_every_run_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
     add(&out, "partial accumulators are joined in a workspace of %" PRIu64 " bytes\n",
         workspace_bytes());
-  if (!chosen.uses_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
+  if (!chosen.uses_maps() && !forced_ && d.staging_copy && chosen.has(kGemmSplit | kGemmShort))
     out += "kernel without tensor maps: staging copies would take longer\n";
   else if (!chosen.uses_maps() && !forced_ && d.is_narrow())
     out +=

@@ -9,21 +9,22 @@
 
 namespace tw {
 
-Status encode_gemm_map(Device& device, DType type, int64_t contiguous, int64_t others,
+Status encode_gemm_map(Device& device, DType type, int64_t contiguous, int64_t lines,
                        int64_t leading, const GemmSlab& box, int32_t rank, MapMatrices matrices,
                        KernelMap* out) {
   const int32_t bytes = dtype_bytes(type);
   TensorMapDesc desc;
   desc.dtype = type;
   desc.rank = rank;
-  desc.swizzle = !box.swizzled                                           ? Swizzle::none
-                 : box.contiguous * static_cast<u32>(bytes) < kLineBytes ? Swizzle::b64
-                                                                         : Swizzle::b128;
-  // 256 bytes cost up to 20 % if pitches are no multiples of 128 bytes, and gain nothing otherwise.
+  desc.swizzle = !box.swizzled                                              ? Swizzle::none
+                 : box.contiguous * static_cast<u32>(bytes) < kSwizzleBytes ? Swizzle::b64
+                                                                            : Swizzle::b128;
+  // Promotion to 256 bytes costs up to 20 % of the time if pitches are not multiples of 128 bytes,
+  // and gains nothing otherwise.
   desc.l2_promotion = L2Promotion::b128;
   // An empty operand is never read, but its map must be valid.
   desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
-  desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
+  desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(lines, 1));
   desc.global_stride_bytes[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
   desc.global_dim[2] = static_cast<uint64_t>(std::max<int64_t>(matrices.count, 1));

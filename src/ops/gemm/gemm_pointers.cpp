@@ -10,7 +10,7 @@
 namespace tw {
 namespace {
 
-// The workspace: a GemmMatrix for each product, then the maps.
+// Bytes of the first region of the workspace, a GemmMatrix for each product. The maps follow it.
 uint64_t matrices_bytes(const GemmDesc& desc) {
   return static_cast<uint64_t>(
       round_up(desc.batch * int64_t{sizeof(GemmMatrix)}, kGemmWorkspaceAlignment));
@@ -23,9 +23,9 @@ uint64_t gemm_pointers_bytes(const GemmDesc& desc) {
   return matrices_bytes(desc) + static_cast<uint64_t>(desc.batch) * (kGemmMaps * sizeof(KernelMap));
 }
 
-Status GemmPointers::create(Device& device, const GemmProblem& seen, bool uses_maps,
+Status GemmPointers::create(Device& device, const GemmProblem& kernel_problem, bool uses_maps,
                             std::unique_ptr<GemmPointers>* out) {
-  std::unique_ptr<GemmPointers> made(new GemmPointers(seen, uses_maps));
+  std::unique_ptr<GemmPointers> made(new GemmPointers(kernel_problem, uses_maps));
   const KernelEntry* entry = find_entry(device, Family::gemm, [&](const KernelEntry& candidate) {
     return (candidate.variant & (kGemmPrologue | kGemmStagingCopy)) == kGemmPrologue &&
            (candidate.feature == feature::host ||
@@ -36,12 +36,12 @@ Status GemmPointers::create(Device& device, const GemmProblem& seen, bool uses_m
   return {};
 }
 
-// On the host device, if the caller gives no invalid_count: waits for the stream and checks the
-// arrays, so that a bad address fails the run before anything is written.
+// On the host device, if the caller gives no invalid_count, waits for the stream and checks the
+// arrays, so that a run with a bad address fails before it writes anything.
 Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
   if (prepared_.entry->feature != feature::host || args.skipped != 0) return {};
   bool captured = false;
-  TW_TRY(stream.captured(&captured));
+  TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // the arrays' contents may differ at each launch of the graph
   TW_TRY(stream.synchronize());
   const char* const names[] = {problem_.swapped ? "b" : "a", problem_.swapped ? "a" : "b", "c",
@@ -70,30 +70,30 @@ Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
   const auto result = static_cast<uint32_t>(problem_.out_bytes);
   const bool reads_ab = args->base.k > 0;
-  GemmPointersArgs own{};
-  own.maps[0] = args->base.map_a;
-  own.maps[1] = args->base.map_b;
-  own.maps[2] = args->base.map_d;
-  own.arrays[0] = reads_ab ? (problem_.swapped ? run.b : run.a) : 0;
-  own.arrays[1] = reads_ab ? (problem_.swapped ? run.a : run.b) : 0;
-  own.arrays[2] = run.reads_c() ? run.c : 0;
-  own.arrays[3] = run.d;
-  own.alignment[0] = std::max(d.a_alignment, in);
-  own.alignment[1] = std::max(d.b_alignment, in);
-  own.alignment[2] = std::max(d.c_alignment, result);
-  own.alignment[3] = std::max(d.d_alignment, result);
-  own.matrices = run.workspace;
-  own.product_maps = through_maps_ ? run.workspace + matrices_bytes(d) : 0;
-  own.skipped = run.skipped;
-  own.count = static_cast<i32>(d.batch);
-  TW_TRY(check_arrays(stream, own));
-  args->matrices = own.matrices;
-  args->maps = own.product_maps;
+  GemmPointersArgs pointer_args{};
+  pointer_args.maps[0] = args->base.map_a;
+  pointer_args.maps[1] = args->base.map_b;
+  pointer_args.maps[2] = args->base.map_d;
+  pointer_args.arrays[0] = reads_ab ? (problem_.swapped ? run.b : run.a) : 0;
+  pointer_args.arrays[1] = reads_ab ? (problem_.swapped ? run.a : run.b) : 0;
+  pointer_args.arrays[2] = run.reads_c() ? run.c : 0;
+  pointer_args.arrays[3] = run.d;
+  pointer_args.alignment[0] = std::max(d.a_alignment, in);
+  pointer_args.alignment[1] = std::max(d.b_alignment, in);
+  pointer_args.alignment[2] = std::max(d.c_alignment, result);
+  pointer_args.alignment[3] = std::max(d.d_alignment, result);
+  pointer_args.matrices = run.workspace;
+  pointer_args.product_maps = uses_maps_ ? run.workspace + matrices_bytes(d) : 0;
+  pointer_args.skipped = run.invalid_count;
+  pointer_args.count = static_cast<i32>(d.batch);
+  TW_TRY(check_arrays(stream, pointer_args));
+  args->matrices = pointer_args.matrices;
+  args->maps = pointer_args.product_maps;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(ceil_div(d.batch, kGemmPointersWarps));
   config.block[0] = kGemmPointersWarps * 32;
   config.programmatic = d.has(kGemmProgrammatic);
-  return stream.launch(*prepared_.kernel, config, &own, sizeof own);
+  return stream.launch(*prepared_.kernel, config, &pointer_args, sizeof pointer_args);
 }
 
 }  // namespace tw

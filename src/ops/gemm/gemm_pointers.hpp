@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A batch given by arrays of addresses (TW_GEMM_BATCH_POINTERS). A kernel that runs before the
-// product reads the arrays, and writes addresses and tensor maps for each product into the
-// workspace.
+// Batches whose matrices are given by arrays of addresses (TW_GEMM_BATCH_POINTERS). A kernel that
+// runs before the product reads the arrays, and writes addresses and tensor maps for each product
+// into the workspace.
 
 #include <memory>
 
@@ -13,14 +13,15 @@
 
 namespace tw {
 
-/// Workspace bytes that the addresses and maps of a description take; 0 without the flag.
+/// Workspace bytes for the addresses and maps of a description; 0 without TW_GEMM_BATCH_POINTERS.
 uint64_t gemm_pointers_bytes(const GemmDesc& desc);
 
 /// Immutable after create().
 class GemmPointers {
  public:
-  /// `seen` is the problem as the product's kernel sees it; `uses_maps` whether that uses maps.
-  static Status create(Device& device, const GemmProblem& seen, bool uses_maps,
+  /// `kernel_problem` is the problem as the product's kernel sees it; `uses_maps` says whether that
+  /// kernel uses maps.
+  static Status create(Device& device, const GemmProblem& kernel_problem, bool uses_maps,
                        std::unique_ptr<GemmPointers>* out);
 
   /// Launches the kernel that reads a run's arrays into its workspace, and sets the workspace's
@@ -28,13 +29,13 @@ class GemmPointers {
   Status launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs* args) const;
 
  private:
-  GemmPointers(const GemmProblem& seen, bool uses_maps)
-      : problem_(seen), through_maps_(uses_maps) {}
+  GemmPointers(const GemmProblem& kernel_problem, bool uses_maps)
+      : problem_(kernel_problem), uses_maps_(uses_maps) {}
 
   Status check_arrays(Stream& stream, const GemmPointersArgs& args) const;
 
   GemmProblem problem_;
-  bool through_maps_;
+  bool uses_maps_;
   PreparedKernel prepared_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Staging copies (TW_GEMM_STAGING_COPY): copy operands that no tensor map can read into the run's
-// workspace, where one can. A pass over the operands costs far less than a product by a kernel
-// without maps, which reads them element by element.
+// Staging copies (TW_GEMM_STAGING_COPY): before the product, operands that no tensor map can read
+// are copied into the run's workspace in a form that one can read. A pass over the operands takes
+// far less time than a product by a kernel without maps, which reads them element by element.
 
 #include <memory>
 
@@ -12,8 +12,8 @@
 
 namespace tw {
 
-/// The problem as TMA kernels see it. With `realign`, pitches that no map can have are replaced by
-/// those of the copies. Kernels without maps read the caller's operands.
+/// The problem for TMA kernels. With staging copies, it has the pitches and orders of the copies
+/// where no map can have the caller's. Kernels without maps read the caller's operands.
 GemmProblem gemm_with_staging(const GemmProblem& problem);
 
 /// Immutable after create().
@@ -27,25 +27,26 @@ class GemmStagingCopies {
   static Status check(const Device& device, const GemmProblem& problem);
 
   uint64_t workspace_bytes() const { return bytes_; }
-  /// Launches the copies that this run needs, and sets their addresses in `run`. `copied` gets the
-  /// kGemmEarly bits of the caller's operands for which the product must wait.
-  Status apply(Stream& stream, GemmRun* run, u32* copied) const;
+  /// Launches the copies that this run needs, and replaces the operands' addresses in `run` by
+  /// theirs. `staged_operands` gets the kGemmEarly bits of the caller's operands for which the
+  /// product must wait.
+  Status apply(Stream& stream, GemmRun* run, u32* staged_operands) const;
 
  private:
   struct Copy {
-    bool wanted = false;  // false: the operand always suits maps
-    bool always = false;  // its pitch never suits maps; otherwise the address decides
-    uint64_t offset = 0;  // bytes into the workspace
+    bool possible = false;       // some runs may need the copy
+    bool always_needed = false;  // every run needs it; otherwise the run's address decides
+    uint64_t offset = 0;         // bytes into the workspace
     // The copy kernel's arguments without addresses, or a copy plan if that kernel cannot be used.
-    GemmRealignOperand lines{};
+    GemmStagingOperand kernel_args{};
     std::unique_ptr<Plan> plan;
   };
-  Status arrange(const Device& device, const GemmProblem& problem);
-  Status launch(Stream& stream, GemmRealignArgs args) const;
-  Copy a_, b_;          // of the caller's A and B
-  bool alone_ = false;  // kernel_ copies both operands; otherwise each has a plan
+  Status decide(const Device& device, const GemmProblem& problem);
+  Status launch(Stream& stream, GemmStagingArgs args) const;
+  Copy a_, b_;               // of the caller's A and B
+  bool one_launch_ = false;  // whether kernel_ copies both operands; otherwise each has a copy plan
   PreparedKernel kernel_;
-  uint32_t most_blocks_ = 1;
+  uint32_t max_blocks_ = 1;
   uint64_t bytes_ = 0;
 };
 

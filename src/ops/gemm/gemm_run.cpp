@@ -12,39 +12,42 @@
 namespace tw {
 namespace {
 
-GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order order, int64_t leading,
-                   int64_t stride, int64_t element) {
+GemmBytes matrices(const GemmDesc& caller, int64_t rows, int64_t columns, Order order,
+                   int64_t leading, int64_t stride, int64_t element) {
   const bool row = order == Order::row;
   return {.contiguous = (row ? columns : rows) * element,
           .lines = row ? rows : columns,
           .pitch = leading * element,
-          .matrices = own.batch,
-          .apart = own.batch > 1 ? stride * element : 0};  // the stride of one matrix is unchecked
+          .matrices = caller.batch,
+          .matrix_stride = caller.batch > 1 ? stride * element
+                                            : 0};  // the stride of a single matrix is not checked
 }
 
-// For c == d: fails unless each element of C lies where that of D does. `lines` are D's.
-Status check_in_place(const GemmDesc& own, int64_t lines) {
-  const bool gated = own.epilogue.gate != Gate::none;
-  const bool pitches = lines <= 1 || own.ldc == own.ldd;
-  const bool strides = own.batch <= 1 || own.has(kGemmPointers) || own.c_batch == own.d_batch;
+// For c == d: fails unless each element of C lies where the same element of D does. `lines` is the
+// number of D's lines.
+Status check_in_place(const GemmDesc& caller, int64_t lines) {
+  const bool gated = caller.epilogue.gate != Gate::none;
+  const bool pitches = lines <= 1 || caller.ldc == caller.ldd;
+  const bool strides = caller.batch <= 1 || caller.has(kGemmPointers) ||
+                       caller.c_batch_stride == caller.d_batch_stride;
   if (!gated && pitches && strides) return {};
   const Fault fault{.argument = "c", .rule = "gemm_in_place"};
-  const char* const what = own.has(kGemmPointers) ? "array of addresses" : "address";
-  constexpr const char* kWayOut = "give C memory of its own";
+  const char* const what = caller.has(kGemmPointers) ? "array of addresses" : "address";
+  constexpr const char* kRemedy = "give C memory of its own";
   if (gated)
     return fail(Code::ERROR_OVERLAP, fault,
                 "c and d are the same %s, but a gate makes D smaller than C, so they cannot share "
                 "memory: %s",
-                what, kWayOut);
+                what, kRemedy);
   if (!pitches)
     return fail(Code::ERROR_OVERLAP, fault,
                 "c and d are the same %s, but ldc is %" PRId64 " and ldd %" PRId64
                 ": make them equal, or %s",
-                what, own.ldc, own.ldd, kWayOut);
+                what, caller.ldc, caller.ldd, kRemedy);
   return fail(Code::ERROR_OVERLAP, fault,
               "c and d are the same %s, but c_batch_stride is %" PRId64
               " and d_batch_stride %" PRId64 ": make them equal, or %s",
-              what, own.c_batch, own.d_batch, kWayOut);
+              what, caller.c_batch_stride, caller.d_batch_stride, kRemedy);
 }
 
 Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
@@ -63,18 +66,19 @@ Status check_options(const GemmDesc& d, const GemmRun& run) {
                       run.device_alpha, 4));
   TW_TRY(check_option(d, kGemmDeviceScalars, "TW_GEMM_DEVICE_SCALARS", "device_beta",
                       run.device_beta, 4));
-  return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "invalid_count", run.skipped, 8);
+  return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "invalid_count",
+                      run.invalid_count, 8);
 }
 
-void add_words(const GemmRun& run, GemmSpans* spans) {
+void add_scalars(const GemmRun& run, GemmSpans* spans) {
   if (run.device_m != 0) spans->reads("device_m", run.device_m, 8);
   if (run.device_alpha != 0) spans->reads("device_alpha", run.device_alpha, 4);
   if (run.device_beta != 0) spans->reads("device_beta", run.device_beta, 4);
-  if (run.skipped != 0) spans->writes("invalid_count", run.skipped, 8);
+  if (run.invalid_count != 0) spans->writes("invalid_count", run.invalid_count, 8);
 }
 
-// D's array of addresses must not overlap another operand's array; the host cannot compare the
-// addresses in them.
+// D's array of addresses must not overlap another operand's array. The host cannot compare the
+// addresses in the arrays.
 Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t bytes) {
   if (array - d >= bytes && d - array >= bytes) return {};
   return fail(Code::ERROR_OVERLAP, {.argument = "d", .rule = "operands_disjoint"},
@@ -86,10 +90,11 @@ Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t
 
 }  // namespace
 
-// Checks the arrays of addresses themselves, not their contents. `own` is the caller's description.
-Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
+// Checks the arrays of addresses themselves, not their contents. `caller` is the caller's
+// description, also below.
+Status GemmPlan::add_arrays(const GemmDesc& caller, const GemmRun& run, int64_t m,
                             GemmSpans* spans) const {
-  const bool reads_ab = run.reads_ab() && own.k > 0;
+  const bool reads_ab = run.reads_ab() && caller.k > 0;
   const struct {
     const char* name;
     uint64_t address;
@@ -98,7 +103,7 @@ Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
                 {"b", run.b, reads_ab},
                 {"c", run.c, run.reads_c()},
                 {"d", run.d, true}};
-  const auto bytes = static_cast<uint64_t>(own.batch) * 8;
+  const auto bytes = static_cast<uint64_t>(caller.batch) * 8;
   for (const auto& array : arrays) {
     if (!array.read) continue;
     TW_TRY(check_address(array.name, array.address, 8));
@@ -111,68 +116,74 @@ Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
   if (!run.reads_c()) return {};
   if (run.c != run.d) return check_arrays_apart("c", run.c, run.d, bytes);
   // One array for both means the same matrices, so C is in place.
-  return check_in_place(own, own.d_order == Order::row ? m : own.n);
+  return check_in_place(caller, caller.d_order == Order::row ? m : caller.n);
 }
 
-// `own` is the caller's description.
-Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m,
+Status GemmPlan::add_operands(const GemmDesc& caller, const GemmRun& run, int64_t m,
                               GemmSpans* spans) const {
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
   const auto out = static_cast<uint32_t>(problem_.out_bytes);
-  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
-  TW_TRY(check_address("d", run.d, out, own.d_alignment));
-  GemmBytes d = matrices(own, m, d_columns, own.d_order, own.ldd, own.d_batch, out);
+  const int64_t d_columns = problem_.gated() ? caller.n / 2 : caller.n;
+  TW_TRY(check_address("d", run.d, out, caller.d_alignment));
+  GemmBytes d =
+      matrices(caller, m, d_columns, caller.d_order, caller.ldd, caller.d_batch_stride, out);
   // If the kernel may write the padding, it belongs to D.
-  if (own.d_padding_free && !d.none()) d.contiguous = d.pitch;
+  if (caller.d_padding_writable && !d.empty()) d.contiguous = d.pitch;
   spans->writes("d", run.d, d);
-  if (run.reads_ab() && own.k > 0) {
-    TW_TRY(check_address("a", run.a, in, own.a_alignment));
-    TW_TRY(check_address("b", run.b, in, own.b_alignment));
-    spans->reads("a", run.a, matrices(own, m, own.k, own.a_order, own.lda, own.a_batch, in));
-    spans->reads("b", run.b, matrices(own, own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
+  if (run.reads_ab() && caller.k > 0) {
+    TW_TRY(check_address("a", run.a, in, caller.a_alignment));
+    TW_TRY(check_address("b", run.b, in, caller.b_alignment));
+    spans->reads(
+        "a", run.a,
+        matrices(caller, m, caller.k, caller.a_order, caller.lda, caller.a_batch_stride, in));
+    spans->reads("b", run.b,
+                 matrices(caller, caller.k, caller.n, caller.b_order, caller.ldb,
+                          caller.b_batch_stride, in));
   }
   if (!run.reads_c()) return {};
-  TW_TRY(check_address("c", run.c, out, own.c_alignment));
-  // In place, C is D's span, which is already compared with all others.
-  if (run.c == run.d) return check_in_place(own, d.lines);
-  spans->reads("c", run.c, matrices(own, m, own.n, own.d_order, own.ldc, own.c_batch, out));
+  TW_TRY(check_address("c", run.c, out, caller.c_alignment));
+  // If C is in place, it has D's span, which is compared with all others.
+  if (run.c == run.d) return check_in_place(caller, d.lines);
+  spans->reads(
+      "c", run.c,
+      matrices(caller, m, caller.n, caller.d_order, caller.ldc, caller.c_batch_stride, out));
   return {};
 }
 
 // For a device that knows its memory (the host device): waits for the stream, then checks every
-// matrix named by the arrays. Products with a null or misaligned address are skipped here, because
-// they are left out of the run or refused later.
+// matrix whose address is in the arrays. Products with a null or misaligned address are skipped
+// here, because the run leaves them out or is refused later.
 Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) const {
-  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
-  GemmDesc one = own;
-  one.batch = 1;
-  const bool reads_ab = run.reads_ab() && own.k > 0;
+  const GemmDesc caller = problem_.swapped ? swap_ab(problem_).desc : problem_.desc;
+  GemmDesc single = caller;
+  single.batch = 1;
+  const bool reads_ab = run.reads_ab() && caller.k > 0;
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
   const auto out = static_cast<uint32_t>(problem_.out_bytes);
-  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
+  const int64_t d_columns = problem_.gated() ? caller.n / 2 : caller.n;
   const struct {
     const char* name;
-    uint64_t array;  // 0: it is not read
+    uint64_t array;  // 0: the operand is not used
     uint32_t alignment;
     int64_t bytes;
   } operands[] = {
-      {"a", reads_ab ? run.a : 0, std::max(own.a_alignment, in),
-       matrices(one, m, own.k, own.a_order, own.lda, 0, in).span()},
-      {"b", reads_ab ? run.b : 0, std::max(own.b_alignment, in),
-       matrices(one, own.k, own.n, own.b_order, own.ldb, 0, in).span()},
-      {"c", run.reads_c() ? run.c : 0, std::max(own.c_alignment, out),
-       matrices(one, m, own.n, own.d_order, own.ldc, 0, out).span()},
-      {"d", run.d, std::max(own.d_alignment, out),
-       matrices(one, m, d_columns, own.d_order, own.ldd, 0, out).span()},
+      {"a", reads_ab ? run.a : 0, std::max(caller.a_alignment, in),
+       matrices(single, m, caller.k, caller.a_order, caller.lda, 0, in).span()},
+      {"b", reads_ab ? run.b : 0, std::max(caller.b_alignment, in),
+       matrices(single, caller.k, caller.n, caller.b_order, caller.ldb, 0, in).span()},
+      {"c", run.reads_c() ? run.c : 0, std::max(caller.c_alignment, out),
+       matrices(single, m, caller.n, caller.d_order, caller.ldc, 0, out).span()},
+      {"d", run.d, std::max(caller.d_alignment, out),
+       matrices(single, m, d_columns, caller.d_order, caller.ldd, 0, out).span()},
   };
   const auto address_of = [](uint64_t array, int64_t index) {
     return reinterpret_cast<const uint64_t*>(array)[index];
   };
   bool captured = false;
-  TW_TRY(stream.captured(&captured));
+  TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // the arrays' contents may differ at each launch of the graph
   TW_TRY(stream.synchronize());
-  for (int64_t i = 0; i < own.batch; ++i) {
+  for (int64_t i = 0; i < caller.batch; ++i) {
     bool good = true;
     for (const auto& o : operands)
       good = good && (o.array == 0 || !gemm_bad_address(address_of(o.array, i), o.alignment));
@@ -187,30 +198,30 @@ Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) c
 }
 
 Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
-  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
-  TW_TRY(check_options(own, run));
-  TW_TRY(check_epilogue_excluded(own, run));
-  TW_TRY(check_scales_excluded(own, run));
+  const GemmDesc caller = problem_.swapped ? swap_ab(problem_).desc : problem_.desc;
+  TW_TRY(check_options(caller, run));
+  TW_TRY(check_epilogue_excluded(caller, run));
+  TW_TRY(check_scales_excluded(caller, run));
   TW_TRY(check_workspace(run));
   GemmSpans spans;
   if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());
-  TW_TRY(own.has(kGemmPointers) ? add_arrays(own, run, m, &spans)
-                                : add_operands(own, run, m, &spans));
-  TW_TRY(add_epilogue(own, run, m, &spans));
-  TW_TRY(add_scales(own, run, m, &spans));
-  add_words(run, &spans);
+  TW_TRY(caller.has(kGemmPointers) ? add_arrays(caller, run, m, &spans)
+                                   : add_operands(caller, run, m, &spans));
+  TW_TRY(add_epilogue(caller, run, m, &spans));
+  TW_TRY(add_scales(caller, run, m, &spans));
+  add_scalars(run, &spans);
   return spans.check(*device());
 }
 
 uint64_t GemmPlan::required_bytes() const {
-  return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
+  return staging_copies_ ? staging_copies_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
 }
 
-// Only runs that read A and B make staging copies. If no workspace is required, a run with one uses
-// it for stream-K, and a run without one takes another kernel.
+// Only runs that read A and B make staging copies. If no workspace is required, a run that has one
+// uses it for stream-K, and a run without workspace uses another kernel.
 bool GemmPlan::uses_workspace(const GemmRun& run) const {
   if (required_bytes() == 0) return optional_bytes_ > 0 && run.workspace != 0;
-  return !realign_ || (run.reads_ab() && problem_.desc.k > 0);
+  return !staging_copies_ || (run.reads_ab() && problem_.desc.k > 0);
 }
 
 Status GemmPlan::check_workspace(const GemmRun& run) const {

@@ -55,18 +55,18 @@ GemmBytes scale_bytes(const GemmScaling& scaling, GemmScaleExtent extent, int64_
           .lines = contiguous == 0 ? 0 : lines,
           .pitch = scaling.leading * kScaleBytes,
           .matrices = matrices,
-          .apart = matrices > 1 ? scaling.batch * kScaleBytes : 0};
+          .matrix_stride = matrices > 1 ? scaling.batch_stride * kScaleBytes : 0};
 }
 
-// Lines (of A or B) are `leading` elements apart if they are the rows of a row-major scale matrix
-// or the columns of a column-major one.
-GemmScale scale_places(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
-  GemmScale out{.address = address, .batch_step = scaling.batch};
+// The scales of two neighboring rows of A (columns of B) are `leading` elements apart if they are
+// in two rows of a row-major scale matrix or in two columns of a column-major one.
+GemmScale scale_argument(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
+  GemmScale out{.address = address, .batch_step = scaling.batch_stride};
   if (scaling.kind == ScaleKind::row) out.line_step = 1;
   if (scaling.leading == 0) return out;
-  const bool apart = (scaling.order == Order::row) == lines_are_rows;
-  out.line_step = apart ? scaling.leading : 1;
-  out.block_step = apart ? 1 : scaling.leading;
+  const bool by_leading = (scaling.order == Order::row) == lines_are_rows;
+  out.line_step = by_leading ? scaling.leading : 1;
+  out.block_step = by_leading ? 1 : scaling.leading;
   return out;
 }
 
@@ -99,15 +99,15 @@ unsigned char kernel_type(DType type) {
   }
 }
 
-Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
-  if (!own.a_scaling.any())
+Status check_scales_excluded(const GemmDesc& caller, const GemmRun& run) {
+  if (!caller.a_scaling.any())
     TW_TRY(check_null_address("a_scale", run.a_scale, "the description has no scales of A"));
-  if (!own.b_scaling.any())
+  if (!caller.b_scaling.any())
     TW_TRY(check_null_address("b_scale", run.b_scale, "the description has no scales of B"));
-  if (!own.d_quantize.any())
+  if (!caller.d_quantize.any())
     TW_TRY(check_null_address("d_block_scale", run.d_block_scale,
                               "the description's d_quantize is TW_SCALE_NONE"));
-  if (own.d_dtype != DType::I32) return {};
+  if (caller.d_dtype != DType::I32) return {};
   const struct {
     const char* name;
     float value;
@@ -121,32 +121,33 @@ Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
   return {};
 }
 
-Status add_scales(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
-  if (run.reads_ab() && own.k > 0) {
-    if (own.a_scaling.any()) {
+Status add_scales(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans) {
+  if (run.reads_ab() && caller.k > 0) {
+    if (caller.a_scaling.any()) {
       TW_TRY(check_address("a_scale", run.a_scale, kScaleBytes));
       spans->reads("a_scale", run.a_scale,
-                   scale_bytes(own.a_scaling, gemm_a_scales(own, m), own.batch));
+                   scale_bytes(caller.a_scaling, gemm_a_scales(caller, m), caller.batch));
     }
-    if (own.b_scaling.any()) {
+    if (caller.b_scaling.any()) {
       TW_TRY(check_address("b_scale", run.b_scale, kScaleBytes));
       spans->reads("b_scale", run.b_scale,
-                   scale_bytes(own.b_scaling, gemm_b_scales(own), own.batch));
+                   scale_bytes(caller.b_scaling, gemm_b_scales(caller), caller.batch));
     }
   }
-  if (!own.d_quantize.any()) return {};
+  if (!caller.d_quantize.any()) return {};
   TW_TRY(check_address("d_block_scale", run.d_block_scale, kScaleBytes));
   spans->writes("d_block_scale", run.d_block_scale,
-                scale_bytes(own.d_quantize, gemm_d_scales(own, m), own.batch));
+                scale_bytes(caller.d_quantize, gemm_d_scales(caller, m), caller.batch));
   return {};
 }
 
-void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales) {
-  const GemmDesc& d = seen.desc;
+void fill_scales(const GemmProblem& kernel_problem, const GemmRun& run, GemmScales* scales) {
+  const GemmDesc& d = kernel_problem.desc;
   *scales = {};
-  scales->a = scale_places(d.a_scaling, true, seen.swapped ? run.b_scale : run.a_scale);
-  scales->b = scale_places(d.b_scaling, false, seen.swapped ? run.a_scale : run.b_scale);
-  if (d.d_quantize.any()) scales->d = scale_places(d.d_quantize, true, run.d_block_scale);
+  scales->a = scale_argument(d.a_scaling, true, kernel_problem.swapped ? run.b_scale : run.a_scale);
+  scales->b =
+      scale_argument(d.b_scaling, false, kernel_problem.swapped ? run.a_scale : run.b_scale);
+  if (d.d_quantize.any()) scales->d = scale_argument(d.d_quantize, true, run.d_block_scale);
   scales->a_by = kernel_scale(d.a_scaling.kind);
   scales->b_by = kernel_scale(d.b_scaling.kind);
   scales->a_type = kernel_type(d.a_dtype);

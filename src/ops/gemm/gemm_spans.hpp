@@ -8,18 +8,18 @@
 
 namespace tw {
 
-/// The bytes of an operand: `matrices` matrices of `lines` lines of `contiguous` bytes; lines are
-/// `pitch` bytes apart, matrices `apart` bytes. It is empty if an extent is 0. The span is at most
-/// 2^63 - 1. No default values: GemmSpans has arrays of it that mostly stay unused.
+/// The bytes of an operand: `matrices` matrices of `lines` lines of `contiguous` bytes. Lines begin
+/// every `pitch` bytes, matrices every `matrix_stride` bytes. The span is at most 2^63 - 1. Members
+/// have no default values, because most elements of GemmSpans' arrays stay unused.
 struct GemmBytes {
   int64_t contiguous;
   int64_t lines, pitch;
-  int64_t matrices, apart;
+  int64_t matrices, matrix_stride;
 
-  bool none() const { return contiguous == 0 || lines == 0 || matrices == 0; }
+  bool empty() const { return contiguous == 0 || lines == 0 || matrices == 0; }
   /// From the first byte to one past the last.
   int64_t span() const {
-    return none() ? 0 : (matrices - 1) * apart + (lines - 1) * pitch + contiguous;
+    return empty() ? 0 : (matrices - 1) * matrix_stride + (lines - 1) * pitch + contiguous;
   }
 };
 
@@ -33,10 +33,10 @@ class GemmSpans {
   }
   /// The same for `bytes` consecutive bytes.
   void writes(const char* name, uint64_t address, uint64_t bytes) {
-    writes(name, address, flat(bytes));
+    writes(name, address, one_line(bytes));
   }
   void reads(const char* name, uint64_t address, uint64_t bytes) {
-    reads(name, address, flat(bytes));
+    reads(name, address, one_line(bytes));
   }
 
   /// Fails with TW_ERROR_OVERLAP if a written operand shares a byte with another one, or if a short
@@ -50,15 +50,15 @@ class GemmSpans {
     uint64_t address;
     GemmBytes bytes;
   };
-  static GemmBytes flat(uint64_t bytes) { return {static_cast<int64_t>(bytes), 1, 0, 1, 0}; }
+  static GemmBytes one_line(uint64_t bytes) { return {static_cast<int64_t>(bytes), 1, 0, 1, 0}; }
   static Status check_memory(const Device& device, const Span& span);
-  static Status apart(const Span& a, const Span& b);
+  static Status check_disjoint(const Span& a, const Span& b);
 
-  // At most: workspace, d, its scales, amax, skipped.
+  // A product writes at most the workspace, d, its scales, amax and invalid_count.
   Span written_[5];
-  // At most: a, b, c and d (if they are arrays), device_m, alpha, beta, bias, scale, scales of a
-  // and b. For a grouped product: a, b, bias, groups, map, alpha, rows of a and d, row weights,
-  // inverse, scales of a and b.
+  // A product reads at most a, b, c and d (if they are arrays), device_m, alpha, beta, bias, scale,
+  // scales of a and b. A grouped product reads at most a, b, bias, groups, map, alpha, rows of a
+  // and d, row weights, inverse, scales of a and b.
   Span read_[12];
   int writes_ = 0, reads_ = 0;
 };

@@ -10,10 +10,12 @@
 namespace tw {
 namespace {
 
-// A measurement lasts about this long, so that the overhead of events does not matter.
-constexpr double kBatchNs = 200e3;
-constexpr int32_t kMostInBatch = 64;
-// After the first round, candidates slower than the best by this factor are not measured again.
+// A measurement repeats a run until it lasts about this long, so that the overhead of events does
+// not matter.
+constexpr double kMeasurementNs = 200e3;
+constexpr int32_t kMaxRunsPerMeasurement = 64;
+// After the first round, candidates that take this many times as long as the fastest are not
+// measured again.
 constexpr double kDropFactor = 1.3;
 
 struct Contender {
@@ -46,7 +48,7 @@ class Stopwatch {
     return PrefetchPlan::create(device, desc, &flush_);
   }
 
-  // Nanoseconds per run, of `runs` runs back to back.
+  // Measures `runs` runs back to back, and gives the nanoseconds per run.
   Status time(const GemmPlan& plan, int32_t runs, double* nanoseconds) {
     if (flush_) TW_TRY(static_cast<const PrefetchPlan&>(*flush_).run(stream_, how_.flush));
     TW_TRY(stream_.record(*start_));
@@ -102,11 +104,11 @@ Status check_tune(const GemmTuneDesc& how) {
   return {};
 }
 
-// The description for exactly the run's rows, with the leading dimensions of the full matrices.
-Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
+// The description with exactly the run's rows, but the leading dimensions of the full matrices.
+Status exact_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
-  *out = problem.swapped ? turned(problem).desc : problem.desc;
+  *out = problem.swapped ? swap_ab(problem).desc : problem.desc;
   const int64_t m = run.m == -1 ? desc.m : run.m;
   if (m < desc.min_m || m > desc.m)
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -138,53 +140,55 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
                  const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
                  GemmTuningEntry* out) {
   TW_TRY(check_tune(how));
-  GemmDesc own;
-  TW_TRY(own_desc(desc, run, &own));
-  GemmRun mine = run;
-  mine.m = own.m;
-  if (how.scratch_d != 0 && own.has(kGemmPointers))
+  GemmDesc exact;
+  TW_TRY(exact_desc(desc, run, &exact));
+  GemmRun tuned_run = run;
+  tuned_run.m = exact.m;
+  if (how.scratch_d != 0 && exact.has(kGemmPointers))
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "scratch_d", .rule = "gemm_tune_pointers"},
                 "scratch_d replaces D, but with TW_GEMM_BATCH_POINTERS d is an array of addresses: "
                 "put scratch matrices into that array, and leave scratch_d 0");
-  if (how.scratch_d != 0) mine.d = how.scratch_d;
+  if (how.scratch_d != 0) tuned_run.d = how.scratch_d;
   TW_TRY(device->check_memory("flush", how.flush, how.flush_bytes));
   TW_TRY(stream.synchronize());  // fails on a captured stream before anything is launched
 
   GemmProblem problem;
-  TW_TRY(gemm_problem(own, &problem));
+  TW_TRY(gemm_problem(exact, &problem));
   TW_TRY(query_cluster_occupancy(*device));
   std::vector<Contender> contenders;
-  const GemmProblem served = gemm_with_staging(problem);
-  const GemmRanking ranking(*device, served, &known);
-  TW_TRY(ranking.check_room(own.m));
-  for (const GemmCandidate& candidate : ranking.at(own.m)) {
+  const GemmProblem staged = gemm_with_staging(problem);
+  const GemmRanking ranking(*device, staged, &known);
+  TW_TRY(ranking.check_fits_launch(exact.m));
+  for (const GemmCandidate& candidate : ranking.candidates(exact.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
-    if (candidate.choice.uses_maps() && !own.realign && !own.has(kGemmPointers) &&
-        !addresses_suit_maps(mine))
+    if (candidate.choice.uses_maps() && !exact.staging_copy && !exact.has(kGemmPointers) &&
+        !addresses_suit_maps(tuned_run))
       continue;
     Contender contender{.candidate = candidate};
-    TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
-    // For such a run a plan would use another kernel, which is a contender of its own.
-    if (!contender.gemm().kernel_for(own.m).does(mine, own.m)) continue;
-    if (contender.gemm().has_too_small_a_workspace(mine)) continue;
+    TW_TRY(GemmPlan::create_forced(device, exact, candidate.choice, &contender.plan));
+    // For a run that this kernel cannot do, a plan uses another kernel, which is a contender
+    // itself.
+    if (!contender.gemm().kernel_for(exact.m).supports(tuned_run, exact.m)) continue;
+    if (contender.gemm().has_too_small_a_workspace(tuned_run)) continue;
     contenders.push_back(std::move(contender));
   }
   if (contenders.empty())
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
                 "no gemm kernel supports this description on %s", device->info().name.c_str());
 
-  Stopwatch watch(stream, mine, how);
+  Stopwatch watch(stream, tuned_run, how);
   TW_TRY(watch.prepare(device));
   double best = 0;
   for (int32_t round = -1; round < how.rounds; ++round)  // round -1 warms up
     for (Contender& contender : contenders) {
       const double last = contender.nanoseconds.empty() ? 0 : contender.median();
       if (round > 0 && last > best * kDropFactor) continue;
-      const int32_t runs = watch.flushes() || round < 0
-                               ? 1
-                               : static_cast<int32_t>(std::clamp(kBatchNs / std::max(last, 1.0),
-                                                                 1.0, double{kMostInBatch}));
+      const int32_t runs =
+          watch.flushes() || round < 0
+              ? 1
+              : static_cast<int32_t>(std::clamp(kMeasurementNs / std::max(last, 1.0), 1.0,
+                                                double{kMaxRunsPerMeasurement}));
       double time = 0;
       TW_TRY(watch.time(contender.gemm(), runs, &time));
       // The warm-up's time only decides how many runs the first measurement has.
@@ -195,7 +199,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   const auto fastest = std::min_element(
       contenders.begin(), contenders.end(),
       [](const Contender& a, const Contender& b) { return a.median() < b.median(); });
-  *out = {gemm_tuning_key(*device, problem), own.m, fastest->candidate};
+  *out = {gemm_tuning_key(*device, problem), exact.m, fastest->candidate};
   out->candidate.nanoseconds = std::max(fastest->median(), 1.0);
   out->candidate.measured = true;
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of grouped products. prepare() picks the kernels of a plan; run() launches those that a run
-// needs, in the order that kernels/grouped/grouped.h describes.
+// Plans of grouped products. prepare() picks the kernels of a plan: the product and its steps,
+// which are the kernels before and after it. run() launches the kernels that a run needs, in the
+// order that kernels/grouped/grouped.h describes.
 #include "ops/grouped/grouped.hpp"
 
 #include <cinttypes>
@@ -13,7 +14,7 @@
 
 namespace tw {
 
-static_assert(static_cast<u32>(Grouping::all) == kGroupsAll &&
+static_assert(static_cast<u32>(Grouping::one) == kGroupsOne &&
               static_cast<u32>(Grouping::ends) == kGroupsEnds &&
               static_cast<u32>(Grouping::offsets) == kGroupsOffsets &&
               static_cast<u32>(Grouping::psum) == kGroupsPsum &&
@@ -21,7 +22,7 @@ static_assert(static_cast<u32>(Grouping::all) == kGroupsAll &&
               static_cast<u32>(Grouping::masked) == kGroupsMasked &&
               static_cast<u32>(Grouping::k_ranges) == kGroupsRanges);
 
-/// Launches the kernels of a run in one stream, each after the first as a dependent launch (PDL).
+/// Launches the kernels of a run in one stream. All but the first are dependent launches (PDL).
 class GroupedPlan::Launches {
  public:
   Launches(const GroupedPlan& plan, Stream& stream)
@@ -31,24 +32,25 @@ class GroupedPlan::Launches {
   Status launch(const PreparedKernel& kernel, const LaunchConfig& config, const GroupedArgs& args) {
     return launch_with(kernel, config, &args, sizeof args);
   }
-  Status product(const PreparedKernel& kernel, int64_t m, const GroupedArgs& args,
-                 const GroupedRun& run) {
+  Status launch_product(const PreparedKernel& kernel, int64_t m, const GroupedArgs& args,
+                        const GroupedRun& run) {
     const GroupedProblem& problem = plan_.problem_;
     const LaunchConfig config = grouped_product_config(*plan_.device(), problem, kernel, m);
-    if ((kernel.entry->variant & kGroupedScaled) == 0) return launch(kernel, config, args);
+    if ((kernel.entry->variant & kGroupedNarrow) == 0) return launch(kernel, config, args);
     const GroupedScaledArgs scaled{.grouped = args, .scales = grouped_scales(problem, run)};
     return launch_with(kernel, config, &scaled, sizeof scaled);
   }
-  Status step(const PreparedKernel& kernel, int64_t things, const GroupedArgs& args) {
+  /// Launches a step with at least `threads` threads, but at most four blocks per SM.
+  Status launch_step(const PreparedKernel& kernel, int64_t threads, const GroupedArgs& args) {
     return launch(
-        kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.entry, things), args);
+        kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.entry, threads), args);
   }
 
  private:
   Status launch_with(const PreparedKernel& kernel, LaunchConfig config, const void* args,
                      size_t bytes) {
     config.programmatic = programmatic_;
-    programmatic_ = true;  // the kernels of a run wait for their predecessor grid themselves
+    programmatic_ = true;  // each kernel of a run waits for its predecessor grid itself
     return stream_.launch(*kernel.kernel, config, args, bytes);
   }
   const GroupedPlan& plan_;
@@ -73,40 +75,42 @@ Status GroupedPlan::check(const Device&, const GroupedDesc& desc) {
 
 Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
   const DType type = problem_.desc.d_dtype;
-  const KernelEntry* entry = find_entry(*device(), Family::grouped, [&](const KernelEntry& r) {
-    return r.variant == variant && (r.dtypes[1] == DType{} || r.dtypes[1] == type);
+  const KernelEntry* entry = find_entry(*device(), Family::grouped, [&](const KernelEntry& e) {
+    return e.variant == variant && (e.dtypes[1] == DType{} || e.dtypes[1] == type);
   });
   return prepare_entry(*device(), Family::grouped, entry, 0, out);
 }
 
-// Prepares a wgmma kernel, which loads through tensor maps, if one supports the description, and
-// the layout of the workspace.
+// If a wgmma kernel supports the description, prepares it. Lays out the workspace in any case.
+// wgmma kernels load through tensor maps.
 Status GroupedPlan::prepare_wgmma() {
   const KernelEntry* entry = grouped_wgmma_entry(*device(), problem_);
-  parts_ = grouped_parts(problem_, {});
+  workspace_ = grouped_workspace(problem_, {});
   if (entry == nullptr) return {};
   const uint32_t blocks = usable_sms(*device(), problem_.desc.max_sms);
   TW_TRY(prepare_entry(*device(), Family::grouped, entry, grouped_wgmma_smem(problem_), &product_));
   TW_TRY(prepare_grouped_wgmma(*device(), problem_, blocks, &wgmma_));
-  parts_ = grouped_parts(problem_, {.shared = grouped_wgmma_workspace(problem_, blocks),
-                                    .required = grouped_needs_workspace(problem_),
-                                    .packed = grouped_packed_bytes(problem_)});
-  return parts_.packs ? prepare_step(kGroupedPack, &pack_) : Status();
+  workspace_ =
+      grouped_workspace(problem_, {.stream_k_bytes = grouped_stream_k_bytes(problem_, blocks),
+                                   .stream_k_required = grouped_needs_workspace(problem_),
+                                   .packed_a_bytes = grouped_packed_bytes(problem_)});
+  return workspace_.has_packed_a ? prepare_step(kGroupedPack, &pack_) : Status();
 }
 
 Status GroupedPlan::prepare() {
   TW_TRY(prepare_wgmma());
   const bool forced = !problem_.desc.candidate.empty();
-  if (!product_ || (!forced && !grouped_promises_maps(problem_))) {
+  if (!product_ || (!forced && !grouped_promises_alignment(problem_))) {
     const KernelEntry* entry = grouped_product_entry(*device(), problem_);
     if (!entry && forced) return no_grouped_candidate(*device(), problem_);
     TW_TRY(prepare_entry(*device(), Family::grouped, entry, 0, product_ ? &fallback_ : &product_));
   }
   TW_TRY(prepare_step(kGroupedCheck, &check_));
   if (problem_.desc.grouping == Grouping::by_row) TW_TRY(prepare_step(kGroupedFind, &find_));
-  if (problem_.ordered() || problem_.zeroes()) TW_TRY(prepare_step(kGroupedClear, &clear_));
-  if (!problem_.ordered()) return {};
-  if (!problem_.inverse()) TW_TRY(prepare_step(kGroupedLink, &link_));
+  if (problem_.sums_in_order() || problem_.zeroes_other_rows())
+    TW_TRY(prepare_step(kGroupedClear, &clear_));
+  if (!problem_.sums_in_order()) return {};
+  if (!problem_.has_inverse()) TW_TRY(prepare_step(kGroupedLink, &link_));
   return prepare_step(kGroupedCombine, &combine_);
 }
 
@@ -114,45 +118,47 @@ Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
                             const GroupedSizes& sizes) const {
   GroupedArgs clear = args;
   clear.m = static_cast<i32>(sizes.d_rows);
+  // kGroupedClear takes both in bytes: the distance between rows, and the size of a row.
   clear.d_pitch = problem_.desc.ldd * problem_.out_bytes;
   clear.d_stride = problem_.d_columns * problem_.out_bytes;
-  return launches->step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
+  return launches->launch_step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
 }
 
-// Copies the gathered rows of A to the workspace and redirects the product there, which then loads
-// them in place.
-Status GroupedPlan::pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const {
+// Copies the gathered rows of A to the workspace, and changes the product's arguments so that it
+// loads the copy instead of gathering rows.
+Status GroupedPlan::pack(Launches* launches, GroupedArgs* product, uint64_t address) const {
   GroupedArgs step = *product;
-  step.d = workspace + parts_.packed;
-  TW_TRY(launches->step(pack_, int64_t{step.m} * 32, step));
+  step.d = address + workspace_.packed_a;
+  TW_TRY(launches->launch_step(pack_, int64_t{step.m} * 32, step));
   product->a = step.d;
   product->a_pitch = step.k;
   product->a_rows = 0;
   return {};
 }
 
-Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_t workspace) const {
+Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_t address) const {
   GroupedArgs step = args;
-  if (!problem_.inverse()) {
-    step.heads = workspace + parts_.heads;
-    step.links = workspace + parts_.links;
-    TW_TRY(launches->step(clear_, step.d_count, step));
-    TW_TRY(launches->step(link_, step.m, step));
+  if (!problem_.has_inverse()) {
+    step.heads = address + workspace_.heads;
+    step.links = address + workspace_.links;
+    TW_TRY(launches->launch_step(clear_, step.d_count, step));
+    TW_TRY(launches->launch_step(link_, step.m, step));
   }
-  step.a = workspace + parts_.rows;
-  step.a_pitch = parts_.row_pitch;
+  step.a = address + workspace_.product_rows;
+  step.a_pitch = workspace_.row_pitch;
   step.n = static_cast<i32>(problem_.d_columns);
-  const int64_t blocks = int64_t{step.d_count} * grouped_combine_parts(step.n);
-  return launches->step(combine_, blocks * combine_.entry->threads, step);
+  const int64_t blocks = int64_t{step.d_count} * grouped_combine_blocks(step.n);
+  return launches->launch_step(combine_, blocks * combine_.entry->threads, step);
 }
 
-bool GroupedPlan::uses_maps() const {
+bool GroupedPlan::uses_tensor_maps() const {
   return (product_.entry->variant & kGroupedWgmma) != 0;
 }
 
-// Refuses misaligned addresses if the plan has a wgmma kernel and no fallback.
-Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes) const {
-  if (!uses_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
+// Refuses addresses that tensor maps cannot have if the plan has a wgmma kernel and no fallback.
+Status GroupedPlan::check_tensor_map_alignment(const GroupedRun& run,
+                                               const GroupedSizes& sizes) const {
+  if (!uses_tensor_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
   const bool a = run.a % kMapAlignment != 0;
   if (!a && run.b % kMapAlignment == 0) return {};
   const uint64_t address = a ? run.a : run.b;
@@ -163,49 +169,50 @@ Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes)
                .limit = kMapAlignment},
               "%s is 0x%" PRIx64
               ", and the plan's candidate %s reads it through a tensor map, "
-              "which takes multiples of %d: plan without a candidate, or align it",
+              "whose address must be a multiple of %d: plan without a candidate, or align it",
               a ? "a" : "b", address, product_.entry->symbol, static_cast<int>(kMapAlignment));
 }
 
-// Returns the kernel for the run's addresses, and fills in the arguments that only the product
-// needs.
+// Returns the product kernel for the run's addresses, and fills in the arguments that only this
+// kernel needs.
 const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedArgs* product) const {
-  if (problem_.ordered()) {
-    product->out = kRowsInPlace;
-    product->d = run.workspace + parts_.rows;
-    product->d_pitch = parts_.row_pitch;
+  if (problem_.sums_in_order()) {
+    product->row_output = kRowsInPlace;
+    product->d = run.workspace + workspace_.product_rows;
+    product->d_pitch = workspace_.row_pitch;
   }
-  if (!uses_maps()) return product_;
-  const bool suits = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
-  if (fallback_ && !suits) return fallback_;
+  if (!uses_tensor_maps()) return product_;
+  const bool is_aligned = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
+  if (fallback_ && !is_aligned) return fallback_;
   bind_grouped_wgmma(problem_, wgmma_, product);
-  if (run.workspace != 0 && parts_.shared < parts_.bytes)
-    product->workspace = run.workspace + parts_.shared;
+  if (run.workspace != 0 && workspace_.stream_k < workspace_.bytes)
+    product->workspace = run.workspace + workspace_.stream_k;
   return product_;
 }
 
 Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   GroupedSizes sizes;
-  TW_TRY(check_grouped_run(*device(), problem_, parts_, run, &sizes));
-  TW_TRY(check_maps(run, sizes));
-  GroupedArgs args = grouped_args(problem_, parts_, run, sizes);
+  TW_TRY(check_grouped_run(*device(), problem_, workspace_, run, &sizes));
+  TW_TRY(check_tensor_map_alignment(run, sizes));
+  GroupedArgs args = grouped_args(problem_, workspace_, run, sizes);
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
   if (sizes.finds) {
     TW_TRY(launches.launch(find_, grouped_find_config(*device(), problem_, *find_.entry, sizes.m),
                            args));
-    args.groups = args.found;
+    args.groups = args.found_groups;
     args.flags |= kGroupedFound;
   }
-  if (sizes.checks) TW_TRY(launches.step(check_, sizes.m, args));
+  if (sizes.checks) TW_TRY(launches.launch_step(check_, sizes.m, args));
   if (!sizes.multiplies) return {};
   GroupedArgs product = args;
-  const bool suits = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
-  if (parts_.packs && run.workspace != 0 && sizes.k > 0 && run.alpha != 0.0f && suits)
+  const bool is_aligned = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
+  if (workspace_.has_packed_a && run.workspace != 0 && sizes.k > 0 && run.alpha != 0.0f &&
+      is_aligned)
     TW_TRY(pack(&launches, &product, run.workspace));
   const PreparedKernel& kernel = bind_product(run, &product);
-  TW_TRY(launches.product(kernel, sizes.m, product, run));
-  return problem_.ordered() ? combine(&launches, args, run.workspace) : Status();
+  TW_TRY(launches.launch_product(kernel, sizes.m, product, run));
+  return problem_.sums_in_order() ? combine(&launches, args, run.workspace) : Status();
 }
 
 PlanInfo GroupedPlan::info() const {
@@ -220,16 +227,17 @@ PlanInfo GroupedPlan::info() const {
     info.cluster[i] = launch.cluster[i];
     info.tile[i] = static_cast<uint32_t>(product_.entry->tile[i]);
   }
-  info.workspace_bytes = parts_.bytes;
+  info.workspace_bytes = workspace_.bytes;
   // Assumes that all rows are in groups and that every weight matrix is read.
-  const auto bytes = [](int64_t count, int64_t each, int64_t size) {
-    return static_cast<uint64_t>(count) * static_cast<uint64_t>(each) * static_cast<uint64_t>(size);
+  const auto bytes = [](int64_t rows, int64_t columns, int64_t size) {
+    return static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns) *
+           static_cast<uint64_t>(size);
   };
-  const int64_t matrices = problem_.ranges() ? 1 : d.weights;
+  const int64_t matrices = problem_.has_k_ranges() ? 1 : d.weights;
   info.bytes_read = bytes(d.m, d.k, problem_.in_bytes) +
                     static_cast<uint64_t>(matrices) * bytes(d.n, d.k, problem_.in_bytes);
-  const int64_t results = problem_.ranges() ? d.m * d.groups : problem_.d_rows();
-  info.bytes_written = bytes(results, problem_.d_columns, problem_.out_bytes);
+  const int64_t d_rows = problem_.has_k_ranges() ? d.m * d.groups : problem_.d_rows();
+  info.bytes_written = bytes(d_rows, problem_.d_columns, problem_.out_bytes);
   info.flops = 2 * bytes(d.m, d.n, d.k);
   return info;
 }
@@ -237,26 +245,28 @@ PlanInfo GroupedPlan::info() const {
 namespace {
 
 const char* grouping_text(Grouping grouping) {
-  constexpr const char* kTexts[] = {"all rows are one group",
-                                    "groups are given by their ends",
-                                    "groups are given by their begins and the last end",
-                                    "groups are given by their ends and begin at multiples",
-                                    "each row says its group",
-                                    "groups have a place each, of which some rows are used",
-                                    "groups are ranges of k"};
+  constexpr const char* kTexts[] = {
+      "all rows are one group",
+      "groups are given by their ends",
+      "groups are given by their begins and the end of the last",
+      "groups are given by their ends and begin at multiples of row_alignment",
+      "the group of each row is given",
+      "each group has room for group_rows rows and uses the first of them",
+      "groups are ranges of k"};
   return kTexts[static_cast<int>(grouping)];
 }
 
 const char* combine_text(const GroupedProblem& p) {
   if (p.desc.combine == Combine::add_atomic) return "added to rows of D by index, in any order";
-  if (p.inverse()) return "added to rows of D in the order of the pairs of each, by their inverse";
-  if (p.ordered()) return "added to rows of D by index, in their own order";
+  if (p.has_inverse()) return "summed into rows of D in the order of inverse";
+  if (p.sums_in_order()) return "summed into rows of D by index, in ascending order";
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 
 std::string epilogue_text(const GroupedProblem& p) {
   const GroupedDesc& d = p.desc;
-  std::string text = p.biased() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";
+  std::string text =
+      p.has_bias() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";
   const std::string function = activation_name(d.activation);
   if (d.gate == Gate::none) return function.empty() ? text : text + ", then " + function;
   text += ", then ";
@@ -280,7 +290,7 @@ std::string GroupedPlan::explain() const {
   out += line("%s", grouping_text(d.grouping));
   if (const std::string text = epilogue_text(problem_); !text.empty())
     out += line("each row is a product%s", text.c_str());
-  if (!problem_.ranges())
+  if (!problem_.has_k_ranges())
     out +=
         line("rows of A are %s, and rows of the result are %s",
              problem_.gathers() ? "gathered by index" : "taken in place", combine_text(problem_));
@@ -291,25 +301,26 @@ std::string GroupedPlan::explain() const {
   out += explain_choice();
   if (i.workspace_bytes == 0) return out + "no workspace is needed\n";
   out += line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
-  if (parts_.required == parts_.bytes) return out;
-  return out + line("a run may do without %" PRIu64
-                    " of them: then no tile is shared along k%s, which may be slower",
-                    parts_.bytes - parts_.required,
-                    parts_.packs ? ", and tiles gather their rows" : "");
+  if (workspace_.required == workspace_.bytes) return out;
+  return out + line("%" PRIu64
+                    " of them only save time: with them, blocks can divide tiles along k%s",
+                    workspace_.bytes - workspace_.required,
+                    workspace_.has_packed_a ? " and load gathered rows from a packed copy" : "");
 }
 
 std::string GroupedPlan::explain_choice() const {
   const GroupedDesc& d = problem_.desc;
   if (!d.candidate.empty()) return "the caller named the kernel\n";
-  if (!uses_maps()) {
+  if (!uses_tensor_maps()) {
     const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
     const char* const why = grouped_wgmma_refusal(*device(), problem_);
     return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
   }
   std::string out;
-  if (parts_.packs) out += "with a workspace, gathered rows are copied side by side first\n";
-  if (!problem_.ranges())
-    out += line("tiles of %d columns of B are as wide as a group needs, up to %d rows",
+  if (workspace_.has_packed_a)
+    out += "a run with a workspace first copies gathered rows into a packed matrix\n";
+  if (!problem_.has_k_ranges())
+    out += line("a tile has %d columns of B, and only as many rows as its group needs, up to %d",
                 product_.entry->tile[1], product_.entry->tile[0]);
   if (!fallback_) return out;
   return out + line(

@@ -34,20 +34,21 @@ class GroupedPlan final : public Plan {
       : Plan(std::move(device), Op::grouped), problem_(problem) {}
   Status prepare();
   Status prepare_wgmma();
-  bool uses_maps() const;
-  Status check_maps(const GroupedRun& run, const GroupedSizes& sizes) const;
+  bool uses_tensor_maps() const;
+  Status check_tensor_map_alignment(const GroupedRun& run, const GroupedSizes& sizes) const;
   std::string explain_choice() const;
   Status prepare_step(uint32_t variant, PreparedKernel* out);
   const PreparedKernel& bind_product(const GroupedRun& run, GroupedArgs* product) const;
-  Status pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const;
+  // `address` is the workspace's.
+  Status pack(Launches* launches, GroupedArgs* product, uint64_t address) const;
   Status clear_d(Launches* launches, const GroupedArgs& args, const GroupedSizes& sizes) const;
-  Status combine(Launches* launches, const GroupedArgs& args, uint64_t workspace) const;
+  Status combine(Launches* launches, const GroupedArgs& args, uint64_t address) const;
 
   GroupedProblem problem_;
-  GroupedParts parts_;
+  GroupedWorkspace workspace_;
   PreparedKernel product_;
-  PreparedKernel fallback_;  // for addresses unfit for tensor maps; empty if the plan needs none
-  GroupedArgs wgmma_{};      // the arguments of wgmma kernels that do not depend on the run
+  PreparedKernel fallback_;  // for addresses that tensor maps cannot have; empty if not needed
+  GroupedArgs wgmma_{};      // arguments of the wgmma kernel that do not depend on the run
   PreparedKernel find_, check_, clear_, link_, combine_, pack_;
 };
 

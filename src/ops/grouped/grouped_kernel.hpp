@@ -19,8 +19,8 @@ std::vector<const KernelEntry*> grouped_candidates(const Device& device,
 /// The error for a candidate that is unknown or that the device or the description rules out.
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);
 
-/// Whether the description promises addresses of A and B that suit tensor maps.
-bool grouped_promises_maps(const GroupedProblem& problem);
+/// Whether the description promises addresses of A and B that tensor maps can have.
+bool grouped_promises_alignment(const GroupedProblem& problem);
 
 /// The device's kernel for a product with any addresses; nullptr if none supports the description.
 const KernelEntry* grouped_product_entry(const Device& device, const GroupedProblem& problem);
@@ -29,11 +29,11 @@ const KernelEntry* grouped_product_entry(const Device& device, const GroupedProb
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m);
 
-/// The launch of a step with one thread for each of `things`, up to four blocks per SM.
+/// The launch of a step with at least `threads` threads, but at most four blocks per SM.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
-                                 const KernelEntry& entry, int64_t things);
+                                 const KernelEntry& entry, int64_t threads);
 
-/// The launch of kGroupedFind: one cluster, whose blocks increase with the number of rows.
+/// The launch of kGroupedFind: one cluster, which has more blocks the more rows there are.
 LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
                                  const KernelEntry& entry, int64_t rows);
 

@@ -30,7 +30,7 @@ Status wrong(Code code, const char* argument, const char* rule, int64_t got, int
 
 // Refuses a field that must be 0 because of another one.
 Status excluded(const char* argument, int64_t value, const char* because) {
-  return check_unset(value == 0, argument, value, because);
+  return check_excluded(value == 0, argument, value, because);
 }
 
 Status excluded_number(const char* argument, float value, float unset, const char* because) {
@@ -55,22 +55,23 @@ Status check_input_types(const GroupedDesc& d) {
   return gemm_type_pair(d.a_dtype, d.b_type());
 }
 
-// Types of D and bias: f32 always, bf16 and f16 with 8-bit inputs, otherwise the type of A.
-bool goes_with_a(const GroupedDesc& d, DType type) {
+// Whether D or the bias may have a type: f32 always, bf16 and f16 if A has an 8-bit type, otherwise
+// the type of A.
+bool is_output_type(const GroupedDesc& d, DType type) {
   return type == DType::F32 || (d.is_narrow() ? is_16_bit(type) : type == d.a_dtype);
 }
 
 Status check_types(const GroupedDesc& d) {
   TW_TRY(check_input_types(d));
   const char* const others = d.is_narrow() ? "bf16, f16" : dtype_name(d.a_dtype);
-  if (!goes_with_a(d, d.d_dtype))
+  if (!is_output_type(d, d.d_dtype))
     return fail(gemm_unsupported_type(d.d_dtype),
                 {.argument = "d_dtype",
                  .rule = "grouped_output_type",
                  .got = static_cast<int64_t>(d.d_dtype)},
                 "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(d.d_dtype),
                 static_cast<int>(d.d_dtype), dtype_name(d.a_dtype), others);
-  if (d.bias_dtype != DType{} && !goes_with_a(d, d.bias_dtype))
+  if (d.bias_dtype != DType{} && !is_output_type(d, d.bias_dtype))
     return fail(gemm_unsupported_type(d.bias_dtype),
                 {.argument = "bias_dtype",
                  .rule = "grouped_bias_type",
@@ -140,7 +141,7 @@ Status check_gate(const GroupedDesc& d) {
                 Decimal::shortest(static_cast<double>(d.gate_limit), 6).text());
   if (d.n % 2 == 0) return {};
   return wrong(kInvalid, "n", "grouped_gate_columns", d.n, 2,
-               "with a gate two columns make one of D, and it must be a multiple of");
+               "with a gate each column of D takes two columns of B, so it must be a multiple of");
 }
 
 Status check_extents(const GroupedDesc& d) {
@@ -167,13 +168,13 @@ Status check_extents(const GroupedDesc& d) {
   if (d.groups > kGroupedMaxGroups)
     return wrong(kUnsupported, "groups", "grouped_groups", d.groups, kGroupedMaxGroups,
                  "it must be at most");
-  if (d.grouping == Grouping::all && d.groups != 1)
+  if (d.grouping == Grouping::one && d.groups != 1)
     return wrong(kInvalid, "groups", "grouped_groups", d.groups, 1,
-                 "with TW_GROUPING_ALL all rows are one group, and it must be");
+                 "with TW_GROUPING_ONE all rows are one group, and it must be");
   return {};
 }
 
-Status check_form(const GroupedDesc& d) {
+Status check_grouping_fields(const GroupedDesc& d) {
   if (d.grouping != Grouping::psum)
     TW_TRY(excluded("row_alignment", d.row_alignment, "grouping is not TW_GROUPING_PSUM"));
   if (d.grouping != Grouping::masked)
@@ -185,11 +186,11 @@ Status check_form(const GroupedDesc& d) {
 
 Status check_masked(GroupedDesc* d) {
   if (d->grouping != Grouping::masked || d->groups == 0) return {};
-  const int64_t most = d->m / d->groups;
-  if (d->group_rows == 0) d->group_rows = most;
-  if (d->group_rows <= most) return {};
-  return wrong(kInvalid, "group_rows", "grouped_group_rows", d->group_rows, most,
-               "so that all groups lie in the m rows it must be at most");
+  const int64_t limit = d->m / d->groups;
+  if (d->group_rows == 0) d->group_rows = limit;
+  if (d->group_rows <= limit) return {};
+  return wrong(kInvalid, "group_rows", "grouped_group_rows", d->group_rows, limit,
+               "all groups lie in the m rows, so it must be at most");
 }
 
 Status check_indices(const GroupedDesc& d) {
@@ -199,28 +200,28 @@ Status check_indices(const GroupedDesc& d) {
     TW_TRY(excluded("a_divisor", d.a_divisor, kReason));
   } else if (d.a_count == 0 && d.m != 0) {
     return wrong(kInvalid, "a_count", "grouped_count", 0, 1,
-                 "TW_GROUPED_GATHER takes rows of an A with so many, and it must be at least");
+                 "with TW_GROUPED_GATHER it is the number of rows of A and must be at least");
   }
   if (!d.has(kGroupedDescScatter)) {
     constexpr const char* kReason = "flags lack TW_GROUPED_SCATTER";
     TW_TRY(excluded("d_count", d.d_count, kReason));
     TW_TRY(excluded("d_divisor", d.d_divisor, kReason));
     TW_TRY(excluded("combine", static_cast<int64_t>(d.combine), kReason));
-    return check_unset(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
-                       "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
+    return check_excluded(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
+                          "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
   }
   if (d.d_count == 0 && d.m != 0)
     return wrong(kInvalid, "d_count", "grouped_count", 0, 1,
-                 "TW_GROUPED_SCATTER puts rows into a D with so many, and it must be at least");
-  const int64_t most = INT32_MAX / std::max<int64_t>(d.d_divisor, 1);
-  if (d.d_count <= most) return {};
-  return wrong(Code::ERROR_OVERFLOW, "d_count", "grouped_pairs", d.d_count, most,
-               "so that d_count times d_divisor is below 2^31 it must be at most");
+                 "with TW_GROUPED_SCATTER it is the number of rows of D and must be at least");
+  const int64_t limit = INT32_MAX / std::max<int64_t>(d.d_divisor, 1);
+  if (d.d_count <= limit) return {};
+  return wrong(Code::ERROR_OVERFLOW, "d_count", "grouped_pairs", d.d_count, limit,
+               "d_count times d_divisor must be below 2^31, so it must be at most");
 }
 
 Status check_inverse(const GroupedDesc& d) {
-  return check_unset(!d.has(kGroupedDescInverse) || d.combine == Combine::add, "flags", d.flags,
-                     "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
+  return check_excluded(!d.has(kGroupedDescInverse) || d.combine == Combine::sum, "flags", d.flags,
+                        "TW_GROUPED_INVERSE needs the combine TW_GROUPED_COMBINE_SUM");
 }
 
 Status check_ranges(const GroupedDesc& d) {
@@ -228,7 +229,7 @@ Status check_ranges(const GroupedDesc& d) {
   constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";
   constexpr uint32_t kNone = kGroupedDescGather | kGroupedDescScatter | kGroupedDescWeightByIndex |
                              kGroupedDescZeroOthers | kGroupedDescInverse;
-  TW_TRY(check_unset((d.flags & kNone) == 0, "flags", d.flags, kReason));
+  TW_TRY(check_excluded((d.flags & kNone) == 0, "flags", d.flags, kReason));
   const std::pair<const char*, int64_t> zeroes[] = {
       {"combine", static_cast<int64_t>(d.combine)},
       {"bias_dtype", static_cast<int64_t>(d.bias_dtype)},
@@ -247,7 +248,8 @@ Status check_ranges(const GroupedDesc& d) {
               static_cast<int>(d.d_dtype));
 }
 
-// The matrices of an operand, and the names of the caller's fields for their pitch and stride.
+// The matrices of an operand, and the names of the caller's fields for their pitch and stride. A
+// line is what a matrix stores contiguously.
 struct Matrices {
   const char* leading_name;
   const char* stride_name;
@@ -255,30 +257,31 @@ struct Matrices {
 };
 
 // Replaces a pitch or stride of 0 by the packed one, and checks the bytes that the operand spans.
-Status check_matrices(const Matrices& of, int64_t* leading, int64_t* stride) {
-  if (*leading == 0) *leading = std::max<int64_t>(of.contiguous, 1);
-  if (*leading < of.contiguous)
-    return wrong(kInvalid, of.leading_name, "grouped_pitch", *leading, of.contiguous,
-                 "0 is packed, and others are at least the contiguous elements,");
-  const int64_t most = kMaxSpan / of.bytes;
-  const int64_t lines = std::max<int64_t>(of.lines, 1);
-  if (*leading > most / lines)
-    return wrong(Code::ERROR_OVERFLOW, of.leading_name, "grouped_span", *leading, most / lines,
-                 "so that an operand spans 2^60 bytes at most it must be at most");
-  const int64_t one = *leading * lines;
-  if (*stride == 0) *stride = one;
+Status check_matrices(const Matrices& matrices, int64_t* leading, int64_t* stride) {
+  if (*leading == 0) *leading = std::max<int64_t>(matrices.contiguous, 1);
+  if (*leading < matrices.contiguous)
+    return wrong(
+        kInvalid, matrices.leading_name, "grouped_pitch", *leading, matrices.contiguous,
+        "0 means packed; otherwise it must be at least the number of contiguous elements,");
+  const int64_t limit = kMaxSpan / matrices.bytes;
+  const int64_t lines = std::max<int64_t>(matrices.lines, 1);
+  if (*leading > limit / lines)
+    return wrong(Code::ERROR_OVERFLOW, matrices.leading_name, "grouped_span", *leading,
+                 limit / lines, "an operand may span 2^60 bytes, so it must be at most");
+  const int64_t matrix = *leading * lines;
+  if (*stride == 0) *stride = matrix;
   if (*stride < 0)
-    return wrong(kInvalid, of.stride_name, "grouped_stride", *stride, 0,
-                 "0 is packed, and others are at least");
-  if (of.count <= 1) return {};
-  const int64_t apart = (most - one) / (of.count - 1);
-  if (*stride <= apart) return {};
-  // The stride may be the packed one, if the caller gave none.
-  return wrong(Code::ERROR_OVERFLOW, of.stride_name, "grouped_span", *stride, apart,
-               "so that an operand spans 2^60 bytes at most it must be at most");
+    return wrong(kInvalid, matrices.stride_name, "grouped_stride", *stride, 0,
+                 "0 means packed; otherwise it must be at least");
+  if (matrices.count <= 1) return {};
+  const int64_t max_stride = (limit - matrix) / (matrices.count - 1);
+  if (*stride <= max_stride) return {};
+  // If the caller gave no stride, *stride is the packed one.
+  return wrong(Code::ERROR_OVERFLOW, matrices.stride_name, "grouped_span", *stride, max_stride,
+               "an operand may span 2^60 bytes, so it must be at most");
 }
 
-Status check_d_apart(const GroupedDesc& d) {
+Status check_d_disjoint(const GroupedDesc& d) {
   const int64_t other = gemm_first_overlap(d.m, d.n, d.ldd, d.groups, d.d_stride);
   if (other == 0) return {};
   return fail(Code::ERROR_OVERLAP,
@@ -294,29 +297,29 @@ Status check_d_apart(const GroupedDesc& d) {
 
 Status check_operand_pitches(GroupedProblem* p) {
   GroupedDesc& d = p->desc;
-  int64_t apart = 0;  // unused stride of operands that are a single matrix
-  const int64_t a_columns = p->ranges() ? d.m : d.k;
-  TW_TRY(check_matrices({"lda", "", p->a_rows(), a_columns, p->in_bytes, 1}, &d.lda, &apart));
-  const int64_t matrices = p->ranges() ? 1 : d.weights;
+  int64_t no_stride = 0;  // A is a single matrix
+  const int64_t a_columns = p->has_k_ranges() ? d.m : d.k;
+  TW_TRY(check_matrices({"lda", "", p->a_rows(), a_columns, p->in_bytes, 1}, &d.lda, &no_stride));
+  const int64_t matrices = p->has_k_ranges() ? 1 : d.weights;
   TW_TRY(check_matrices({"ldb", "b_stride", p->b_lines(), p->b_contiguous(), p->in_bytes, matrices},
                         &d.ldb, &d.b_stride));
-  const int64_t results = p->ranges() ? d.groups : 1;
-  TW_TRY(check_matrices({"ldd", "d_stride", p->d_rows(), p->d_columns, p->out_bytes, results},
+  const int64_t d_matrices = p->has_k_ranges() ? d.groups : 1;
+  TW_TRY(check_matrices({"ldd", "d_stride", p->d_rows(), p->d_columns, p->out_bytes, d_matrices},
                         &d.ldd, &d.d_stride));
-  if (p->ranges()) return check_d_apart(d);
-  if (!p->biased())
+  if (p->has_k_ranges()) return check_d_disjoint(d);
+  if (!p->has_bias())
     return excluded("bias_stride", d.bias_stride, "there is no bias (bias_dtype is 0)");
   int64_t length = 0;
   return check_matrices({"n", "bias_stride", 1, d.n, dtype_bytes(d.bias_dtype), d.weights}, &length,
                         &d.bias_stride);
 }
 
-// Rows that are added in a fixed order are first stored in the workspace.
+// Rows that are summed in a fixed order are first stored in the workspace.
 Status check_workspace_span(const GroupedProblem& p) {
-  const int64_t most = kMaxSpan / (p.d_columns * p.out_bytes + kMapAlignment);
-  if (!p.ordered() || p.desc.m <= most) return {};
-  return wrong(Code::ERROR_OVERFLOW, "m", "grouped_span", p.desc.m, most,
-               "so that the rows that are added span 2^60 bytes at most it must be at most");
+  const int64_t limit = kMaxSpan / (p.d_columns * p.out_bytes + kMapAlignment);
+  if (!p.sums_in_order() || p.desc.m <= limit) return {};
+  return wrong(Code::ERROR_OVERFLOW, "m", "grouped_span", p.desc.m, limit,
+               "the rows in the workspace may span 2^60 bytes, so it must be at most");
 }
 
 Status check_alignments(const GroupedProblem& p) {
@@ -335,29 +338,30 @@ Status check_scale_stride(const char* argument, const GemmScaling& scaling, int6
   if (!scaling.any()) return excluded(argument, stride, "there are no such scales (TW_SCALE_NONE)");
   if (stride >= 0) return {};
   return wrong(kInvalid, argument, "grouped_stride", stride, 0,
-               "0 is packed, and others are at least");
+               "0 means packed; otherwise it must be at least");
 }
 
-// Only masked groups can each have a scale matrix of A.
-Status check_split_scales(const GroupedDesc& d) {
+// Refuses a scale matrix of A for each group unless groups are masked.
+Status check_scales_per_group(const GroupedDesc& d) {
   const char* because = nullptr;
   if (d.grouping != Grouping::masked) because = "grouping is not TW_GROUPING_MASKED";
   if (d.has(kGroupedDescGather))
-    because = "flags has TW_GROUPED_GATHER: scales go by the rows of A";
+    because = "flags has TW_GROUPED_GATHER: scales are indexed by the rows of A";
   if (d.a_scaling.kind == ScaleKind::tensor) because = "a_scale is TW_SCALE_TENSOR";
   return because ? excluded("a_scale_stride", d.a_scale_stride, because) : Status();
 }
 
-// Refuses scales of 128 elements of k: such a block could belong to several ranges.
+// With ranges of k, refuses a scale for 128 elements of k, which could belong to several ranges.
 Status check_ranges_scale(const GroupedDesc& d) {
   if (d.grouping != Grouping::k_ranges || d.a_scaling.kind < ScaleKind::k128) return {};
-  return fail(kUnsupported,
-              {.argument = "a_scale",
-               .rule = "grouped_scale_ranges",
-               .got = static_cast<int64_t>(d.a_scaling.kind)},
-              "a_scale is %d, scales by 128 of k, and grouping TW_GROUPING_K_RANGES, whose ranges "
-              "end anywhere: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
-              static_cast<int>(d.a_scaling.kind));
+  return fail(
+      kUnsupported,
+      {.argument = "a_scale",
+       .rule = "grouped_scale_ranges",
+       .got = static_cast<int64_t>(d.a_scaling.kind)},
+      "a_scale is %d, one scale for 128 elements of k, but the ranges of TW_GROUPING_K_RANGES "
+      "end anywhere: use TW_SCALE_NONE, TW_SCALE_TENSOR or TW_SCALE_ROW",
+      static_cast<int>(d.a_scaling.kind));
 }
 
 Status check_scaling(GroupedProblem* p) {
@@ -370,22 +374,22 @@ Status check_scaling(GroupedProblem* p) {
   TW_TRY(check_ranges_scale(d));
   TW_TRY(check_scale_stride("a_scale_stride", d.a_scaling, d.a_scale_stride));
   TW_TRY(check_scale_stride("b_scale_stride", d.b_scaling, d.b_scale_stride));
-  TW_TRY(check_split_scales(d));
-  if (p->ranges())
+  TW_TRY(check_scales_per_group(d));
+  if (p->has_k_ranges())
     TW_TRY(excluded("b_scale_stride", d.b_scale_stride, "grouping is TW_GROUPING_K_RANGES"));
-  p->splits_a_scales = d.a_scale_stride != 0;
-  if (p->splits_a_scales) d.a_scaling.batch = d.a_scale_stride;
-  if (d.b_scale_stride != 0) d.b_scaling.batch = d.b_scale_stride;
-  const int64_t rows = p->splits_a_scales ? d.group_rows : p->ranges() ? d.m : p->a_rows();
+  p->a_scales_per_group = d.a_scale_stride != 0;
+  if (p->a_scales_per_group) d.a_scaling.batch_stride = d.a_scale_stride;
+  if (d.b_scale_stride != 0) d.b_scaling.batch_stride = d.b_scale_stride;
+  const int64_t rows = p->a_scales_per_group ? d.group_rows : p->has_k_ranges() ? d.m : p->a_rows();
   TW_TRY(check_scale_layout(kScalesOfA, p->a_scales(rows), p->a_scale_matrices(), &d.a_scaling));
   return check_scale_layout(kScalesOfB, p->b_scales(), p->b_scale_matrices(), &d.b_scaling);
 }
 
-// Defaults that the first checks need. fill_counts() sets the others after those checks.
-void fill_in(GroupedDesc* d) {
+// Sets the defaults that the first checks need. fill_counts() sets the others after these checks.
+void fill_types_and_groups(GroupedDesc* d) {
   if (d->d_dtype == DType{})
     d->d_dtype = d->grouping == Grouping::k_ranges ? DType::F32 : d->a_dtype;
-  if (d->grouping == Grouping::all && d->groups == -1) d->groups = 1;
+  if (d->grouping == Grouping::one && d->groups == -1) d->groups = 1;
 }
 
 void fill_counts(GroupedDesc* d) {
@@ -397,9 +401,9 @@ void fill_counts(GroupedDesc* d) {
 
 }  // namespace
 
-int64_t GroupedProblem::numbers(int64_t m) const {
+int64_t GroupedProblem::groups_length(int64_t m) const {
   switch (desc.grouping) {
-    case Grouping::all:
+    case Grouping::one:
       return 0;
     case Grouping::offsets:
       return desc.groups + 1;
@@ -411,7 +415,7 @@ int64_t GroupedProblem::numbers(int64_t m) const {
 }
 
 int64_t GroupedProblem::a_rows() const {
-  return ranges() ? desc.k : gathers() ? desc.a_count : desc.m;
+  return has_k_ranges() ? desc.k : gathers() ? desc.a_count : desc.m;
 }
 
 int64_t GroupedProblem::d_rows() const {
@@ -430,11 +434,11 @@ Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
   *out = GroupedProblem{};
   out->desc = desc;
   GroupedDesc& d = out->desc;
-  fill_in(&d);
+  fill_types_and_groups(&d);
   TW_TRY(check_choices(d));
   TW_TRY(check_types(d));
   TW_TRY(check_extents(d));
-  TW_TRY(check_form(d));
+  TW_TRY(check_grouping_fields(d));
   TW_TRY(check_ranges(d));
   TW_TRY(check_gate(d));
   TW_TRY(check_masked(&d));
@@ -443,8 +447,8 @@ Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
   fill_counts(&d);
   out->in_bytes = dtype_bytes(d.a_dtype);
   out->out_bytes = dtype_bytes(d.d_dtype);
-  out->number_bytes = dtype_bytes(d.index_dtype);
-  out->index_bytes = dtype_bytes(d.row_index_dtype);
+  out->group_index_bytes = dtype_bytes(d.index_dtype);
+  out->row_index_bytes = dtype_bytes(d.row_index_dtype);
   out->d_columns = d.gate == Gate::none ? d.n : d.n / 2;
   TW_TRY(check_operand_pitches(out));
   TW_TRY(check_scaling(out));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr u32 kTileColumns = kGroupedTileColumns;
 
-// Rows of a group, and the span of k that a swizzled line has.
+// Rows of a group in a tile, at most, and elements of k in a k block.
 u32 tile_rows(const GroupedProblem& problem) {
   return problem.desc.is_narrow() ? kGroupedScaledTileRows : kGroupedTileRows;
 }
@@ -35,7 +35,8 @@ GemmTile tile_of(const GroupedProblem& problem) {
           static_cast<u32>(problem.out_bytes)};
 }
 
-GemmDesc sums_of(const GroupedProblem& problem) {
+// What determines the accumulation chains of a product.
+GemmDesc chains_desc(const GroupedProblem& problem) {
   GemmDesc desc;
   desc.d_dtype = problem.desc.d_dtype;
   desc.k = problem.desc.k;
@@ -46,7 +47,7 @@ u32 counter_bytes(uint32_t blocks) {
   return gemm_stream_counter_bytes(blocks, 1);
 }
 
-// Whether the number of tiles fits 31 bits. Groups may overlap, so each may have all m rows.
+// Whether the number of tiles fits in 31 bits. Groups may overlap, so each may have all m rows.
 bool has_countable_tiles(const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   int64_t tiles = 0;
@@ -55,17 +56,17 @@ bool has_countable_tiles(const GroupedProblem& problem) {
          tiles <= INT32_MAX;
 }
 
-bool suits_maps(int64_t elements, const GroupedProblem& problem) {
+bool is_map_pitch(int64_t elements, const GroupedProblem& problem) {
   return pitch_suits_maps(elements * problem.in_bytes);
 }
 
-// Of 8-bit types.
+// The reason why the wgmma kernels do not support a product of 8-bit types, or nullptr.
 const char* narrow_refusal(const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.a_dtype != DType::F8E4M3 || d.b_type() != DType::F8E4M3)
-    return "of 8-bit types it takes f8e4m3 twice";
+    return "of the 8-bit types it supports only f8e4m3 for A and B";
   if (!d.a_scaling.any()) return "8-bit floats have no scales";
-  if (d.d_dtype == DType::F16) return "of 8-bit floats it gives bf16 and f32";
+  if (d.d_dtype == DType::F16) return "with 8-bit floats it supports only a D of bf16 or f32";
   if (d.b_order != Order::column) return "8-bit weights are not contiguous along k";
   return nullptr;
 }
@@ -77,17 +78,18 @@ const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& pr
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
   if (d.is_narrow())
     if (const char* const why = narrow_refusal(problem)) return why;
-  if (!suits_maps(d.lda, problem)) return "lda is not a multiple of 16 bytes below 2^40";
-  if (!suits_maps(d.ldb, problem)) return "ldb is not a multiple of 16 bytes below 2^40";
-  if (!problem.ranges() && d.weights > 1 && !suits_maps(d.b_stride, problem))
+  if (!is_map_pitch(d.lda, problem)) return "lda is not a multiple of 16 bytes below 2^40";
+  if (!is_map_pitch(d.ldb, problem)) return "ldb is not a multiple of 16 bytes below 2^40";
+  if (!problem.has_k_ranges() && d.weights > 1 && !is_map_pitch(d.b_stride, problem))
     return "b_stride is not a multiple of 16 bytes below 2^40";
   if (d.gate == Gate::halves && d.b_order == Order::row)
-    return "the gated columns of a row-major B lie apart";
+    return "gates and linear columns of a row-major B are half a row apart";
   if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
-    return "gated columns are not a multiple of 16";
+    return "with a gate, n is not a multiple of 16";
   if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
     return "a block has too little shared memory on this device";
-  if (!has_countable_tiles(problem)) return "groups of all rows would have 2^31 tiles or more";
+  if (!has_countable_tiles(problem))
+    return "if each group had all rows, there would be 2^31 tiles or more";
   return nullptr;
 }
 
@@ -97,35 +99,36 @@ uint32_t grouped_wgmma_smem(const GroupedProblem& problem) {
 
 bool grouped_needs_workspace(const GroupedProblem& problem) {
   if (problem.desc.is_narrow()) return false;  // each k block is a chain of its own
-  return gemm_chains_of(sums_of(problem)) > 1;
+  return gemm_required_chains(chains_desc(problem)) > 1;
 }
 
-uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks) {
+uint64_t grouped_stream_k_bytes(const GroupedProblem& problem, uint32_t blocks) {
   const GroupedDesc& d = problem.desc;
-  const bool shares = !d.has(kGroupedDescInvariant) && !problem.ranges() && !d.is_narrow();
-  if (!shares && !grouped_needs_workspace(problem)) return 0;
+  const bool may_divide =
+      !d.has(kGroupedDescInvariant) && !problem.has_k_ranges() && !d.is_narrow();
+  if (!may_divide && !grouped_needs_workspace(problem)) return 0;
   const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kGroupedTileRows);
   return counter_bytes(blocks) +
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
 }
 
 // Threads gather rows into a tile at half the speed of the TMA. For groups of few rows the loads of
-// the weights hide that. For larger ones a packed copy of A is cheaper: its memory traffic is
-// 2 m / (weights * n) of the weights'.
+// the weights hide that. For larger groups it is faster to copy the rows of A into a packed matrix
+// first. The traffic of that copy is 2 m / (weights * n) of the traffic of reading the weights.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
-  constexpr int64_t kFewRows = 48, kFewColumns = 768, kMost = int64_t{1} << 30;
+  constexpr int64_t kMinRows = 48, kMinColumns = 768, kMaxBytes = int64_t{1} << 30;
   const GroupedDesc& d = problem.desc;
-  // Scales go by the rows as the caller has them.
+  // Scales are indexed by the caller's rows of A, which a packed copy does not know.
   if (d.is_narrow()) return 0;
   if (!problem.gathers() || d.grouping == Grouping::masked || d.k == 0) return 0;
-  if (d.m < kFewRows * std::max<int64_t>(d.weights, 1) || d.n < kFewColumns) return 0;
+  if (d.m < kMinRows * std::max<int64_t>(d.weights, 1) || d.n < kMinColumns) return 0;
   const int64_t bytes = d.m * d.k * problem.in_bytes;
-  return d.k % 8 != 0 || bytes > kMost ? 0 : static_cast<uint64_t>(bytes);
+  return d.k % 8 != 0 || bytes > kMaxBytes ? 0 : static_cast<uint64_t>(bytes);
 }
 
 namespace {
 
-// A map whose boxes alternate eight gate columns and eight value columns, so that both are in one
+// Encodes a map whose boxes alternate eight gates and eight linear columns, so that both are in one
 // tile.
 Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* out) {
   constexpr uint64_t kEight = 8;
@@ -164,12 +167,12 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
   const GroupedDesc& d = problem.desc;
-  const bool packs = grouped_packed_bytes(problem) != 0;
-  const int64_t rows = packs ? d.m : problem.a_rows(), pitch = packs ? d.k : d.lda;
+  const bool has_packed_a = grouped_packed_bytes(problem) != 0;
+  const int64_t rows = has_packed_a ? d.m : problem.a_rows(), pitch = has_packed_a ? d.k : d.lda;
   TW_TRY(encode_weights(device, problem, &args->map_b));
   for (int map = 0; map < kGroupedBoxCount; ++map)
     TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, rows, pitch,
-                           {tile_k(problem), static_cast<u32>(grouped_box(map)), true}, 2, {},
+                           {tile_k(problem), static_cast<u32>(grouped_box_rows(map)), true}, 2, {},
                            &args->map_a[map]));
   return {};
 }
@@ -185,15 +188,15 @@ Status encode_ranges(Device& device, const GroupedProblem& problem, GroupedArgs*
 
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args) {
-  TW_TRY(problem.ranges() ? encode_ranges(device, problem, args)
-                          : encode_rows(device, problem, args));
+  TW_TRY(problem.has_k_ranges() ? encode_ranges(device, problem, args)
+                                : encode_rows(device, problem, args));
   args->band = static_cast<i32>(
       std::lround(std::sqrt(static_cast<double>(blocks) * tile_rows(problem) / kTileColumns)));
   args->chain_blocks =
-      static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{tile_k(problem)}));
+      static_cast<i32>(ceil_div(gemm_chain_length(chains_desc(problem)), int64_t{tile_k(problem)}));
   const GemmRates rates = gemm_rates(device.info());
   args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes / rates.clock));
-  args->partials = counter_bytes(blocks);
+  args->partials_offset = counter_bytes(blocks);
   args->counter_tag = counter_tag();
   return {};
 }
@@ -205,9 +208,9 @@ void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepar
   args->band = prepared.band;
   args->chain_blocks = prepared.chain_blocks;
   args->memory_rate = prepared.memory_rate;
-  args->partials = prepared.partials;
+  args->partials_offset = prepared.partials_offset;
   args->counter_tag = prepared.counter_tag;
-  if (problem.ranges()) {
+  if (problem.has_k_ranges()) {
     rebind_map(&args->map_b, args->b, 1, args->k);
     rebind_map(&args->map_a[0], args->a, 1, args->k);
     return;

@@ -11,19 +11,19 @@
 
 namespace tw {
 
-/// The reason why the wgmma kernels do not support a product, given aligned addresses and a device
-/// that has them; nullptr if they support it.
+/// The reason why the wgmma kernels do not support a product; nullptr if they support it on a
+/// device that has these kernels, if addresses are aligned.
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
 
 /// Dynamic shared memory of a block, in bytes.
 uint32_t grouped_wgmma_smem(const GroupedProblem& problem);
 
-/// Whether k needs several accumulation chains. They are added up in the workspace, so that every
-/// run needs one.
+/// Whether every run needs a workspace, because k needs several accumulation chains, which are
+/// added up there.
 bool grouped_needs_workspace(const GroupedProblem& problem);
 
-/// Bytes of stream-K workspace for a grid of `blocks` blocks; 0 if none is used.
-uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks);
+/// Bytes of the workspace for stream-K in a grid of `blocks` blocks; 0 if the kernel uses none.
+uint64_t grouped_stream_k_bytes(const GroupedProblem& problem, uint32_t blocks);
 
 /// Bytes for a packed copy of gathered rows; 0 if the product kernel gathers them itself.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem);
@@ -32,7 +32,7 @@ uint64_t grouped_packed_bytes(const GroupedProblem& problem);
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args);
 
-/// Adds the prepared arguments to a run's and puts the run's addresses and rows into the maps.
+/// Copies the prepared arguments into a run's, and puts the run's addresses and rows into the maps.
 void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepared,
                         GroupedArgs* args);
 

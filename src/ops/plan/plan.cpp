@@ -28,9 +28,9 @@ uint32_t usable_sms(const Device& device, uint32_t max_sms) {
   return max_sms == 0 ? sms : std::min(sms, max_sms);
 }
 
-uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm) {
+uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_per_sm) {
   if (max_sms != 0) return usable_sms(device, max_sms);
-  return blocks_of_sm == 0 ? uint64_t{INT32_MAX} : uint64_t{usable_sms(device, 0)} * blocks_of_sm;
+  return blocks_per_sm == 0 ? uint64_t{INT32_MAX} : uint64_t{usable_sms(device, 0)} * blocks_per_sm;
 }
 
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element) {

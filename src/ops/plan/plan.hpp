@@ -84,8 +84,9 @@ Status prepare_entry(Device& device, Family family, const KernelEntry* entry,
 
 /// Returns the status that planning would return, without making a plan. Only exhausted memory and
 /// driver failures are not foreseen. `arguments` are those of P::create() between device and plan.
-/// If the device has all kernels, P::check(device, arguments...), with which create() begins,
-/// decides alone. Else create() runs on a rehearsal device, which loads and launches nothing.
+/// If the device has all kernels, P::check(device, arguments...), with which create() begins, gives
+/// the answer. Otherwise create() runs on a rehearsal device (runtime/rehearsal.hpp), which loads
+/// and launches nothing.
 template <class P, class... Arguments>
 Status plan_supported(const std::shared_ptr<Device>& device, Family family,
                       const Arguments&... arguments) {
@@ -93,15 +94,15 @@ Status plan_supported(const std::shared_ptr<Device>& device, Family family,
   if (has_all_kernels(*device, family) && has_all_kernels(*device, Family::copy))
     return P::check(*device, arguments...);
   std::unique_ptr<Plan> plan;
-  return P::create(make_dry_run_device(device), arguments..., &plan);
+  return P::create(make_rehearsal_device(device), arguments..., &plan);
 }
 
 /// Number of SMs that a plan may use: the context's, limited to max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);
 
-/// Returns the largest grid: `blocks_of_sm` blocks per SM (0: unlimited). If max_sms is not 0, one
+/// Returns the largest grid: `blocks_per_sm` blocks per SM (0: unlimited). If max_sms is not 0, one
 /// block per usable SM, because the hardware gives every SM one block before any gets a second.
-uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
+uint64_t max_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_per_sm);
 
 /// Fails unless `alignment` is 0 (no promise) or a power of two of at least `element`.
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element);
@@ -132,7 +133,7 @@ struct RunOperand {
 /// check is exact; otherwise a bounded search must prove the rows disjoint.
 Status check_apart(std::initializer_list<RunOperand> operands);
 
-/// check_apart(); and fails if an operand is outside the memory that the device knows.
+/// Calls check_apart(), and fails if an operand is outside the memory that the device knows.
 Status check_operands(const Device& device, std::initializer_list<RunOperand> operands);
 
 }  // namespace tw

@@ -28,7 +28,7 @@ DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
 }
 
-// Number of rows for each value of their address modulo 16.
+// The number of rows for each value of a row's address modulo 16.
 struct ByResidue {
   uint64_t rows[16];
 };
@@ -157,19 +157,19 @@ Status PrefetchPlan::read_dims() {
   for (int32_t i = 0; i < rank_; ++i) rows *= dims_[i].extent;
   reach_bytes_ = static_cast<uint64_t>(reach);
   row_bytes_ = static_cast<uint64_t>(row);
-  rows_number_ = static_cast<uint64_t>(rows);
+  row_count_ = static_cast<uint64_t>(rows);
   all_bytes_ = static_cast<uint64_t>(bytes);
   return {};
 }
 
 // Keeps whole rows in the order of dims_, or the beginning of the first row. If strides interleave,
-// that is not the order of addresses, which would require a list of rows.
+// this differs from the order of addresses, which would require a list of rows.
 Status PrefetchPlan::apply_budget() {
   const auto budget = static_cast<uint64_t>(desc_.budget);
   if (budget == 0 || budget >= all_bytes_) return {};
-  rows_number_ = budget / row_bytes_;
-  if (rows_number_ != 0) return {};
-  rows_number_ = 1;
+  row_count_ = budget / row_bytes_;
+  if (row_count_ != 0) return {};
+  row_count_ = 1;
   const auto element = static_cast<uint64_t>(element_bytes_);
   row_bytes_ = budget / element * element;
   if (row_bytes_ == 0)
@@ -179,7 +179,7 @@ Status PrefetchPlan::apply_budget() {
 }
 
 Status PrefetchPlan::prepare() {
-  const auto row_of = [&](uint32_t method) {
+  const auto entry_of = [&](uint32_t method) {
     return find_entry(*device(), Family::prefetch,
                       [&](const KernelEntry& entry) { return entry.variant == method; });
   };
@@ -187,17 +187,17 @@ Status PrefetchPlan::prepare() {
     bool fits = false;
     TW_TRY(fill_boxes(&fits));
     if (fits)
-      TW_TRY(prepare_entry(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
+      TW_TRY(prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchBoxes), 0, &boxes_));
   }
   fill_rows();
   // Reversing a dimension moves the first byte, which may then be misaligned.
   if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
-  return prepare_entry(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
+  return prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchRows), 0, &rows_);
 }
 
 Status PrefetchPlan::fill_boxes(bool* fits) {
   const auto row = static_cast<int64_t>(row_bytes_);
-  const auto rows = static_cast<int64_t>(rows_number_);
+  const auto rows = static_cast<int64_t>(row_count_);
   const int64_t pitch = rank_ == 0 ? row : dims_[0].stride;
   const int64_t element = std::min<int64_t>(8, alignment_of(row_bytes_));
   // A tensor map cannot describe overlapping rows.
@@ -224,7 +224,7 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
 }
 
 void PrefetchPlan::fill_rows() {
-  row_args_.rows = rows_number_;
+  row_args_.rows = row_count_;
   row_args_.row_bytes = row_bytes_;
   row_args_.policy = box_args_.policy = cache_policy(desc_.cache);
   row_args_.rank = static_cast<u32>(rank_);
@@ -246,11 +246,11 @@ const PreparedKernel& PrefetchPlan::choose(uint64_t src) const {
 }
 
 LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
-  const uint64_t room = max_blocks(*device(), desc_.max_sms, kBlocksPerSm);
+  const uint64_t maximum = max_blocks(*device(), desc_.max_sms, kBlocksPerSm);
   const uint64_t items = &kernel == &boxes_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
   LaunchConfig config;
   // Every SM gets an item before any thread gets a second one.
-  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(items, 1, room));
+  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(items, 1, maximum));
   config.block[0] = kPrefetchThreads;
   return config;
 }
@@ -272,7 +272,7 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
 }
 
 // The number of chunks in a row depends on its address modulo 16. So count rows by that value:
-// whole inner dimensions first, then the steps along outer ones that rows_number_ reaches.
+// whole inner dimensions first, then the steps along outer ones that row_count_ reaches.
 uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
   ByResidue inner[kMaxCopyRank + 1] = {{{1}}};
   uint64_t inner_rows[kMaxCopyRank + 1] = {1};
@@ -282,7 +282,7 @@ uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
     inner_rows[d + 1] = inner_rows[d] * extent;
   }
   uint64_t total = 0;
-  uint64_t left = rows_number_;
+  uint64_t left = row_count_;
   uint64_t from = src;
   for (int32_t d = rank_; d >= 0; --d) {
     const uint64_t stride = d == rank_ ? 0 : static_cast<uint64_t>(dims_[d].stride);
@@ -331,7 +331,7 @@ std::string PrefetchPlan::explain() const {
   char text[512];
   std::snprintf(text, sizeof text,
                 "prefetch of %s: %" PRIu64 " rows of %" PRIu64 " bytes in %d dimensions\n",
-                dtype_name(desc_.dtype), rows_number_, row_bytes_, rank_);
+                dtype_name(desc_.dtype), row_count_, row_bytes_, rank_);
   std::string out = text;
   if (row_bytes_ == 0) return out + "empty, nothing runs\n";
   const bool loads = row_args_.loads != 0;
@@ -339,16 +339,20 @@ std::string PrefetchPlan::explain() const {
                 "kernel %s: %u blocks of %u threads, pieces of %ux%u elements, %" PRIu64
                 " pieces %s\n",
                 i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.boxes_prefetched,
-                loads ? "loaded and thrown away" : "asked for; done means issued");
+                loads ? "loaded into shared memory and discarded"
+                      : "requested; the kernel may end before they arrive");
   out += text;
-  if (rows_number_ * row_bytes_ < all_bytes_) {
+  if (row_count_ * row_bytes_ < all_bytes_) {
     std::snprintf(text, sizeof text,
                   "the budget of %" PRId64 " bytes leaves out %" PRIu64 " of %" PRIu64 "\n",
-                  desc_.budget, all_bytes_ - rows_number_ * row_bytes_, all_bytes_);
+                  desc_.budget, all_bytes_ - row_count_ * row_bytes_, all_bytes_);
     out += text;
   }
   if (!boxes_)
-    out += "pieces of rows: a tensor map needs a matrix whose pitch is a multiple of 16 bytes\n";
+    out +=
+        "prefetches pieces of rows, because a tensor map needs a matrix whose pitch is a multiple "
+        "of "
+        "16 bytes\n";
   else if (rows_)
     out += "runs with an address that is not a multiple of 16 use " +
            std::string(rows_.entry->symbol) +

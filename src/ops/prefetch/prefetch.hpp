@@ -72,7 +72,7 @@ class PrefetchPlan final : public Plan {
   const char* pitch_name_ = "pitch";  // the caller's name of the field that sets the pitch
   int32_t element_bytes_ = 1;
   uint64_t row_bytes_ = 0;  // 0: nothing to prefetch
-  uint64_t rows_number_ = 0;
+  uint64_t row_count_ = 0;
   int32_t rank_ = 0;  // number of dims_
   Dim dims_[kMaxCopyRank] = {};
   int64_t offset_ = 0;  // from the caller's address to the first byte; nonzero for negative strides

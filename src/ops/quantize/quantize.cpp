@@ -13,15 +13,16 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
-constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeParts} * 4;
-constexpr uint32_t kAllOfSm = 4;  // blocks that fit on an SM
+constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeMaxPartials} * 4;
+constexpr uint32_t kBlocksPerSm = 4;  // that fit on an SM at once
 // Regions of up to this many elements are processed by one warp, larger ones by one block.
 constexpr uint32_t kWarpRegion = 2048;
-// Limit for rows that are joined into one, so that the columns of a tile end below 2^32.
+// Contiguous rows are treated as one row (rows_contiguous()) of at most this many elements, so that
+// the columns of a tile end below 2^32.
 constexpr int64_t kMostColumns = (int64_t{1} << 31) - 1;
 
-uint32_t blocks_for(uint32_t items, uint32_t of_block) {
-  return (items + of_block - 1) / of_block;
+uint32_t blocks_for(uint32_t items, uint32_t per_block) {
+  return (items + per_block - 1) / per_block;
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Status QuantizePlan::check(const Device&, const QuantizeDesc& desc) {
 }
 
 uint32_t QuantizePlan::main_step() const {
-  if (problem_.back) return kQuantizeDequantize;
+  if (problem_.dequantizes) return kQuantizeDequantize;
   switch (problem_.desc.scale) {
     case ScaleKind::tensor:
       return kQuantizeCast;
@@ -55,13 +56,15 @@ uint32_t QuantizePlan::main_step() const {
   }
 }
 
-// Host bodies serve any alignment, and one of them serves all regions.
+// Without vectors, and on the host, the steps for groups, rows and blocks share one kernel.
 Status QuantizePlan::prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out) {
-  const uint32_t of_any = step < kQuantizeAmax ? kQuantizeRegions : step;
-  const KernelEntry* entry = find_entry(*device(), Family::quantize, [&](const KernelEntry& r) {
-    if (vector == 0 || r.feature == feature::host) return r.variant == of_any;
-    return r.variant == (step | vector << 8);
-  });
+  const uint32_t any_alignment_step = step < kQuantizeAmax ? kQuantizeRegions : step;
+  const KernelEntry* entry =
+      find_entry(*device(), Family::quantize, [&](const KernelEntry& candidate) {
+        if (vector == 0 || candidate.feature == feature::host)
+          return candidate.variant == any_alignment_step;
+        return candidate.variant == (step | vector << 8);
+      });
   return prepare_entry(*device(), Family::quantize, entry, 0, out);
 }
 
@@ -83,7 +86,7 @@ Status QuantizePlan::prepare() {
   return {};
 }
 
-// Returns whether the rows of both matrices consist of whole vectors. Joined rows count as one row.
+// Returns whether the rows of both matrices consist of whole vectors. Contiguous rows count as one.
 bool QuantizePlan::vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const {
   const QuantizeProblem& p = problem_;
   const bool one = rows == 1 || rows_contiguous(rows);
@@ -102,7 +105,7 @@ uint64_t QuantizePlan::workspace_bytes() const {
 
 Status QuantizePlan::check_run(const QuantizeRun& run, int64_t rows) const {
   const QuantizeProblem& p = problem_;
-  if (p.back)
+  if (p.dequantizes)
     TW_TRY(check_null_address("amax", run.amax, "the plan dequantizes"));
   else if (!p.tensor())
     TW_TRY(check_null_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
@@ -139,41 +142,47 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
 bool QuantizePlan::tile_spans_rows(const QuantizeArgs& args) const {
   const ScaleKind kind = problem_.desc.scale;
   if (kind == ScaleKind::k128 && problem_.desc.scale_order == ScaleOrder::column) return true;
-  const auto used = [](uint32_t items, uint32_t of_tile) {
-    return static_cast<double>(items) / (blocks_for(items, of_tile) * of_tile);
+  // The part of the tiles that `items` items fill.
+  const auto filled = [](uint32_t items, uint32_t per_tile) {
+    return static_cast<double>(items) / (blocks_for(items, per_tile) * per_tile);
   };
   const uint32_t groups = blocks_for(args.columns, kQuantizeGroup);
-  const double down = used(groups, beside()) * used(args.rows, kQuantizeFlight);
-  return down > 1.25 * used(groups, beside() * kQuantizeFlight);
+  const double spanning =
+      filled(groups, groups_per_access()) * filled(args.rows, kQuantizeAccesses);
+  return spanning > 1.25 * filled(groups, groups_per_access() * kQuantizeAccesses);
 }
 
+// A warp's tile consists of kQuantizeAccesses accesses, one after the other along a row, or one in
+// each of as many rows. A tile of kQuantizeBlocks is one block of 128 x 128 elements.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const QuantizeProblem& p = problem_;
-  const bool blocks = !p.back && p.desc.scale == ScaleKind::block128;
-  const bool rows = !p.back && p.desc.scale == ScaleKind::row;
+  const bool blocks = !p.dequantizes && p.desc.scale == ScaleKind::block128;
+  const bool rows = !p.dequantizes && p.desc.scale == ScaleKind::row;
   const uint32_t groups = blocks_for(args->columns, kQuantizeGroup);
-  const bool down = tile_spans_rows(*args);
-  const uint32_t across =
-      blocks ? groups : blocks_for(groups, down ? beside() : beside() * kQuantizeFlight);
-  const uint32_t high = blocks ? kQuantizeGroup : down ? kQuantizeFlight : 1;
-  args->by_tiles = make_divider(across);
-  args->tiles = blocks_for(args->rows, high) * across;
-  const int64_t step = int64_t{beside()} * kQuantizeGroup;
-  args->src_step = down ? args->src_pitch : step * p.src_bytes;
-  args->dst_step = down ? args->dst_pitch : step * p.dst_bytes;
+  const bool spans_rows = tile_spans_rows(*args);
+  const uint32_t tiles_across =
+      blocks ? groups
+             : blocks_for(groups, spans_rows ? groups_per_access()
+                                             : groups_per_access() * kQuantizeAccesses);
+  const uint32_t tile_rows = blocks ? kQuantizeGroup : spans_rows ? kQuantizeAccesses : 1;
+  args->tiles_across = make_divider(tiles_across);
+  args->tiles = blocks_for(args->rows, tile_rows) * tiles_across;
+  const int64_t step = int64_t{groups_per_access()} * kQuantizeGroup;
+  args->src_step = spans_rows ? args->src_pitch : step * p.src_bytes;
+  args->dst_step = spans_rows ? args->dst_pitch : step * p.dst_bytes;
   // The rows of a tile share one row of the scale matrix if that covers 128 rows.
-  const int64_t scale_down = args->scale_row_shift == 0 ? args->scale_row : 0;
-  args->scale_step = down ? scale_down : beside() * args->scale_column;
-  if (down) args->flags |= kQuantizeByColumns;
+  const int64_t row_step = args->scale_row_shift == 0 ? args->scale_row : 0;
+  args->scale_step = spans_rows ? row_step : groups_per_access() * args->scale_column;
+  if (spans_rows) args->flags |= kQuantizeTileSpansRows;
   args->team_warps = 1;
   while (args->team_warps < kQuantizeWarpsPerBlock &&
-         args->team_warps * 32 * kQuantizeFlight * p.vector < args->columns)
+         args->team_warps * 32 * kQuantizeAccesses * p.vector < args->columns)
     args->team_warps *= 2;
   args->region_rows = blocks ? kQuantizeGroup : 1;
   args->region_columns = rows ? args->columns : kQuantizeGroup;
-  const uint32_t line = blocks_for(args->columns, args->region_columns);
-  args->by_region_line = make_divider(line);
-  args->regions = blocks_for(args->rows, args->region_rows) * line;
+  const uint32_t regions_across = blocks_for(args->columns, args->region_columns);
+  args->regions_across = make_divider(regions_across);
+  args->regions = blocks_for(args->rows, args->region_rows) * regions_across;
   if (uint64_t{args->region_rows} * args->region_columns <= kWarpRegion)
     args->flags |= kQuantizeWarps;
 }
@@ -194,7 +203,7 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   const QuantizeDesc& d = p.desc;
   QuantizeArgs args{};
   args.src = run.src, args.dst = run.dst, args.scale = run.scale;
-  args.amax = run.amax, args.parts = run.workspace;
+  args.amax = run.amax, args.partial_amax = run.workspace;
   args.src_policy = cache_policy(d.src_cache);
   args.dst_policy = cache_policy(d.dst_cache);
   args.src_pitch = d.src_pitch * p.src_bytes;
@@ -208,8 +217,9 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   args.dst_format = p.dst_format;
   args.flags = ((d.flags & kQuantizeDescPowersOfTwo) != 0 ? kQuantizePowersOfTwo : 0u) |
                (p.given() ? kQuantizeGiven : 0u);
+  // The second kernel begins with the tiles that the first one read last, which the L2 still holds.
   if (p.two_steps()) args.flags |= kQuantizeReverseTiles;
-  args.limit = p.back ? 0 : quantize_max(p.dst_format);
+  args.limit = p.dequantizes ? 0 : quantize_max(p.dst_format);
   if (rows_contiguous(rows)) {
     args.columns = static_cast<u32>(rows * d.columns);
     args.rows = 1;
@@ -218,8 +228,8 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   return args;
 }
 
-// One block per piece of work. Kernels that first compute a common scale, or write a part, use as
-// many blocks as run at once.
+// One block per tile or region. The kernels that compute the scale of the whole matrix, of which
+// the first writes one partial maximum per block, use only as many blocks as run at once.
 LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeArgs& args,
                                   bool amax) const {
   const uint32_t step = kernel.entry->variant & 0xff;
@@ -234,10 +244,11 @@ LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeAr
     blocks = blocks_for(args.rows, kQuantizeWarpsPerBlock / args.team_warps);
   else
     blocks = blocks_for(args.tiles, kQuantizeWarpsPerBlock);
-  uint64_t most = max_blocks(*device(), problem_.desc.max_sms, problem_.two_steps() ? kAllOfSm : 0);
-  if (amax) most = std::min<uint64_t>(most, kQuantizeParts);
+  uint64_t maximum =
+      max_blocks(*device(), problem_.desc.max_sms, problem_.two_steps() ? kBlocksPerSm : 0);
+  if (amax) maximum = std::min<uint64_t>(maximum, kQuantizeMaxPartials);
   LaunchConfig config;
-  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
+  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, maximum));
   config.block[0] = static_cast<uint32_t>(kernel.entry->threads);
   config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
@@ -260,20 +271,20 @@ Status QuantizePlan::run(Stream& stream, const QuantizeRun& run) const {
   QuantizeArgs args = fill(run, rows);
   if (problem_.two_steps()) {
     const LaunchConfig first = config(amax_[vectors], args, true);
-    args.part_count = first.grid[0];
-    QuantizeArgs forwards = args;
-    forwards.flags &= ~u32{kQuantizeReverseTiles};
-    TW_TRY(stream.launch(*amax_[vectors].kernel, first, &forwards, sizeof forwards));
+    args.partial_count = first.grid[0];
+    QuantizeArgs amax_args = args;
+    amax_args.flags &= ~u32{kQuantizeReverseTiles};
+    TW_TRY(stream.launch(*amax_[vectors].kernel, first, &amax_args, sizeof amax_args));
   }
   return stream.launch(*main_[vectors].kernel, config(main_[vectors], args, false), &args,
                        sizeof args);
 }
 
-// "a scale for each 128 of a row: 64 by 56, column-major with leading dimension 64".
+// "a scale for each 128 elements of a row: 64 by 56, column-major with leading dimension 64".
 std::string QuantizePlan::scales() const {
   const QuantizeDesc& d = problem_.desc;
-  constexpr const char* kNames[] = {"", "the whole matrix", "each row", "each 128 of a row",
-                                    "each 128 by 128"};
+  constexpr const char* kNames[] = {"", "the whole matrix", "each row",
+                                    "each 128 elements of a row", "each 128 x 128 elements"};
   std::string out = std::string("a scale for ") + kNames[static_cast<int>(d.scale)];
   if (problem_.tensor()) return line("%s", out.c_str());
   return line("%s: %" PRId64 " by %" PRId64 ", %s with leading dimension %" PRId64, out.c_str(),
@@ -317,27 +328,28 @@ std::string QuantizePlan::method_reason() const {
                            "multiples of a vector");
   if ((d.methods & kQuantizeByVectors) == 0)
     return "element by element: methods excludes vectors\n";
-  const auto odd = [&](const char* name, int64_t value) {
+  const auto not_whole = [&](const char* name, int64_t value) {
     return line("element by element: %s is %" PRId64 ", not a multiple of %" PRId64 " elements",
                 name, value, p.vector);
   };
-  if (d.rows > 1 && rows_contiguous(d.rows)) return odd("rows times columns", d.rows * d.columns);
-  if (d.columns % p.vector != 0) return odd("columns", d.columns);
-  if (d.src_pitch % p.vector != 0) return odd("src_pitch", d.src_pitch);
-  return odd("dst_pitch", d.dst_pitch);
+  if (d.rows > 1 && rows_contiguous(d.rows))
+    return not_whole("rows times columns", d.rows * d.columns);
+  if (d.columns % p.vector != 0) return not_whole("columns", d.columns);
+  if (d.src_pitch % p.vector != 0) return not_whole("src_pitch", d.src_pitch);
+  return not_whole("dst_pitch", d.dst_pitch);
 }
 
 std::string QuantizePlan::explain() const {
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
   std::string out = line("%s of %" PRId64 " by %" PRId64 " elements, %s to %s",
-                         p.back ? "dequantization" : "quantization", d.rows, d.columns,
+                         p.dequantizes ? "dequantization" : "quantization", d.rows, d.columns,
                          dtype_name(d.src_dtype), dtype_name(d.dst_dtype));
   if (p.empty()) return out + "empty, nothing runs\n";
   out += scales();
-  if (!p.back && p.given())
+  if (!p.dequantizes && p.given())
     out += "the scale is given, and read when a run executes\n";
-  else if (!p.back)
+  else if (!p.dequantizes)
     out += line("a scale is the largest finite magnitude / %d%s",
                 static_cast<int>(quantize_max(p.dst_format)),
                 (d.flags & kQuantizeDescPowersOfTwo) != 0 ? ", rounded up to a power of two" : "");

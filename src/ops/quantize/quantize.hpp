@@ -45,7 +45,7 @@ class QuantizePlan final : public Plan {
   Status check_memory(const QuantizeRun& run, int64_t rows) const;
   uint64_t workspace_bytes() const;
   /// Groups that one access of a warp covers.
-  uint32_t beside() const { return problem_.vector == 4 ? 1 : 2; }
+  uint32_t groups_per_access() const { return problem_.vector == 4 ? 1 : 2; }
   bool rows_contiguous(int64_t rows) const;
   bool tile_spans_rows(const QuantizeArgs& args) const;
   QuantizeArgs fill(const QuantizeRun& run, int64_t rows) const;

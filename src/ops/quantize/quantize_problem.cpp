@@ -41,8 +41,8 @@ bool narrow_format(DType dtype, u32* format) {
 Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
   TW_TRY(check_dtype("src_dtype", "quantize_dtype", d.src_dtype));
   TW_TRY(check_dtype("dst_dtype", "quantize_dtype", d.dst_dtype));
-  out->back = !wide_format(d.src_dtype, &out->src_format);
-  if (out->back && !narrow_format(d.src_dtype, &out->src_format))
+  out->dequantizes = !wide_format(d.src_dtype, &out->src_format);
+  if (out->dequantizes && !narrow_format(d.src_dtype, &out->src_format))
     return fail(
         kUnsupported,
         {.argument = "src_dtype",
@@ -50,15 +50,15 @@ Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
          .got = static_cast<int64_t>(d.src_dtype)},
         "src_dtype is %s: give bf16, f16 or f32 to quantize, f8e4m3, f8e5m2 or i8 to dequantize",
         dtype_name(d.src_dtype));
-  const bool fits = out->back ? wide_format(d.dst_dtype, &out->dst_format)
-                              : narrow_format(d.dst_dtype, &out->dst_format);
+  const bool fits = out->dequantizes ? wide_format(d.dst_dtype, &out->dst_format)
+                                     : narrow_format(d.dst_dtype, &out->dst_format);
   if (!fits)
     return fail(kUnsupported,
                 {.argument = "dst_dtype",
                  .rule = "quantize_dtype",
                  .got = static_cast<int64_t>(d.dst_dtype)},
                 "dst_dtype is %s: %s becomes %s", dtype_name(d.dst_dtype), dtype_name(d.src_dtype),
-                out->back ? "bf16, f16 or f32" : "f8e4m3, f8e5m2 or i8");
+                out->dequantizes ? "bf16, f16 or f32" : "f8e4m3, f8e5m2 or i8");
   out->src_bytes = dtype_bytes(d.src_dtype);
   out->dst_bytes = dtype_bytes(d.dst_dtype);
   out->vector = 16 / std::max(out->src_bytes, out->dst_bytes);
@@ -86,25 +86,25 @@ Status check_scale(const QuantizeDesc& d) {
                  "TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is");
   if (d.scale != ScaleKind::tensor) return {};
   constexpr const char* kReason = "scale is TW_SCALE_TENSOR, and there is one scale";
-  TW_TRY(check_unset(order == 0, "scale_order", order, kReason));
-  return check_unset(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
+  TW_TRY(check_excluded(order == 0, "scale_order", order, kReason));
+  return check_excluded(d.scale_ld == 0, "scale_ld", d.scale_ld, kReason);
 }
 
-Status check_flags(const QuantizeDesc& d, bool back) {
+Status check_flags(const QuantizeDesc& d, bool dequantizes) {
   constexpr uint32_t kFlags = kQuantizeDescPowersOfTwo | kQuantizeDescGivenScale;
   if ((d.flags & ~kFlags) != 0)
     return fail(kInvalid,
                 {.argument = "flags", .rule = "quantize_flags", .got = d.flags, .limit = kFlags},
                 "flags is 0x%x: it has bits that are not TW_QUANTIZE_ flags", d.flags);
-  if (back) {
-    return check_unset(d.flags == 0, "flags", d.flags,
-                       "src_dtype is narrow, and dequantization reads its scales as they are");
+  if (dequantizes) {
+    return check_excluded(d.flags == 0, "flags", d.flags,
+                          "src_dtype is narrow, and dequantization reads its scales as they are");
   }
   if ((d.flags & kQuantizeDescGivenScale) == 0) return {};
-  TW_TRY(check_unset(d.scale == ScaleKind::tensor, "flags", d.flags,
-                     "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
-  return check_unset((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
-                     "a scale that is given is not rounded to a power of two");
+  TW_TRY(check_excluded(d.scale == ScaleKind::tensor, "flags", d.flags,
+                        "TW_QUANTIZE_GIVEN_SCALE needs TW_SCALE_TENSOR"));
+  return check_excluded((d.flags & kQuantizeDescPowersOfTwo) == 0, "flags", d.flags,
+                        "a scale that is given is not rounded to a power of two");
 }
 
 Status check_extents(const QuantizeDesc& d) {
@@ -131,9 +131,9 @@ Status check_pitch(const char* argument, int64_t rows, int64_t columns, int64_t 
   if (pitch < columns)
     return wrong(kInvalid, argument, "quantize_pitch", pitch, columns,
                  "it must be at least the number of columns,");
-  const int64_t most = kMaxSpan / bytes / std::max<int64_t>(1, rows);
-  if (pitch > most)
-    return wrong(Code::ERROR_OVERFLOW, argument, "quantize_span", pitch, most,
+  const int64_t maximum = kMaxSpan / bytes / std::max<int64_t>(1, rows);
+  if (pitch > maximum)
+    return wrong(Code::ERROR_OVERFLOW, argument, "quantize_span", pitch, maximum,
                  "so that all rows span at most 2^60 bytes it must be at most");
   return {};
 }
@@ -147,9 +147,9 @@ Status check_leading(const QuantizeProblem& p) {
     return wrong(kInvalid, "scale_ld", "quantize_scale_ld", d.scale_ld, line,
                  columns ? "column-major, it must be at least the rows of the matrix of scales,"
                          : "row-major, it must be at least the columns of the matrix of scales,");
-  const int64_t most = kMaxSpan / 4 / std::max<int64_t>(1, lines);
-  if (d.scale_ld > most)
-    return wrong(Code::ERROR_OVERFLOW, "scale_ld", "quantize_span", d.scale_ld, most,
+  const int64_t maximum = kMaxSpan / 4 / std::max<int64_t>(1, lines);
+  if (d.scale_ld > maximum)
+    return wrong(Code::ERROR_OVERFLOW, "scale_ld", "quantize_span", d.scale_ld, maximum,
                  "so that all scales span at most 2^60 bytes it must be at most");
   return {};
 }
@@ -185,7 +185,7 @@ Status quantize_problem(const QuantizeDesc& desc, QuantizeProblem* out) {
   QuantizeDesc& d = out->desc;
   TW_TRY(check_types(d, out));
   TW_TRY(check_scale(d));
-  TW_TRY(check_flags(d, out->back));
+  TW_TRY(check_flags(d, out->dequantizes));
   TW_TRY(check_cache("src_cache", d.src_cache));
   TW_TRY(check_cache("dst_cache", d.dst_cache));
   TW_TRY(check_extents(d));

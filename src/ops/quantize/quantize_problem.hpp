@@ -45,7 +45,7 @@ struct QuantizeDesc {
 /// The checked description, with defaults filled in.
 struct QuantizeProblem {
   QuantizeDesc desc;
-  bool back = false;  // dequantization
+  bool dequantizes = false;  // narrow to wide, instead of wide to narrow
   u32 src_format = 0;
   u32 dst_format = 0;
   int64_t src_bytes = 0;  // per element
@@ -54,8 +54,8 @@ struct QuantizeProblem {
 
   bool empty() const { return desc.rows == 0 || desc.columns == 0; }
   bool tensor() const { return desc.scale == ScaleKind::tensor; }
-  bool given() const { return back || (desc.flags & kQuantizeDescGivenScale) != 0; }
-  /// Whether a first kernel finds the maximum from which the second computes the scale.
+  bool given() const { return dequantizes || (desc.flags & kQuantizeDescGivenScale) != 0; }
+  /// Whether a first kernel finds the largest magnitude, from which a second computes the scale.
   bool two_steps() const { return tensor() && !given(); }
   int64_t groups() const;
   int64_t scale_rows(int64_t rows) const;

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kAligned = 16;
 constexpr uint32_t kPlainTileBytes = 4096;
 constexpr uint32_t kNanPattern = 0x7ff77ff7;  // the NaN with which tensor maps fill
-constexpr uint32_t kStepBlocks = 8;           // per SM
+constexpr uint32_t kStepBlocks = 8;           // blocks per SM to count invalid sequences
 
 bool is_multiple_of_16(int64_t value) {
   return value % kAligned == 0;
@@ -49,8 +49,9 @@ Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
 }
 
 Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* entry = find_entry(*device(), Family::ragged,
-                                        [&](const KernelEntry& r) { return r.variant == variant; });
+  const KernelEntry* entry =
+      find_entry(*device(), Family::ragged,
+                 [&](const KernelEntry& candidate) { return candidate.variant == variant; });
   return prepare_entry(*device(), Family::ragged, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
@@ -65,9 +66,9 @@ Status RaggedPlan::prepare() {
   if (d.stages != 0) tuning_.stages = d.stages;
   if (d.stage_bytes != 0) tuning_.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) tuning_.warp_items = d.warp_items;
-  ring_ = ring_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
+  pipeline_ = pipeline_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
   TW_TRY(prepare_variant(kRaggedFaults, 0));
-  if (!bulk_refusal(0, 0)) TW_TRY(prepare_variant(kRaggedBulk, ring_.dynamic_smem_bytes()));
+  if (!bulk_refusal(0, 0)) TW_TRY(prepare_variant(kRaggedBulk, pipeline_.dynamic_smem_bytes()));
   // A window may begin at any column, so the promised alignment does not apply to its address.
   const bool windows = d.packed_columns != d.columns;
   const auto element = static_cast<uint64_t>(problem_.element_bytes);
@@ -84,7 +85,7 @@ const char* RaggedPlan::bulk_refusal(uint64_t packed, uint64_t padded) const {
   const RaggedProblem& p = problem_;
   const RaggedDesc& d = p.desc;
   if ((d.methods & 1u << kRaggedBulk) == 0) return "they are not among the allowed methods";
-  if (ring_.stages == 0) return "the device has too little shared memory for the pipeline";
+  if (pipeline_.stages == 0) return "the device has too little shared memory for the pipeline";
   if (!is_multiple_of_16(p.row_bytes)) return "the row size is not a multiple of 16 bytes";
   if (d.tokens > 1 && !is_multiple_of_16(p.packed_pitch))
     return "the packed operand's pitch is not a multiple of 16 bytes";
@@ -107,13 +108,14 @@ uint32_t RaggedPlan::choose(uint64_t packed, uint64_t padded) const {
 Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens) const {
   const RaggedProblem& p = problem_;
   const RaggedDesc& d = p.desc;
-  const int64_t room = d.packed_columns - d.columns;
-  if (run.column < 0 || run.column > room)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "column", .rule = "ragged_column", .got = run.column, .limit = room},
-                "column is %" PRId64 ": windows of %" PRId64 " columns begin at 0 to %" PRId64
-                " of packed rows of %" PRId64,
-                run.column, d.columns, room, d.packed_columns);
+  const int64_t last_start = d.packed_columns - d.columns;
+  if (run.column < 0 || run.column > last_start)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "column", .rule = "ragged_column", .got = run.column, .limit = last_start},
+        "column is %" PRId64 ": windows of %" PRId64 " columns begin at 0 to %" PRId64
+        " of packed rows of %" PRId64,
+        run.column, d.columns, last_start, d.packed_columns);
   const auto element = static_cast<uint32_t>(p.element_bytes);
   const auto packed_bytes = static_cast<uint64_t>(p.packed_bytes(tokens));
   const auto padded_bytes = static_cast<uint64_t>(p.padded_bytes(batch));
@@ -121,12 +123,12 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
   if (tokens != 0) TW_TRY(check_address("packed", run.packed, element, d.packed_alignment));
   TW_TRY(check_address("padded", run.padded, element, d.padded_alignment));
   TW_TRY(check_address("offsets", run.offsets, static_cast<uint32_t>(p.offset_bytes)));
-  if (run.faults != 0) TW_TRY(check_address("invalid_count", run.faults, 8));
-  return check_operands(*device(),
-                        {{"offsets", run.offsets, offset_bytes, false},
-                         {"packed", run.packed, packed_bytes, !p.pads()},
-                         {"padded", run.padded, padded_bytes, p.pads()},
-                         {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
+  if (run.invalid_count != 0) TW_TRY(check_address("invalid_count", run.invalid_count, 8));
+  return check_operands(
+      *device(), {{"offsets", run.offsets, offset_bytes, false},
+                  {"packed", run.packed, packed_bytes, !p.pads()},
+                  {"padded", run.padded, padded_bytes, p.pads()},
+                  {"invalid_count", run.invalid_count, run.invalid_count == 0 ? 0u : 8u, true}});
 }
 
 // On the host device, if the caller counts no faults: waits for the offsets and checks them, so
@@ -134,7 +136,7 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
 Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
   if (device()->info().kind != DeviceKind::host || args.faults != 0) return {};
   bool captured = false;
-  TW_TRY(stream.captured(&captured));
+  TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // each launch of the graph may find other offsets
   TW_TRY(stream.synchronize());
   for (u64 i = 0; i < args.batch; ++i) {
@@ -174,20 +176,20 @@ Status RaggedPlan::fill(uint32_t method, const RaggedRun& run, int64_t batch, in
   args->read_low = p.pads() ? run.packed : run.padded;
   args->read_high = args->read_low + static_cast<uint64_t>(p.pads() ? p.packed_bytes(tokens)
                                                                     : p.padded_bytes(batch));
-  args->faults = run.faults;
+  args->faults = run.invalid_count;
   args->offset_bytes = static_cast<u32>(p.offset_bytes);
   args->unpad = p.pads() ? 0 : 1;
   args->fill = d.fill == OobFill::nan ? kNanPattern : 0;
-  args->stages = ring_.stages;
-  args->stage_bytes = ring_.stage_bytes;
+  args->stages = pipeline_.stages;
+  args->stage_bytes = pipeline_.stage_bytes;
   const uint32_t plain = d.stage_bytes == 0 ? kPlainTileBytes : d.stage_bytes;
   return cut_tiles(args->batch, static_cast<u64>(d.rows), static_cast<u64>(p.row_bytes),
-                   method == kRaggedBulk ? ring_.stage_bytes : plain, &args->cut);
+                   method == kRaggedBulk ? pipeline_.stage_bytes : plain, &args->cut);
 }
 
 LaunchConfig RaggedPlan::config(uint32_t method, RaggedArgs* args) const {
   const bool bulk = method == kRaggedBulk;
-  const uint32_t threads = bulk ? ring_.warps * 32 : kTilePlainThreads;
+  const uint32_t threads = bulk ? pipeline_.warps * 32 : kTilePlainThreads;
   LaunchConfig config = tile_launch(args->cut, threads, bulk ? tuning_.warp_items : 1,
                                     problem_.desc.max_sms, &args->block_items);
   config.dynamic_smem_bytes = kernels_[method].dynamic_smem_bytes;
@@ -196,11 +198,12 @@ LaunchConfig RaggedPlan::config(uint32_t method, RaggedArgs* args) const {
 
 Status RaggedPlan::count_faults(Stream& stream, const RaggedArgs& args) const {
   const uint32_t max_sms = problem_.desc.max_sms;
-  const uint64_t room = max_sms != 0 ? max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
+  const uint64_t max_grid =
+      max_sms != 0 ? max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
   LaunchConfig config;
   config.block[0] = kTilePlainThreads;
   config.grid[0] = static_cast<uint32_t>(
-      std::clamp<uint64_t>((args.batch + kTilePlainThreads - 1) / kTilePlainThreads, 1, room));
+      std::clamp<uint64_t>((args.batch + kTilePlainThreads - 1) / kTilePlainThreads, 1, max_grid));
   return stream.launch(*kernels_[kRaggedFaults].kernel, config, &args, sizeof args);
 }
 
@@ -219,7 +222,7 @@ Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
   RaggedArgs args;
   TW_TRY(fill(method, run, batch, tokens, &args));
   TW_TRY(check_offsets(stream, args));
-  if (run.faults != 0) TW_TRY(count_faults(stream, args));
+  if (run.invalid_count != 0) TW_TRY(count_faults(stream, args));
   const LaunchConfig launch = config(method, &args);
   return stream.launch(*kernels_[method].kernel, launch, &args, sizeof args);
 }
@@ -246,7 +249,7 @@ PlanInfo RaggedPlan::info() const {
   }
   info.tile[0] = args.cut.tile_rows;
   info.tile[1] = args.cut.part_bytes / static_cast<u32>(p.element_bytes);
-  info.stages = method == kRaggedBulk ? ring_.stages : 0;
+  info.stages = method == kRaggedBulk ? pipeline_.stages : 0;
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   // Assumes that the sequences contain all tokens and that the padded operand has room for them.
   const auto row = static_cast<uint64_t>(p.row_bytes);

@@ -22,7 +22,7 @@ struct RaggedRun {
   int64_t tokens = -1;
   int64_t row = 0;
   int64_t column = 0;
-  uint64_t faults = 0;
+  uint64_t invalid_count = 0;
 };
 
 class RaggedPlan final : public Plan {
@@ -52,7 +52,7 @@ class RaggedPlan final : public Plan {
 
   RaggedProblem problem_;
   TileTuning tuning_;
-  RingSize ring_;
+  PipelineSize pipeline_;
   PreparedKernel kernels_[kRaggedVariants];
 };
 

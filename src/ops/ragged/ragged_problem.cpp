@@ -60,11 +60,11 @@ Status check_extents(const RaggedDesc& d) {
 
 Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, int64_t* bytes) {
   if (checked_mul(elements, element_bytes, bytes) && *bytes <= kMaxSpan) return {};
-  const int64_t most = kMaxSpan / element_bytes;
+  const int64_t maximum = kMaxSpan / element_bytes;
   return fail(Code::ERROR_OVERFLOW,
-              {.argument = argument, .rule = "ragged_span", .got = elements, .limit = most},
+              {.argument = argument, .rule = "ragged_span", .got = elements, .limit = maximum},
               "%s is %" PRId64 " elements, more than 2^60 bytes: %" PRId64 " at most", argument,
-              elements, most);
+              elements, maximum);
 }
 
 // Computes the span of `count` items of `width` bytes, `pitch` bytes apart.
@@ -76,12 +76,12 @@ Status reach(const char* argument, int64_t count, int64_t pitch, int64_t width, 
     *bytes += steps;
     if (*bytes <= kMaxSpan) return {};
   }
-  const int64_t most = (kMaxSpan - width) / pitch + 1;
+  const int64_t maximum = (kMaxSpan - width) / pitch + 1;
   return fail(Code::ERROR_OVERFLOW,
-              {.argument = argument, .rule = "ragged_span", .got = count, .limit = most},
+              {.argument = argument, .rule = "ragged_span", .got = count, .limit = maximum},
               "%s is %" PRId64 ": so many, %" PRId64 " bytes apart, exceed 2^60 bytes: %" PRId64
               " at most",
-              argument, count, pitch, most);
+              argument, count, pitch, maximum);
 }
 
 // Rows of the padded operand must not share elements. Either sequences follow one another, or their

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for routing: preparation, runs and explanations.
+// Plans of routings.
 #include "ops/route/route.hpp"
 
 #include <algorithm>
@@ -12,13 +12,14 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
-constexpr uint32_t kStepBlocks = 4;  // per SM
+constexpr uint32_t kStepBlocksPerSm = 4;
 
 uint32_t logits_type(DType dtype) {
   return dtype == DType::BF16 ? kRouteBf16 : dtype == DType::F16 ? kRouteF16 : kRouteF32;
 }
 
-bool orders(const RouteRun& run) {
+// Whether the run has results that depend on the bins.
+bool has_order(const RouteRun& run) {
   return (run.counts | run.offsets | run.order | run.order_tokens | run.inverse) != 0;
 }
 
@@ -26,26 +27,26 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-// Offsets of the parts of the workspace.
-struct Parts {
-  uint64_t table = 0;
-  uint64_t totals = 0;
+// Layout of the workspace. It begins with the bins; the other arrays have byte offsets.
+struct RouteWorkspace {
+  uint64_t chunk_counts = 0;
+  uint64_t bin_totals = 0;
   uint64_t bytes = 0;
   uint32_t chunk_tokens = 0;
 };
 
 // Runs with fewer tokens use the same chunk size, so they have at most as many chunks.
-Parts parts_of(const RouteDesc& d) {
-  Parts parts;
+RouteWorkspace route_workspace(const RouteDesc& d) {
+  RouteWorkspace workspace;
   const auto tokens = static_cast<uint32_t>(d.tokens);
   const auto bins = static_cast<uint64_t>(d.local_experts) + 1;
-  parts.chunk_tokens = route_chunk_tokens(tokens);
-  const uint64_t chunks =
-      std::max<uint64_t>(1, (uint64_t{tokens} + parts.chunk_tokens - 1) / parts.chunk_tokens);
-  parts.table = aligned(static_cast<uint64_t>(d.tokens * d.top_k) * 2);
-  parts.totals = parts.table + aligned(bins * chunks * 4);
-  parts.bytes = parts.totals + aligned(bins * 4);
-  return parts;
+  workspace.chunk_tokens = route_chunk_tokens(tokens);
+  const uint64_t chunks = std::max<uint64_t>(
+      1, (uint64_t{tokens} + workspace.chunk_tokens - 1) / workspace.chunk_tokens);
+  workspace.chunk_counts = aligned(static_cast<uint64_t>(d.tokens * d.top_k) * 2);
+  workspace.bin_totals = workspace.chunk_counts + aligned(bins * chunks * 4);
+  workspace.bytes = workspace.bin_totals + aligned(bins * 4);
+  return workspace;
 }
 
 Status wrong_source(const char* argument, const char* text) {
@@ -58,7 +59,8 @@ Status optional_address(const char* argument, uint64_t address, uint32_t alignme
   return address == 0 ? Status() : check_address(argument, address, alignment);
 }
 
-uint64_t bytes_where(uint64_t address, int64_t bytes) {
+// The bytes of an optional array: none if its address is 0.
+uint64_t optional_bytes(uint64_t address, int64_t bytes) {
   return address == 0 ? 0 : static_cast<uint64_t>(bytes);
 }
 
@@ -81,11 +83,11 @@ Status RoutePlan::check(const Device&, const RouteDesc& desc) {
 
 Status RoutePlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
   const KernelEntry* entry = find_entry(*device(), Family::route,
-                                        [&](const KernelEntry& r) { return r.variant == variant; });
+                                        [&](const KernelEntry& e) { return e.variant == variant; });
   return prepare_entry(*device(), Family::route, entry, dynamic_smem_bytes, &kernels_[variant]);
 }
 
-bool RoutePlan::small(int64_t tokens) const {
+bool RoutePlan::fits_cluster(int64_t tokens) const {
   return tokens <= kRouteSmallTokens && (problem_.desc.methods & 1u << kRouteSmall) != 0;
 }
 
@@ -95,7 +97,7 @@ uint32_t RoutePlan::score_variant() const {
 }
 
 uint64_t RoutePlan::workspace_bytes() const {
-  return small(problem_.desc.tokens) ? 0 : parts_of(problem_.desc).bytes;
+  return fits_cluster(problem_.desc.tokens) ? 0 : route_workspace(problem_.desc).bytes;
 }
 
 Status RoutePlan::prepare() {
@@ -104,7 +106,7 @@ Status RoutePlan::prepare() {
       static_cast<uint32_t>(problem_.pairs(std::min<int64_t>(d.tokens, kRouteSmallTokens)));
   const auto bins = static_cast<uint32_t>(d.local_experts) + 1;
   TW_TRY(prepare_variant(kRouteSmall, route_small_bytes(pairs, bins)));
-  if (small(d.tokens)) return {};
+  if (fits_cluster(d.tokens)) return {};
   TW_TRY(prepare_variant(score_variant(), 0));
   TW_TRY(prepare_variant(kRouteScan, 0));
   return prepare_variant(kRoutePlace, 0);
@@ -130,7 +132,7 @@ Status RoutePlan::check_inputs(const RouteRun& run, int64_t tokens) const {
       TW_TRY(check_address("logits", run.logits, static_cast<uint32_t>(p.element_bytes)));
     TW_TRY(optional_address("bias", run.bias, 4));
   }
-  if (run.map != 0) return check_address("expert_map", run.map, 4);
+  if (run.expert_map != 0) return check_address("expert_map", run.expert_map, 4);
   if (p.desc.local_experts == p.desc.experts) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = "expert_map",
@@ -138,7 +140,7 @@ Status RoutePlan::check_inputs(const RouteRun& run, int64_t tokens) const {
                .got = p.desc.local_experts,
                .limit = p.desc.experts},
               "expert_map is 0, but only %" PRId64 " of %" PRId64
-              " experts are local: give the map that says which",
+              " experts are local: give the map, which says which are",
               p.desc.local_experts, p.desc.experts);
 }
 
@@ -150,8 +152,8 @@ Status RoutePlan::check_outputs(const RouteRun& run) const {
   TW_TRY(optional_address("order", run.order, 4));
   TW_TRY(optional_address("order_tokens", run.order_tokens, 4));
   TW_TRY(optional_address("inverse", run.inverse, 4));
-  TW_TRY(optional_address("invalid_count", run.faults, 8));
-  if (run.ids != 0 || run.weights != 0 || orders(run)) return {};
+  TW_TRY(optional_address("invalid_count", run.invalid_count, 8));
+  if (run.ids != 0 || run.weights != 0 || has_order(run)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "ids", .rule = "route_no_output"},
               "ids, weights, counts, offsets, order, order_tokens and inverse are 0: at least one "
               "result must be wanted");
@@ -161,67 +163,67 @@ Status RoutePlan::check_memory(const RouteRun& run, int64_t tokens) const {
   const RouteProblem& p = problem_;
   const RouteDesc& d = p.desc;
   const int64_t pairs = p.pairs(tokens);
-  const bool workspace = orders(run) && !small(tokens);
-  if (workspace)
+  const bool uses_workspace = has_order(run) && !fits_cluster(tokens);
+  if (uses_workspace)
     TW_TRY(check_workspace(run.workspace, run.workspace_bytes, workspace_bytes(),
                            kWorkspaceAlignment));
   const int64_t logits = p.given() || tokens == 0 ? 0 : p.row_bytes();
   return check_operands(
       *device(),
       {{"logits", run.logits, static_cast<uint64_t>(logits), false, tokens, p.pitch},
-       {"bias", run.bias, bytes_where(run.bias, d.experts * 4), false},
-       {"given_ids", run.given_ids, bytes_where(run.given_ids, pairs * p.id_bytes), false},
-       {"given_weights", run.given_weights, bytes_where(run.given_weights, pairs * 4), false},
-       {"expert_map", run.map, bytes_where(run.map, d.experts * 4), false},
-       {"ids", run.ids, bytes_where(run.ids, pairs * 4), true},
-       {"weights", run.weights, bytes_where(run.weights, pairs * 4), true},
-       {"counts", run.counts, bytes_where(run.counts, d.local_experts * 4), true},
-       {"offsets", run.offsets, bytes_where(run.offsets, (d.local_experts + 1) * p.offset_bytes),
+       {"bias", run.bias, optional_bytes(run.bias, d.experts * 4), false},
+       {"given_ids", run.given_ids, optional_bytes(run.given_ids, pairs * p.id_bytes), false},
+       {"given_weights", run.given_weights, optional_bytes(run.given_weights, pairs * 4), false},
+       {"expert_map", run.expert_map, optional_bytes(run.expert_map, d.experts * 4), false},
+       {"ids", run.ids, optional_bytes(run.ids, pairs * 4), true},
+       {"weights", run.weights, optional_bytes(run.weights, pairs * 4), true},
+       {"counts", run.counts, optional_bytes(run.counts, d.local_experts * 4), true},
+       {"offsets", run.offsets, optional_bytes(run.offsets, (d.local_experts + 1) * p.offset_bytes),
         true},
-       {"order", run.order, bytes_where(run.order, pairs * 4), true},
-       {"order_tokens", run.order_tokens, bytes_where(run.order_tokens, pairs * 4), true},
-       {"inverse", run.inverse, bytes_where(run.inverse, pairs * 4), true},
-       {"invalid_count", run.faults, bytes_where(run.faults, 8), true},
-       {"workspace", run.workspace, workspace ? workspace_bytes() : 0, true}});
+       {"order", run.order, optional_bytes(run.order, pairs * 4), true},
+       {"order_tokens", run.order_tokens, optional_bytes(run.order_tokens, pairs * 4), true},
+       {"inverse", run.inverse, optional_bytes(run.inverse, pairs * 4), true},
+       {"invalid_count", run.invalid_count, optional_bytes(run.invalid_count, 8), true},
+       {"workspace", run.workspace, uses_workspace ? workspace_bytes() : 0, true}});
 }
 
 RouteArgs RoutePlan::fill(const RouteRun& run, int64_t tokens) const {
   const RouteProblem& p = problem_;
   const RouteDesc& d = p.desc;
-  const Parts parts = parts_of(d);
+  const RouteWorkspace workspace = route_workspace(d);
   RouteArgs args{};
-  args.logits = run.logits, args.bias = run.bias, args.map = run.map;
+  args.logits = run.logits, args.bias = run.bias, args.expert_map = run.expert_map;
   args.given_ids = run.given_ids, args.given_weights = run.given_weights;
   args.ids = run.ids, args.weights = run.weights;
   args.counts = run.counts, args.offsets = run.offsets;
-  args.order = run.order, args.tokens_of = run.order_tokens, args.inverse = run.inverse;
-  args.faults = run.faults;
+  args.order = run.order, args.order_tokens = run.order_tokens, args.inverse = run.inverse;
+  args.invalid_count = run.invalid_count;
   args.bins = run.workspace;
-  args.table = run.workspace + parts.table;
-  args.totals = run.workspace + parts.totals;
+  args.chunk_counts = run.workspace + workspace.chunk_counts;
+  args.bin_totals = run.workspace + workspace.bin_totals;
   args.pitch = p.pitch;
   args.tokens = static_cast<u32>(tokens);
   args.experts = static_cast<u32>(d.experts);
-  args.local = static_cast<u32>(d.local_experts);
+  args.local_experts = static_cast<u32>(d.local_experts);
   args.top_k = static_cast<u32>(d.top_k);
   args.groups = static_cast<u32>(d.groups);
   args.group_size = args.experts / args.groups;
   args.top_groups = static_cast<u32>(d.top_groups);
   args.score = static_cast<u32>(d.score);
-  args.type = logits_type(d.dtype);
+  args.logit_type = logits_type(d.dtype);
   args.id_bytes = static_cast<u32>(p.id_bytes);
   args.offset_bytes = static_cast<u32>(p.offset_bytes);
-  args.chunk_tokens = parts.chunk_tokens;
-  args.chunks = std::max(1u, (args.tokens + parts.chunk_tokens - 1) / parts.chunk_tokens);
+  args.chunk_tokens = workspace.chunk_tokens;
+  args.chunks = std::max(1u, (args.tokens + workspace.chunk_tokens - 1) / workspace.chunk_tokens);
   args.scale = d.scale;
   const bool top2 = args.groups > 1 && d.group_score == RouteGroupScore::top2;
   args.flags = ((d.flags & kRouteDescRenormalize) != 0 ? kRouteRenormalize : 0u) |
-               (p.given() ? kRouteGiven : 0u) | (orders(run) ? kRouteOrders : 0u) |
+               (p.given() ? kRouteGiven : 0u) | (has_order(run) ? kRouteOrders : 0u) |
                (top2 ? kRouteGroupTop2 : 0u) | (top2 || run.bias != 0 ? kRouteByScore : 0u);
   return args;
 }
 
-LaunchConfig RoutePlan::small_config(int64_t tokens) const {
+LaunchConfig RoutePlan::cluster_config(int64_t tokens) const {
   const RouteDesc& d = problem_.desc;
   const uint32_t room = d.max_sms == 0 ? kRouteCluster : std::min(d.max_sms, kRouteCluster);
   uint32_t blocks = 1;
@@ -236,7 +238,7 @@ LaunchConfig RoutePlan::small_config(int64_t tokens) const {
 }
 
 LaunchConfig RoutePlan::config(uint32_t variant, uint64_t blocks) const {
-  const uint64_t room = max_blocks(*device(), problem_.desc.max_sms, kStepBlocks);
+  const uint64_t room = max_blocks(*device(), problem_.desc.max_sms, kStepBlocksPerSm);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, room));
   config.block[0] = static_cast<uint32_t>(kernels_[variant].entry->threads);
@@ -261,10 +263,10 @@ Status RoutePlan::run(Stream& stream, const RouteRun& run) const {
   TW_TRY(check_outputs(run));
   TW_TRY(check_memory(run, tokens));
   const RouteArgs args = fill(run, tokens);
-  if (small(tokens)) return launch(stream, kRouteSmall, small_config(tokens), args);
+  if (fits_cluster(tokens)) return launch(stream, kRouteSmall, cluster_config(tokens), args);
   const uint32_t score = score_variant();
   TW_TRY(launch(stream, score, config(score, args.chunks), args));
-  if (!orders(run)) return {};
+  if (!has_order(run)) return {};
   const uint64_t scans = (route_bins(args) + kRouteWarps - 1) / kRouteWarps;
   TW_TRY(launch(stream, kRouteScan, config(kRouteScan, scans), args));
   return launch(stream, kRoutePlace, config(kRoutePlace, args.chunks), args);
@@ -275,10 +277,10 @@ PlanInfo RoutePlan::info() const {
   const RouteDesc& d = p.desc;
   PlanInfo info;
   info.op = Op::route;
-  const bool all = small(d.tokens);
-  const uint32_t variant = all ? uint32_t{kRouteSmall} : score_variant();
+  const bool one_cluster = fits_cluster(d.tokens);
+  const uint32_t variant = one_cluster ? uint32_t{kRouteSmall} : score_variant();
   const RouteArgs args = fill({}, d.tokens);
-  const LaunchConfig launch = all ? small_config(d.tokens) : config(variant, args.chunks);
+  const LaunchConfig launch = one_cluster ? cluster_config(d.tokens) : config(variant, args.chunks);
   info.kernel = kernels_[variant].entry->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];
@@ -287,7 +289,7 @@ PlanInfo RoutePlan::info() const {
   }
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
   info.workspace_bytes = workspace_bytes();
-  // Assumes that all optional operands are given and all results wanted.
+  // Assumes that all optional operands are given and that all results are wanted.
   const auto pairs = static_cast<uint64_t>(p.pairs(d.tokens));
   const auto local = static_cast<uint64_t>(d.local_experts);
   const auto each_expert = static_cast<uint64_t>(d.experts) * 4;
@@ -323,9 +325,9 @@ std::string RoutePlan::explain() const {
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads, %u bytes of shared memory", i.kernel, i.grid[0],
               i.block[0], i.dynamic_smem_bytes);
-  if (small(d.tokens)) return out + "one cluster does all steps; no workspace is needed\n";
-  return out + line("the order takes two more kernels and a workspace of %" PRIu64
-                    " bytes; runs of up to %u tokens take one kernel and none",
+  if (fits_cluster(d.tokens)) return out + "one cluster does all steps; no workspace is needed\n";
+  return out + line("ordering the pairs takes two more kernels and a workspace of %" PRIu64
+                    " bytes; runs of up to %u tokens take one kernel and no workspace",
                     i.workspace_bytes, kRouteSmallTokens);
 }
 

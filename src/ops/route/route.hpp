@@ -12,14 +12,14 @@
 
 namespace tw {
 
-/// As tw_route_args.
+/// The fields of tw_route_args.
 struct RouteRun {
   int64_t tokens = -1;
   uint64_t logits = 0;
   uint64_t bias = 0;
   uint64_t given_ids = 0;
   uint64_t given_weights = 0;
-  uint64_t map = 0;
+  uint64_t expert_map = 0;
   uint64_t ids = 0;
   uint64_t weights = 0;
   uint64_t counts = 0;
@@ -27,7 +27,7 @@ struct RouteRun {
   uint64_t order = 0;
   uint64_t order_tokens = 0;
   uint64_t inverse = 0;
-  uint64_t faults = 0;
+  uint64_t invalid_count = 0;
   uint64_t workspace = 0;
   uint64_t workspace_bytes = 0;
 };
@@ -36,7 +36,7 @@ class RoutePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RouteDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// Checks a description as create() does, without choosing kernels.
   static Status check(const Device& device, const RouteDesc& desc);
   Status run(Stream& stream, const RouteRun& run) const;
   PlanInfo info() const override;
@@ -47,15 +47,15 @@ class RoutePlan final : public Plan {
       : Plan(std::move(device), Op::route), problem_(problem) {}
   Status prepare();
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
-  /// Returns whether one cluster processes that many tokens.
-  bool small(int64_t tokens) const;
+  /// Whether a run with that many tokens is one cluster, kRouteSmall.
+  bool fits_cluster(int64_t tokens) const;
   uint32_t score_variant() const;
   uint64_t workspace_bytes() const;
   Status check_inputs(const RouteRun& run, int64_t tokens) const;
   Status check_outputs(const RouteRun& run) const;
   Status check_memory(const RouteRun& run, int64_t tokens) const;
   RouteArgs fill(const RouteRun& run, int64_t tokens) const;
-  LaunchConfig small_config(int64_t tokens) const;
+  LaunchConfig cluster_config(int64_t tokens) const;
   LaunchConfig config(uint32_t variant, uint64_t blocks) const;
   Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
                 const RouteArgs& args) const;

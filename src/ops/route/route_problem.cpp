@@ -30,7 +30,7 @@ Status check_logits(const RouteDesc& d) {
               "dtype is %s: logits are f32, bf16 or f16", dtype_name(d.dtype));
 }
 
-Status check_words(const RouteDesc& d) {
+Status check_types_and_options(const RouteDesc& d) {
   constexpr uint32_t kFlags = kRouteDescRenormalize | kRouteDescGivenIds;
   if ((d.flags & ~kFlags) != 0)
     return fail(kInvalid,
@@ -75,10 +75,10 @@ Status check_extents(const RouteDesc& d) {
                  "it must be at most");
   if (d.tokens > INT32_MAX / d.top_k)
     return wrong(Code::ERROR_OVERFLOW, "tokens", "route_pairs", d.tokens, INT32_MAX / d.top_k,
-                 "so that tokens times top_k is below 2^31 it must be at most");
+                 "tokens times top_k must be below 2^31, so it must be at most");
   if (d.local_experts > d.experts)
     return wrong(kInvalid, "local_experts", "route_local_experts", d.local_experts, d.experts,
-                 "there are no more than all experts,");
+                 "it must be at most the number of experts,");
   return {};
 }
 
@@ -92,9 +92,9 @@ Status check_groups(const RouteDesc& d) {
   if (d.top_groups > d.groups)
     return wrong(kInvalid, "top_groups", "route_top_groups", d.top_groups, d.groups,
                  "it must be at most the number of groups,");
-  const int64_t most = d.top_groups * (d.experts / d.groups);
-  if ((d.flags & kRouteDescGivenIds) == 0 && d.top_k > most)
-    return wrong(kInvalid, "top_k", "route_top_k", d.top_k, most,
+  const int64_t limit = d.top_groups * (d.experts / d.groups);
+  if ((d.flags & kRouteDescGivenIds) == 0 && d.top_k > limit)
+    return wrong(kInvalid, "top_k", "route_top_k", d.top_k, limit,
                  "it must be at most the number of experts that can be chosen,");
   return {};
 }
@@ -103,11 +103,11 @@ Status check_pitch(const RouteDesc& d, int64_t element_bytes, int64_t* pitch) {
   if (d.logits_pitch < d.experts)
     return wrong(kInvalid, "logits_pitch", "route_pitch", d.logits_pitch, d.experts,
                  "it must be at least the number of experts,");
-  const int64_t most = kMaxSpan / element_bytes;
+  const int64_t limit = kMaxSpan / element_bytes;
   int64_t span = 0;
-  if (d.logits_pitch > most || !checked_mul(d.tokens, d.logits_pitch, &span) || span > most)
-    return wrong(Code::ERROR_OVERFLOW, "logits_pitch", "route_span", d.logits_pitch, most,
-                 "the elements of all rows must be at most");
+  if (d.logits_pitch > limit || !checked_mul(d.tokens, d.logits_pitch, &span) || span > limit)
+    return wrong(Code::ERROR_OVERFLOW, "logits_pitch", "route_span", d.logits_pitch, limit,
+                 "logits_pitch times tokens must be at most");
   *pitch = d.logits_pitch * element_bytes;
   return {};
 }
@@ -115,7 +115,7 @@ Status check_pitch(const RouteDesc& d, int64_t element_bytes, int64_t* pitch) {
 }  // namespace
 
 Status route_problem(const RouteDesc& desc, RouteProblem* out) {
-  TW_TRY(check_words(desc));
+  TW_TRY(check_types_and_options(desc));
   TW_TRY(check_extents(desc));
   *out = RouteProblem{};
   out->desc = desc;

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kWorkspaceAlignment = 256;
 
 // Whether the method's kernel has a pipeline in shared memory.
-bool is_ring(uint32_t method) {
+bool has_pipeline(uint32_t method) {
   return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
          method == kRowsStaged || method == kRowsFour;
 }
@@ -52,7 +52,8 @@ Status RowsPlan::prepare() {
   uint32_t number = 0;
   for (const uint32_t method : wanted) {
     if ((reachable & 1u << method) == 0) continue;
-    TW_TRY(setup_.prepare_variant(method, is_ring(method) ? setup_.ring.dynamic_smem_bytes() : 0));
+    TW_TRY(setup_.prepare_variant(method,
+                                  has_pipeline(method) ? setup_.pipeline.dynamic_smem_bytes() : 0));
     if (method == kRowsFour) TW_TRY(rows::prepare_four(&setup_));
     methods_[number++] = method;
   }
@@ -78,10 +79,10 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   // For the overlap check only the bytes that the run accesses count. In the table these are the
   // moved columns. In packed rows a scatter skips the columns that lie outside the table; a gather
   // writes zeros there, so they count.
-  const uint64_t window = setup_.inner_table(run.table);
-  const auto inner_bytes = static_cast<uint64_t>(problem().inner_bytes);
+  const uint64_t window = setup_.moved_in_table(run.table);
+  const auto moved_bytes = static_cast<uint64_t>(problem().moved_bytes);
   const auto row_bytes = static_cast<uint64_t>(
-      gather ? problem().row_bytes : problem().inner_columns * problem().packed_element_bytes);
+      gather ? problem().row_bytes : problem().moved_columns * problem().packed_element_bytes);
   const auto indices = static_cast<uint64_t>(count * d.group);
   if (problem().table_bytes != 0)
     TW_TRY(check_address("table", run.table, static_cast<uint32_t>(problem().element_bytes),
@@ -95,28 +96,28 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "weights", .rule = "rows_weights"},
                 "weights is not 0, but the plan was made without TW_ROWS_WEIGHTS");
   if (run.device_count != 0) TW_TRY(check_address("device_count", run.device_count, index_width));
-  if (run.outside != 0) TW_TRY(check_address("invalid_count", run.outside, 8));
+  if (run.invalid_count != 0) TW_TRY(check_address("invalid_count", run.invalid_count, 8));
   if (workspace_.bytes != 0)
     TW_TRY(
         check_workspace(run.workspace, run.workspace_bytes, workspace_.bytes, kWorkspaceAlignment));
   return check_operands(
       setup_.device,
       {{"index", run.index, indices * index_width, false},
-       {"table", window, inner_bytes, !gather, d.table_rows, problem().table_pitch},
-       {"packed", gather ? run.packed : setup_.inner_packed(run.packed), row_bytes, gather, count,
-        problem().packed_pitch},
+       {"table", window, moved_bytes, !gather, d.table_rows, problem().table_pitch},
+       {"packed", gather ? run.packed : setup_.moved_in_packed(run.packed), row_bytes, gather,
+        count, problem().packed_pitch},
        {"weights", run.weights, weighted ? indices * 4 : 0, false},
        {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
-       {"invalid_count", run.outside, run.outside == 0 ? 0u : 8u, true},
+       {"invalid_count", run.invalid_count, run.invalid_count == 0 ? 0u : 8u, true},
        {"workspace", run.workspace, workspace_.bytes, true}});
 }
 
 RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   RowsArgs args{};
-  args.table = setup_.inner_table(run.table);
+  args.table = setup_.moved_in_table(run.table);
   args.index = run.index;
-  args.packed = setup_.inner_packed(run.packed);
+  args.packed = setup_.moved_in_packed(run.packed);
   args.weights = run.weights;
   args.winners = problem().flag(kRowsLastWins) ? run.workspace : 0;
   args.count_at = run.device_count;
@@ -124,7 +125,7 @@ RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
   args.table_rows = problem().desc.table_rows;
   args.table_pitch = problem().table_pitch;
   args.packed_pitch = problem().packed_pitch;
-  args.row_bytes = static_cast<u64>(problem().inner_bytes) /
+  args.row_bytes = static_cast<u64>(problem().moved_bytes) /
                    static_cast<u32>(problem().element_bytes) *
                    static_cast<u32>(problem().packed_element_bytes);
   args.index_bytes = static_cast<unsigned short>(problem().index_bytes);
@@ -162,11 +163,11 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},
                 "the only allowed method needs rows whose ends are multiples of 16 bytes");
   const RowsArgs args = run_args(run, count);
-  if (run.outside != 0) TW_TRY(rows::count_outside(setup_, stream, run, args));
+  if (run.invalid_count != 0) TW_TRY(rows::count_outside(setup_, stream, run, args));
   // gather4 itself loads zeros for columns outside the table.
-  if (problem().margin_bytes(op()) != 0 && (method != kRowsFour || problem().inner_bytes == 0))
+  if (problem().margin_bytes(op()) != 0 && (method != kRowsFour || problem().moved_bytes == 0))
     TW_TRY(rows::fill_margins(setup_, stream, run, args));
-  if (problem().inner_bytes == 0) return {};
+  if (problem().moved_bytes == 0) return {};
   if (problem().ordered()) return rows::add_in_order(setup_, workspace_, stream, run, args);
   if (args.winners != 0) TW_TRY(rows::find_winners(setup_, stream, args));
   RowsLaunch main;
@@ -197,13 +198,15 @@ const char* method_name(uint32_t method) {
     case kRowsBulkReduce:
       return "bulk reductions out of shared memory";
     case kRowsStaged:
-      return "threads on the table's side and bulk copies on the other";
+      return "ordinary loads or stores on the table's side and bulk copies on the packed side";
     case kRowsFew:
-      return "few long rows, two units of 16 bytes per thread, launched ahead";
+      return "few long rows, two units of 16 bytes per thread, launched before the predecessor "
+             "ends";
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:
-      return "sums of equal rows of a tile, a reduction each";
+      return "sums of the rows of a tile that go to the same row of the table, and one reduction "
+             "for each sum";
     case kRowsReduce:
       return "one reduction per element";
     default:
@@ -222,13 +225,13 @@ PlanInfo RowsPlan::info() const {
   const uint64_t packed = promised_address(d.packed_alignment);
   const uint32_t method = problem().ordered() ? kRowsSegment : choose(table, packed);
   if (method != 0) info.kernel = setup_.kernels[method].entry->symbol;
-  if (setup_.empty() || method == 0 || problem().inner_bytes == 0) return info;
+  if (setup_.empty() || method == 0 || problem().moved_bytes == 0) return info;
   RowsLaunch launch;
   const RowsArgs all = run_args({.table = table, .packed = packed}, d.count);
   launch.rows = all;
   LaunchConfig config;
   if (method == kRowsSegment) {
-    config = rows::step_config(setup_, method, workspace_.segments, kRowsPlainThreads / 32);
+    config = rows::step_config(setup_, method, workspace_.segments, kRowsBlockThreads / 32);
   } else {
     rows::fill(setup_, method, table, packed, &launch);
     config = rows::config(setup_, method, launch);
@@ -236,7 +239,7 @@ PlanInfo RowsPlan::info() const {
   // kRowsFew has arguments of its own, which do not contain RowsArgs.
   const RowsArgs& args = method == kRowsFew ? all : launch.rows;
   const auto element = static_cast<uint32_t>(problem().element_bytes);
-  const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem().inner_columns, INT32_MAX));
+  const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem().moved_columns, INT32_MAX));
   switch (method) {
     case kRowsFour: {
       const uint64_t stages = four_stages(args, d.count);
@@ -289,7 +292,7 @@ PlanInfo RowsPlan::info() const {
       break;
     case kRowsPlain:
       info.tile[0] = 1;
-      info.tile[1] = config.block[0] * kRowsLinearFlight * args.unit_bytes / element;
+      info.tile[1] = config.block[0] * kRowsPlainFlight * args.unit_bytes / element;
       break;
     default:
       info.tile[0] = config.block[0] / args.lanes;
@@ -304,7 +307,7 @@ PlanInfo RowsPlan::info() const {
   info.dynamic_smem_bytes = config.dynamic_smem_bytes;
   const auto count = static_cast<uint64_t>(d.count);
   const auto read = count * static_cast<uint64_t>(d.group) * args.row_bytes;
-  const auto table_bytes = count * static_cast<uint64_t>(problem().inner_bytes);
+  const auto table_bytes = count * static_cast<uint64_t>(problem().moved_bytes);
   info.bytes_read = read + count * static_cast<uint64_t>(d.group * problem().index_bytes);
   info.bytes_written =
       op() == Op::gather ? count * static_cast<uint64_t>(problem().row_bytes) : table_bytes;
@@ -359,7 +362,7 @@ std::string RowsPlan::explain_steps() const {
              " bytes of each row before the table's columns and "
              "%" PRId64 " behind them",
              setup_.kernels[kRowsMargin].entry->symbol, problem().lead_bytes, problem().tail_bytes);
-  if (problem().inner_bytes == 0) return out;
+  if (problem().moved_bytes == 0) return out;
   if (problem().flag(kRowsLastWins))
     out += line(
         "two passes over the indices first find the last that names each row, in a "
@@ -390,7 +393,7 @@ std::string RowsPlan::explain() const {
   if (d.group > 1) out += line("each row is the sum of %" PRId64 " of the table's", d.group);
   if (setup_.empty()) return out + "empty, nothing runs\n";
   out += explain_steps();
-  if (problem().inner_bytes == 0) return out + "no column of the window is the table's\n";
+  if (problem().moved_bytes == 0) return out + "no column of the window is the table's\n";
   const PlanInfo i = info();
   out += line(
       "kernel %s: %u blocks of %u threads, %u pieces of %u elements at once, %u stages, %u "

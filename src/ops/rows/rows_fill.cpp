@@ -12,9 +12,9 @@
 namespace tw::rows {
 namespace {
 
-// Items per thread of kernels with `lanes`.
-constexpr uint32_t kPlainItemsPerThread = 4;
-constexpr uint32_t kStepBlocks = 8;
+// Items per thread of the kernels that give a row RowsArgs::lanes threads.
+constexpr uint32_t kLaneItemsPerThread = 4;
+constexpr uint32_t kStepBlocks = 8;  // blocks per SM of a step before or after the main kernel
 constexpr uint64_t kFewMinThreads = 128;
 constexpr uint64_t kMostBlocks = INT32_MAX;  // per grid
 
@@ -24,14 +24,14 @@ Divider divider(int64_t divisor) {
 
 void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
   const RowsDesc& d = setup.problem.desc;
-  const int64_t row = setup.problem.inner_bytes;
+  const int64_t row = setup.problem.moved_bytes;
   const int64_t group = d.group;
   const int64_t warps =
-      int64_t{usable_sms(setup.device, d.max_sms)} * setup.tuning.blocks * setup.ring.warps;
+      int64_t{usable_sms(setup.device, d.max_sms)} * setup.tuning.blocks * setup.pipeline.warps;
   const int64_t count = std::max<int64_t>(d.count, 1);
-  // Cuts a row into equal parts such that a stage holds a group of them. Smaller parts if there
-  // would be fewer than warps.
-  int64_t part = std::min<int64_t>(row, setup.ring.stage_bytes / group / 16 * 16);
+  // Cuts a row into equal parts such that a stage holds a group of them. The parts are smaller if
+  // there would be fewer parts than warps.
+  int64_t part = std::min<int64_t>(row, setup.pipeline.stage_bytes / group / 16 * 16);
   while (method != kRowsStaged && part >= 2 * kMinPart &&
          count < ceil_div(warps, ceil_div(row, part)))
     part /= 2;
@@ -42,20 +42,21 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
   args->part_divider = divider(int64_t{args->parts} * group);
   args->group_divider = divider(group);
   args->unit_divider = divider(args->part_bytes / 16);
-  // Whole groups of pieces: as many as fit, or fewer, so that every warp gets some.
+  // A stage holds whole groups of pieces: as many as fit, or fewer, so that every warp gets some.
   const int64_t fit =
-      std::min<int64_t>(setup.ring.stage_bytes / args->part_bytes, setup.ring_pieces) / group;
+      std::min<int64_t>(setup.pipeline.stage_bytes / args->part_bytes, setup.max_pieces) / group;
   const int64_t items = count * args->parts;
   const int64_t fair = items >= warps * fit ? fit : ceil_div(items, warps);
   args->stage_pieces =
       static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
-  args->stage_bytes = setup.ring.stage_bytes;
-  args->stages = setup.ring.stages;
-  // Short blocks use memory in order; shorter ones if there is not enough work for all warps.
+  args->stage_bytes = setup.pipeline.stage_bytes;
+  args->stages = setup.pipeline.stages;
+  // Short-lived blocks use memory in order. They end even earlier if there is not enough work for
+  // all warps.
   const int64_t all = ceil_div(count * args->parts * group, int64_t{args->stage_pieces});
-  const int64_t turns = std::clamp<int64_t>(ceil_div(all, warps), 1, setup.tuning.warp_items);
+  const int64_t warp_items = std::clamp<int64_t>(ceil_div(all, warps), 1, setup.tuning.warp_items);
   // If the grid is limited, blocks take stages in turn.
-  args->block_items = d.max_sms == 0 ? static_cast<u32>(turns) * setup.ring.warps : 0;
+  args->block_items = d.max_sms == 0 ? static_cast<u32>(warp_items) * setup.pipeline.warps : 0;
   args->dense = args->parts == 1 && setup.problem.packed_pitch == row;
 }
 
@@ -64,8 +65,8 @@ void fill_lanes(const RowsSetup& setup, RowsArgs* args, uint32_t unit) {
   args->row_units = args->row_bytes / unit;
   const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(setup.problem.desc.count, 1));
   // A whole block serves a row if 32 lanes would lead to kDividerLimit items.
-  for (const u64 most : {u64{32}, u64{kRowsPlainThreads}}) {
-    args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, most)));
+  for (const u64 maximum : {u64{32}, u64{kRowsBlockThreads}}) {
+    args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, maximum)));
     args->parts = static_cast<u32>((args->row_units + args->lanes - 1) / args->lanes);
     if (args->parts == 1 || count < kDividerLimit / args->parts) break;
   }
@@ -77,10 +78,10 @@ void fill_plain(const RowsSetup& setup, RowsArgs* args, uint32_t unit) {
   args->row_units = args->row_bytes / unit;
   args->part_divider = make_divider(static_cast<u32>(args->row_units));
   // A launch is limited to kDividerLimit units.
-  const i64 most = static_cast<i64>(kDividerLimit / args->row_units);
+  const i64 maximum = static_cast<i64>(kDividerLimit / args->row_units);
   args->launch_rows = setup.problem.desc.launch_rows == 0
-                          ? most
-                          : std::min<i64>(most, setup.problem.desc.launch_rows);
+                          ? maximum
+                          : std::min<i64>(maximum, setup.problem.desc.launch_rows);
 }
 
 void fill_shift(RowsArgs* args) {
@@ -95,13 +96,13 @@ void fill_sorted(const RowsSetup& setup, RowsLaunch* launch) {
   const u64 units = sorted.rows.row_bytes / sorted.rows.unit_bytes;
   sorted.units = static_cast<u32>(units);
   sorted.lanes = static_cast<u32>(std::clamp<u64>(std::bit_ceil(units), 2, 32));
-  // One item per block: the rows of a tile, 512 bytes of each (32 lanes x 16 bytes) unless
-  // stage_bytes asks for more.
+  // A block has one item: the rows of a tile, and of each row 512 bytes (32 lanes x 16 bytes), or
+  // more if the description's stage_bytes asks for that.
   const auto lanes = int64_t{sorted.lanes};
-  const int64_t turns =
+  const int64_t lane_units =
       std::max<int64_t>(setup.problem.desc.stage_bytes / (lanes * sorted.rows.unit_bytes), 1);
   sorted.part_units =
-      static_cast<u32>(std::min(turns, ceil_div(static_cast<int64_t>(units), lanes)) * lanes);
+      static_cast<u32>(std::min(lane_units, ceil_div(static_cast<int64_t>(units), lanes)) * lanes);
   sorted.parts =
       static_cast<u32>(ceil_div(static_cast<int64_t>(units), int64_t{sorted.part_units}));
   sorted.part_divider = make_divider(sorted.parts);
@@ -127,14 +128,15 @@ LaunchConfig few_config(const RowsSetup& setup, const FewArgs& few) {
     return (few.row_units + threads * kRowsFewFlight - 1) / (threads * kRowsFewFlight);
   };
   const uint64_t sms = usable_sms(setup.device, 0);
-  uint64_t most = kRowsFewThreads;
-  while (most > kFewMinThreads && few.count * pieces(most) < sms) most /= 2;
-  const uint64_t of_thread = pieces(most) * kRowsFewFlight;
+  uint64_t block_threads = kRowsFewThreads;
+  while (block_threads > kFewMinThreads && few.count * pieces(block_threads) < sms)
+    block_threads /= 2;
+  const uint64_t per_thread = pieces(block_threads) * kRowsFewFlight;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(few.count);
-  config.grid[1] = static_cast<uint32_t>(pieces(most));
+  config.grid[1] = static_cast<uint32_t>(pieces(block_threads));
   config.block[0] =
-      static_cast<uint32_t>(((few.row_units + of_thread - 1) / of_thread + 31) / 32 * 32);
+      static_cast<uint32_t>(((few.row_units + per_thread - 1) / per_thread + 31) / 32 * 32);
   config.programmatic = true;  // the kernel waits for the predecessor grid itself
   return config;
 }
@@ -176,48 +178,49 @@ LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& l
   const uint64_t sms = usable_sms(setup.device, d.max_sms);
   const PreparedKernel& kernel = setup.kernels[method];
   const auto count = static_cast<uint64_t>(args.count);
-  const bool ring = kernel.dynamic_smem_bytes != 0;
-  uint32_t threads = ring ? setup.ring.warps * 32 : static_cast<uint32_t>(kernel.entry->threads);
+  const bool pipeline = kernel.dynamic_smem_bytes != 0;
+  uint32_t threads =
+      pipeline ? setup.pipeline.warps * 32 : static_cast<uint32_t>(kernel.entry->threads);
   if (method == kRowsPlain) threads = setup.tuning.plain_warps * 32;
   uint64_t items = count * args.parts;
-  uint64_t of_block = 1;
-  uint64_t room = sms;
+  uint64_t per_block = 1;
+  uint64_t max_grid = sms;
   if (method == kRowsFour) {
     items = four_stages(args, args.count);
-    room = sms * setup.tuning.blocks;
-  } else if (ring) {
+    max_grid = sms * setup.tuning.blocks;
+  } else if (pipeline) {
     items *= args.group;
-    of_block = uint64_t{args.stage_pieces} * std::max(1u, args.block_items);
-    room = kMostBlocks;
+    per_block = uint64_t{args.stage_pieces} * std::max(1u, args.block_items);
+    max_grid = kMostBlocks;
   } else if (method == kRowsSorted) {
     items = (count + kRowsSortTile - 1) / kRowsSortTile * launch.sorted.parts;
-    of_block = std::max(1u, d.warp_items);
-    room = kMostBlocks;
+    per_block = std::max(1u, d.warp_items);
+    max_grid = kMostBlocks;
   } else if (method == kRowsPlain) {
     items = static_cast<uint64_t>(std::min<i64>(args.count, args.launch_rows)) * args.row_units;
-    of_block = uint64_t{threads} * kRowsLinearFlight;
-    room = kMostBlocks;
+    per_block = uint64_t{threads} * kRowsPlainFlight;
+    max_grid = kMostBlocks;
   } else {
-    of_block = uint64_t{threads} / args.lanes * kPlainItemsPerThread;
-    room = kMostBlocks;
+    per_block = uint64_t{threads} / args.lanes * kLaneItemsPerThread;
+    max_grid = kMostBlocks;
   }
-  if (d.max_sms != 0) room = d.max_sms;
+  if (d.max_sms != 0) max_grid = d.max_sms;
   LaunchConfig config;
   config.grid[0] =
-      static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
+      static_cast<uint32_t>(std::clamp<uint64_t>((items + per_block - 1) / per_block, 1, max_grid));
   config.block[0] = threads;
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   return config;
 }
 
 LaunchConfig step_config(const RowsSetup& setup, uint32_t variant, uint64_t items,
-                         uint64_t of_block) {
+                         uint64_t per_block) {
   const uint32_t max_sms = setup.problem.desc.max_sms;
-  const uint64_t room =
+  const uint64_t max_grid =
       max_sms != 0 ? max_sms : uint64_t{usable_sms(setup.device, 0)} * kStepBlocks;
   LaunchConfig config;
   config.grid[0] =
-      static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
+      static_cast<uint32_t>(std::clamp<uint64_t>((items + per_block - 1) / per_block, 1, max_grid));
   config.block[0] = static_cast<uint32_t>(setup.kernels[variant].entry->threads);
   return config;
 }

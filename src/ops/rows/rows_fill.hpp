@@ -12,8 +12,8 @@ namespace tw::rows {
 void fill(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed,
           RowsLaunch* launch);
 LaunchConfig config(const RowsSetup& setup, uint32_t method, const RowsLaunch& launch);
-/// Launch configuration of a step: each block processes `of_block` of the items.
+/// Launch configuration of a step: each block processes `per_block` of the items.
 LaunchConfig step_config(const RowsSetup& setup, uint32_t variant, uint64_t items,
-                         uint64_t of_block);
+                         uint64_t per_block);
 
 }  // namespace tw::rows

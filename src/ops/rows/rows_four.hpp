@@ -8,7 +8,7 @@
 
 namespace tw::rows {
 
-/// Returns why they cannot serve whole operands at these addresses; nullptr if they can.
+/// Returns why gather4 or scatter4 cannot serve operands at these addresses; nullptr if it can.
 const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed);
 Status prepare_four(RowsSetup* setup);
 /// Completes the common arguments in `launch` for this method.

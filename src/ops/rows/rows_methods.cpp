@@ -38,28 +38,28 @@ bool is_multiple_of_16(int64_t value) {
 const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed) {
   const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
-  if (setup.ring.stages == 0) return "the device has too little shared memory for the pipeline";
-  if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
+  if (setup.pipeline.stages == 0) return "the device has too little shared memory for the pipeline";
+  if (p.moved_bytes < 16 || !is_multiple_of_16(p.moved_bytes))
     return "the row size is not a multiple of 16 bytes";
   if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
     return "the table's pitch is not a multiple of 16 bytes";
   if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
     return "the packed operand's pitch is not a multiple of 16 bytes";
-  if (setup.inner_table(table) % 16 != 0)
+  if (setup.moved_in_table(table) % 16 != 0)
     return "the window's address in the table is not a multiple of 16";
-  if (setup.inner_packed(packed) % 16 != 0)
+  if (setup.moved_in_packed(packed) % 16 != 0)
     return "the packed operand's address is not a multiple of 16";
-  if (d.group > setup.ring_pieces || d.group * 16 > setup.ring.stage_bytes)
+  if (d.group > setup.max_pieces || d.group * 16 > setup.pipeline.stage_bytes)
     return "a stage of the pipeline does not hold a group";
   // Pieces must stay below kDividerLimit if a row has several. fill_bulk() makes parts at least
   // this small, such that a stage holds a group.
-  const int64_t least = std::min(kMinPart, setup.ring.stage_bytes / d.group / 16 * 16);
-  const int64_t parts = ceil_div(p.inner_bytes, least);
+  const int64_t least = std::min(kMinPart, setup.pipeline.stage_bytes / d.group / 16 * 16);
+  const int64_t parts = ceil_div(p.moved_bytes, least);
   if ((parts > 1 || d.group > 1) &&
       d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
     return "the rows have 2^31 parts or more";
   if (method == kRowsStaged &&
-      p.inner_bytes > std::min<int64_t>(kMaxStagedRow, setup.ring.stage_bytes))
+      p.moved_bytes > std::min<int64_t>(kMaxStagedRow, setup.pipeline.stage_bytes))
     return "rows are longer than 512 bytes";
   if (method != kRowsBulkReduce) return nullptr;
   if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
@@ -95,7 +95,7 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
   if (setup.is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
   // For narrow rows, threads are faster than one bulk copy per row. Bulk stores need wider rows
   // than bulk loads.
-  const bool staged = p.inner_bytes < (setup.op == Op::gather ? kMinBulkGather : kMinBulkScatter);
+  const bool staged = p.moved_bytes < (setup.op == Op::gather ? kMinBulkGather : kMinBulkScatter);
   if (staged) *next++ = kRowsStaged;
   *next++ = kRowsBulk;
   if (!staged) *next++ = kRowsStaged;
@@ -112,12 +112,12 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsFew:
       if (p.desc.methods != 1u << kRowsFew) {  // allowed alone, it serves more rows, for tests
         if (!setup.is_small()) return "there are many bytes";
-        if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
+        if (p.moved_bytes < kMinFewRow) return "rows are shorter than 2 KB";
       }
       if (p.flag(kRowsLastWins)) return "it does not support TW_SCATTER_LAST_WINS";
       if (p.desc.max_sms != 0) return "its grid cannot be limited by max_sms";
       if (setup.plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
-      if (p.inner_bytes > kMaxFewRow) return "rows are longer than 64 MB";
+      if (p.moved_bytes > kMaxFewRow) return "rows are longer than 64 MB";
       return nullptr;
     case kRowsBulk:
     case kRowsStaged:
@@ -129,9 +129,9 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsBulkReduce:
       return bulk_refusal(setup, method, table, packed);
     case kRowsShift:
-      if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
+      if (p.moved_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
-          !shift_is_faster(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
+          !shift_is_faster(setup.op, p.moved_bytes, setup.plain_unit(table, packed)))
         return "ordinary loads and stores at the rows' alignment are faster";
       return nullptr;
     default:

@@ -40,21 +40,21 @@ Status span(const char* argument, int64_t rows, int64_t pitch, int64_t width, in
     *bytes += width;
     return {};
   }
-  const int64_t most = width > kMaxSpan ? 0 : pitch == 0 ? 1 : (kMaxSpan - width) / pitch + 1;
+  const int64_t maximum = width > kMaxSpan ? 0 : pitch == 0 ? 1 : (kMaxSpan - width) / pitch + 1;
   return fail(Code::ERROR_OVERFLOW,
-              {.argument = argument, .rule = "rows_span", .got = rows, .limit = most},
+              {.argument = argument, .rule = "rows_span", .got = rows, .limit = maximum},
               "%s is %" PRId64 ": rows %" PRId64
               " bytes apart would exceed 2^60 bytes; it must be at most %" PRId64,
-              argument, rows, pitch, most);
+              argument, rows, pitch, maximum);
 }
 
 Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, int64_t* bytes) {
   if (checked_mul(elements, element_bytes, bytes) && *bytes <= kMaxSpan) return {};
-  const int64_t most = kMaxSpan / element_bytes;
+  const int64_t maximum = kMaxSpan / element_bytes;
   return fail(Code::ERROR_OVERFLOW,
-              {.argument = argument, .rule = "rows_span", .got = elements, .limit = most},
+              {.argument = argument, .rule = "rows_span", .got = elements, .limit = maximum},
               "%s is %" PRId64 " elements, more than 2^60 bytes; it must be at most %" PRId64,
-              argument, elements, most);
+              argument, elements, maximum);
 }
 
 // Returns the element type for arithmetic; kElementBits if there is none.
@@ -164,7 +164,7 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
               dtype_name(d.packed_dtype), dtype_name(d.dtype));
 }
 
-// Sorting and comparing index numbers keeps them in 32 bits.
+// The kernels that sort or compare index numbers keep them in 32 bits.
 Status check_counted(const RowsDesc& d) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   if (d.count <= kMost || (d.flags & (kRowsLastWins | kRowsDeterministic)) == 0) return {};
@@ -202,10 +202,10 @@ Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
   const int64_t first = std::clamp<int64_t>(d->column, 0, width);
   const int64_t end = std::clamp<int64_t>(reach, first, width);
   // A window entirely outside the table is all margin.
-  out->inner_columns = end - first;
-  out->column_bytes = out->inner_columns == 0 ? 0 : first;
-  out->lead_bytes = out->inner_columns == 0 ? d->columns : first - d->column;
-  out->tail_bytes = d->columns - out->lead_bytes - out->inner_columns;
+  out->moved_columns = end - first;
+  out->column_bytes = out->moved_columns == 0 ? 0 : first;
+  out->lead_bytes = out->moved_columns == 0 ? d->columns : first - d->column;
+  out->tail_bytes = d->columns - out->lead_bytes - out->moved_columns;
   return {};
 }
 
@@ -237,8 +237,8 @@ Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out) {
   TW_TRY(check_alignment("table_alignment", d.table_alignment, static_cast<uint32_t>(element)));
   TW_TRY(check_alignment("packed_alignment", d.packed_alignment, static_cast<uint32_t>(packed)));
   TW_TRY(to_bytes("columns", d.columns, packed, &out->row_bytes));
-  TW_TRY(to_bytes("columns", out->inner_columns, element, &out->inner_bytes));
-  if (std::max(out->row_bytes, out->inner_bytes) > kMaxRow)
+  TW_TRY(to_bytes("columns", out->moved_columns, element, &out->moved_bytes));
+  if (std::max(out->row_bytes, out->moved_bytes) > kMaxRow)
     return fail(
         Code::ERROR_UNSUPPORTED,
         {.argument = "columns", .rule = "rows_row_limit", .got = out->row_bytes, .limit = kMaxRow},
@@ -253,7 +253,7 @@ Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out) {
                   &out->table_pitch));
   TW_TRY(to_bytes(desc.packed_pitch != 0 ? "packed_pitch" : "columns", d.packed_pitch, packed,
                   &out->packed_pitch));
-  TW_TRY(span("table_rows", d.table_rows, out->table_pitch, out->column_bytes + out->inner_bytes,
+  TW_TRY(span("table_rows", d.table_rows, out->table_pitch, out->column_bytes + out->moved_bytes,
               &out->table_bytes));
   TW_TRY(span("count", d.count, out->packed_pitch, out->row_bytes, &out->packed_bytes));
   int64_t indices = 0;

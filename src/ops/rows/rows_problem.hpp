@@ -47,7 +47,7 @@ struct RowsDesc {
   uint32_t blocks = 0;      // per SM
   uint32_t warp_items = 0;  // stages per warp, after which its block ends
   int64_t launch_rows = 0;  // rows per launch of kRowsPlain, at most
-  uint32_t policies = 0;    // bit 0: evict first what is read; bit 1: what is written
+  uint32_t policies = 0;    // bit 0: evict first what is read; bit 1: evict first what is written
 };
 
 /// The checked description in bytes. Pitches are filled in, and the window is clipped to the table.
@@ -56,13 +56,13 @@ struct RowsProblem {
   int32_t element_bytes = 1;
   int32_t packed_element_bytes = 1;
   int32_t index_bytes = 4;
-  uint32_t element = 0;         // of the table: kElementBits and so on
-  uint32_t packed_element = 0;  // of the packed operand
+  uint32_t element = 0;         // type of the table's elements: kElementBits and so on
+  uint32_t packed_element = 0;  // type of the packed operand's elements
   int64_t row_bytes = 0;        // of the packed operand
   int64_t lead_bytes = 0;       // bytes of a packed row before the table's first column
   int64_t tail_bytes = 0;       // bytes of a packed row after the table's last column
-  int64_t inner_bytes = 0;      // bytes of a table row that are moved
-  int64_t inner_columns = 0;
+  int64_t moved_bytes = 0;      // bytes of a table row that are moved
+  int64_t moved_columns = 0;
   int64_t column_bytes = 0;  // offset of the first moved column in a table row
   int64_t table_pitch = 0;   // bytes
   int64_t packed_pitch = 0;  // bytes

@@ -12,23 +12,23 @@ constexpr int64_t kSmallBytes = 8 << 20;
 
 }  // namespace
 
-RowsSetup::RowsSetup(Device& on, Op what, const RowsProblem& checked)
-    : device(on), op(what), problem(checked) {
+RowsSetup::RowsSetup(Device& on, Op operation, const RowsProblem& checked)
+    : device(on), op(operation), problem(checked) {
   tuning = make_tuning();
-  ring_pieces = max_stage_pieces();
-  ring = ring_size(device, tuning.warps, rows_note_bytes(ring_pieces), tuning.stages,
-                   tuning.stage_bytes, tuning.blocks);
+  max_pieces = max_stage_pieces();
+  pipeline = pipeline_size(device, tuning.warps, rows_note_bytes(max_pieces), tuning.stages,
+                           tuning.stage_bytes, tuning.blocks);
 }
 
 // The best configurations, within 1 %, of a sweep over rows of 64 bytes to 14 KB on an H200: blocks
 // that move a few kilobytes in memory order (tests/README.md).
 RowsTuning RowsSetup::make_tuning() const {
   const RowsDesc& d = problem.desc;
-  const int64_t row = problem.inner_bytes;
+  const int64_t row = problem.moved_bytes;
   RowsTuning t;
   t.blocks = d.blocks == 0 ? 2 : d.blocks;
   if (d.max_sms != 0)
-    t.warps = kRowsMaxRingWarps;  // one block per SM, so it needs all warps
+    t.warps = kRowsMaxPipelineWarps;  // one block per SM, so it needs all warps
   else if (d.group > 1)
     t.stage_bytes = 8192, t.blocks = 1;  // larger parts, although a stage holds a whole group
   else if (problem.is_sum())
@@ -40,8 +40,8 @@ RowsTuning RowsSetup::make_tuning() const {
   else if (op == Op::scatter && row >= 128)
     t.stage_bytes = row >= 256 && row < 1024 ? 1024 : 2048, t.warp_items = 3;
   if (is_small()) t.plain_warps = 4;
-  if (d.warps != 0) t.warps = t.plain_warps = std::min(d.warps, kRowsMaxRingWarps);
-  t.plain_warps = std::min(t.plain_warps, kRowsLinearThreads / 32);
+  if (d.warps != 0) t.warps = t.plain_warps = std::min(d.warps, kRowsMaxPipelineWarps);
+  t.plain_warps = std::min(t.plain_warps, kRowsPlainThreads / 32);
   if (d.stages != 0) t.stages = d.stages;
   if (d.stage_bytes != 0) t.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) t.warp_items = d.warp_items;
@@ -49,27 +49,28 @@ RowsTuning RowsSetup::make_tuning() const {
 }
 
 bool RowsSetup::is_small() const {
-  return problem.desc.count < kSmallBytes / std::max<int64_t>(problem.inner_bytes, 1);
+  return problem.desc.count < kSmallBytes / std::max<int64_t>(problem.moved_bytes, 1);
 }
 
 uint32_t RowsSetup::max_stage_pieces() const {
-  const int64_t part = std::clamp<int64_t>(problem.inner_bytes, 16, rows::kMinPart);
+  const int64_t part = std::clamp<int64_t>(problem.moved_bytes, 16, rows::kMinPart);
   const int64_t pieces =
       std::max({tuning.stage_bytes / part, problem.desc.group, int64_t{kFourRows}});
   return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));
 }
 
-uint64_t RowsSetup::inner_packed(uint64_t packed) const {
+uint64_t RowsSetup::moved_in_packed(uint64_t packed) const {
   return packed + static_cast<uint64_t>(problem.lead_bytes);
 }
 
-uint64_t RowsSetup::inner_table(uint64_t table) const {
+uint64_t RowsSetup::moved_in_table(uint64_t table) const {
   return table + static_cast<uint64_t>(problem.column_bytes);
 }
 
 uint32_t RowsSetup::plain_unit(uint64_t table, uint64_t packed) const {
-  uint32_t unit = std::min({alignment_of(inner_table(table)), alignment_of(inner_packed(packed)),
-                            alignment_of(static_cast<uint64_t>(problem.inner_bytes))});
+  uint32_t unit =
+      std::min({alignment_of(moved_in_table(table)), alignment_of(moved_in_packed(packed)),
+                alignment_of(static_cast<uint64_t>(problem.moved_bytes))});
   if (problem.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem.table_pitch)));
   if (problem.desc.count > 1)
@@ -83,9 +84,9 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
   const RowsProblem& p = problem;
   const auto element = static_cast<uint32_t>(p.packed_element_bytes);
   // A run moves only the columns inside the table.
-  const auto moved = static_cast<uint64_t>(p.inner_bytes / p.element_bytes * element);
-  uint32_t unit = std::min(
-      {alignment_of(inner_table(table)), alignment_of(inner_packed(packed)), alignment_of(moved)});
+  const auto moved = static_cast<uint64_t>(p.moved_bytes / p.element_bytes * element);
+  uint32_t unit = std::min({alignment_of(moved_in_table(table)),
+                            alignment_of(moved_in_packed(packed)), alignment_of(moved)});
   if (p.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.table_pitch)));
   if (p.desc.count > 1) unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.packed_pitch)));
@@ -93,8 +94,8 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
 }
 
 Status RowsSetup::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
-  const KernelEntry* entry =
-      find_entry(device, op, [&](const KernelEntry& r) { return r.variant == variant; });
+  const KernelEntry* entry = find_entry(
+      device, op, [&](const KernelEntry& candidate) { return candidate.variant == variant; });
   return prepare_entry(device, op, entry, dynamic_smem_bytes, &kernels[variant]);
 }
 

@@ -19,7 +19,7 @@ namespace rows {
 inline constexpr int64_t kMinPart = 512;
 }  // namespace rows
 
-/// Sizes of the pipelines, and the lifetime of blocks.
+/// Sizes of the pipelines, and after how many stages a block ends.
 struct RowsTuning {
   uint32_t warps = 2;
   uint32_t blocks = 2;  // per SM
@@ -49,7 +49,7 @@ struct RowsSetup {
   static constexpr uint32_t kVariants = 32;
 
   /// `on` must outlive the object.
-  RowsSetup(Device& on, Op what, const RowsProblem& checked);
+  RowsSetup(Device& on, Op operation, const RowsProblem& checked);
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
                 const RowsLaunch& launch) const;
@@ -57,9 +57,10 @@ struct RowsSetup {
   bool empty() const { return problem.desc.count == 0 || problem.row_bytes == 0; }
   /// Returns whether the data is so small that ordinary loads beat bulk copies.
   bool is_small() const;
-  /// The address of the first column inside the table, in the packed operand and in the table.
-  uint64_t inner_packed(uint64_t packed) const;
-  uint64_t inner_table(uint64_t table) const;
+  /// The address of the first moved column (the first of the window that is inside the table), in
+  /// the packed operand and in the table.
+  uint64_t moved_in_packed(uint64_t packed) const;
+  uint64_t moved_in_table(uint64_t table) const;
   /// The width in bytes of ordinary accesses, and of units for arithmetic, for operands at these
   /// addresses.
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
@@ -69,8 +70,8 @@ struct RowsSetup {
   Op op;
   RowsProblem problem;
   RowsTuning tuning;
-  RingSize ring;
-  uint32_t ring_pieces = 0;           // pieces per stage, at most
+  PipelineSize pipeline;
+  uint32_t max_pieces = 0;            // pieces per stage, at most
   PreparedKernel kernels[kVariants];  // index: KernelEntry::variant
   KernelMap four_map{};               // the table with address 0
 

@@ -10,7 +10,7 @@
 namespace tw::rows {
 namespace {
 
-constexpr uint64_t kPartAlignment = 256;  // of the parts of a workspace
+constexpr uint64_t kRegionAlignment = 256;  // of the regions of a workspace
 
 }  // namespace
 
@@ -31,11 +31,11 @@ RowsWorkspace make_workspace(const RowsSetup& setup) {
   const auto rows = static_cast<uint64_t>(setup.problem.desc.table_rows);
   const auto take = [&](uint64_t bytes) {
     const uint64_t at = w.bytes;
-    w.bytes = (at + bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+    w.bytes = (at + bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
     return at;
   };
   // A window entirely outside the table writes no row, whatever the indices.
-  if (setup.empty() || setup.problem.inner_bytes == 0) return w;
+  if (setup.empty() || setup.problem.moved_bytes == 0) return w;
   if (setup.problem.flag(kRowsLastWins)) take(rows * 4);
   if (!setup.problem.ordered()) return w;
   w.blocks = static_cast<uint32_t>((count + kSortBlockItems - 1) / kSortBlockItems);
@@ -46,18 +46,18 @@ RowsWorkspace make_workspace(const RowsSetup& setup) {
   w.order[0] = take(count * 4);
   w.order[1] = take(count * 4);
   w.digits = take(uint64_t{w.blocks} * kSortDigits * 4);
-  w.partials = take(w.segments * 2 * static_cast<uint64_t>(setup.problem.inner_columns) * 4);
+  w.partials = take(w.segments * 2 * static_cast<uint64_t>(setup.problem.moved_columns) * 4);
   return w;
 }
 
 Status count_outside(const RowsSetup& setup, Stream& stream, const RowsRun& run,
                      const RowsArgs& args) {
   RowsLaunch step;
-  step.outside = OutsideArgs{args, run.outside};
+  step.outside = OutsideArgs{args, run.invalid_count};
   step.bytes = sizeof step.outside;
   const uint64_t indices = static_cast<uint64_t>(args.count) * args.group;
   return setup.launch(stream, kRowsOutside,
-                      step_config(setup, kRowsOutside, indices, kRowsPlainThreads), step);
+                      step_config(setup, kRowsOutside, indices, kRowsBlockThreads), step);
 }
 
 Status fill_margins(const RowsSetup& setup, Stream& stream, const RowsRun& run,
@@ -78,7 +78,7 @@ Status fill_margins(const RowsSetup& setup, Stream& stream, const RowsRun& run,
   rows.unit_bytes = static_cast<unsigned short>(unit == 16 ? 16 : unit >= 4 ? 4 : 1);
   return setup.launch(
       stream, kRowsMargin,
-      step_config(setup, kRowsMargin, static_cast<uint64_t>(args.count), kRowsPlainThreads / 32),
+      step_config(setup, kRowsMargin, static_cast<uint64_t>(args.count), kRowsBlockThreads / 32),
       step);
 }
 
@@ -87,7 +87,7 @@ Status find_winners(const RowsSetup& setup, Stream& stream, const RowsArgs& args
   step.rows = args;
   const auto indices = static_cast<uint64_t>(args.count);
   for (const uint32_t pass : {kRowsClear, kRowsMark})
-    TW_TRY(setup.launch(stream, pass, step_config(setup, pass, indices, kRowsPlainThreads), step));
+    TW_TRY(setup.launch(stream, pass, step_config(setup, pass, indices, kRowsBlockThreads), step));
   return {};
 }
 
@@ -116,7 +116,7 @@ Status add_in_order(const RowsSetup& setup, const RowsWorkspace& workspace, Stre
   }
   for (const uint32_t pass : {kRowsSegment, kRowsJoin})
     TW_TRY(setup.launch(
-        stream, pass, step_config(setup, pass, workspace.segments, kRowsPlainThreads / 32), step));
+        stream, pass, step_config(setup, pass, workspace.segments, kRowsBlockThreads / 32), step));
   return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Steps of a run besides the kernel that moves rows: counting indices outside the table, zeros
-// beside the table, the last of equal indices, and deterministic sums.
+// The kernels of a run besides the one that moves rows: they count indices outside the table, write
+// zeros for columns outside the table, find the last of equal indices, and make deterministic sums.
 
 #include <cstdint>
 
@@ -17,12 +17,12 @@ struct RowsRun {
   int64_t count = -1;
   uint64_t weights = 0;
   uint64_t device_count = 0;
-  uint64_t outside = 0;
+  uint64_t invalid_count = 0;
   uint64_t workspace = 0;
   uint64_t workspace_bytes = 0;
 };
 
-/// Offsets of the parts of the workspace; all 0 if the plan needs none.
+/// Offsets of the regions of the workspace; all 0 if the plan needs none.
 struct RowsWorkspace {
   uint64_t order[2] = {};
   uint64_t digits = 0;

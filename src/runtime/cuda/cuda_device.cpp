@@ -147,9 +147,9 @@ void CudaDevice::close() {
     allocations_.clear();
     host_allocations_.clear();
     libraries_.unload();
-    gone_ = true;
+    freed_ = true;
   }
-  // No thread can enter the context any more: each Scope checks closed_ or gone_ under users_.
+  // No thread can enter the context any more: each Scope checks closed_ or freed_ under users_.
   if (owns_primary_) cu_.DevicePrimaryCtxRelease(number_);
 }
 

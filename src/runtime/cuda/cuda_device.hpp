@@ -62,7 +62,7 @@ class CudaDevice final : public Device {
   Status check(CUresult result, const char* call);
   /// Remembers the last launched kernel for the message of a lost device. `kernel` must live as
   /// long as the device: see keep_name().
-  void launched(const char* kernel) { last_kernel_.store(kernel, std::memory_order_relaxed); }
+  void note_launch(const char* kernel) { last_kernel_.store(kernel, std::memory_order_relaxed); }
   /// Copies a name. The copy lives as long as the device.
   const char* keep_name(const char* name);
   /// Held shared by each Scope, exclusively by close().
@@ -70,9 +70,11 @@ class CudaDevice final : public Device {
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   /// Whether close() has waited for all work and freed the device's objects. Call with users()
   /// held.
-  bool gone() const { return gone_; }
+  bool freed() const { return freed_; }
   /// Fails if waiting for work is impossible: the device is lost, or this is a forked child.
-  Status check_waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
+  Status check_not_lost_or_forked() const {
+    return lost() || forked() ? alive() : Status(Code::OK);
+  }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
   /// Puts a graph on the device's list. Destroys it and throws if the list cannot grow.
@@ -100,8 +102,8 @@ class CudaDevice final : public Device {
   std::atomic<const char*> last_kernel_{nullptr};
 
   std::shared_mutex users_;
-  bool gone_ = false;  // guarded by users_
-  std::mutex mutex_;   // guards everything below
+  bool freed_ = false;  // guarded by users_
+  std::mutex mutex_;    // guards everything below
   std::map<CUdeviceptr, uint64_t> allocations_;
   std::set<void*> host_allocations_;
   std::set<CUstream> streams_;

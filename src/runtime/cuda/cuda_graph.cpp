@@ -72,7 +72,7 @@ Status CudaGraph::launch(Stream& stream) {
   TW_TRY(scope.status());
   const CUstream on = static_cast<CudaStream&>(stream).handle();
   TW_TRY(device.check(device.cu().GraphLaunch(exec_, on), "cuGraphLaunch"));
-  device.launched("part of a graph");
+  device.note_launch("part of a graph");
   return Code::OK;
 }
 

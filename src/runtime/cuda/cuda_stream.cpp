@@ -48,7 +48,8 @@ Status CudaEvent::check_not_captured() const {
 Status CudaEvent::synchronize() {
   TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
-  TW_TRY(device.check_waitable());
+  TW_TRY(device.check_not_lost_or_forked());
+  // Every driver call happens inside a Scope. Its modes are explained in scope.hpp.
   const Scope scope(device, Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
@@ -122,7 +123,7 @@ Status CudaStream::check_not_captured() {
 }
 
 Status CudaStream::synchronize() {
-  TW_TRY(cuda().check_waitable());
+  TW_TRY(cuda().check_not_lost_or_forked());
   const Scope scope(cuda(), Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
@@ -155,7 +156,7 @@ Status CudaStream::record(Event& event) {
   TW_TRY(cuda().check(cuda().cu().EventRecord(handle_of(event), stream_), "cuEventRecord"));
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TW_TRY(capture_status(&status));
-  static_cast<CudaEvent&>(event).recorded(status != CU_STREAM_CAPTURE_STATUS_NONE);
+  static_cast<CudaEvent&>(event).note_record(status != CU_STREAM_CAPTURE_STATUS_NONE);
   return Code::OK;
 }
 
@@ -234,7 +235,7 @@ Status CudaStream::launch_params(Kernel& kernel, const LaunchConfig& config, voi
       cuda().cu().LaunchKernelEx(&launch, target.function(), params, /*extra=*/nullptr);
   if (result != CUDA_SUCCESS)
     return fail_context(cuda().check(result, "cuLaunchKernelEx"), "launching %s", target.name());
-  cuda().launched(target.name());
+  cuda().note_launch(target.name());
   return Code::OK;
 }
 
@@ -251,7 +252,8 @@ Status CudaStream::begin_capture() {
   if (status != CU_STREAM_CAPTURE_STATUS_NONE)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream is being captured already: end that capture first");
-  // Relaxed: calls of other threads do not invalidate the capture, and any thread may end it.
+  // In CUDA's relaxed capture mode, calls of other threads do not invalidate the capture, and any
+  // thread may end it.
   return cuda().check(cuda().cu().StreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
                       "cuStreamBeginCapture");
 }
@@ -289,7 +291,7 @@ Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
   return Code::OK;
 }
 
-Status CudaStream::captured(bool* yes) {
+Status CudaStream::is_captured(bool* yes) {
   const Scope scope(cuda(), Scope::enqueue);
   TW_TRY(scope.status());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

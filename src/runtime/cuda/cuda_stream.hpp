@@ -26,7 +26,7 @@ class CudaEvent final : public Event {
 
   CUevent handle() const { return event_; }
   /// Notes that the event was recorded, and whether the record became part of a graph.
-  void recorded(bool in_capture) {
+  void note_record(bool in_capture) {
     captured_.store(in_capture, std::memory_order_relaxed);
     recorded_.store(true, std::memory_order_relaxed);
   }
@@ -64,7 +64,7 @@ class CudaStream final : public Stream {
                       uint64_t bytes) override;
   Status begin_capture() override;
   Status end_capture(std::unique_ptr<Graph>* out) override;
-  Status captured(bool* yes) override;
+  Status is_captured(bool* yes) override;
   Status cuda_handle(CUstream_st** out) override;
 
   CUstream handle() const { return stream_; }

@@ -200,12 +200,13 @@ Status check_fatbin(const Bytes& image, ImageSummary* summary) {
                      llu(offset), llu(end - offset));
     const uint64_t entry_header = image.at<uint32_t>(offset + 4);
     const uint64_t payload = image.at<uint64_t>(offset + 8);
-    const uint64_t room = end - offset;
-    if (entry_header < kEntryHeaderBytes || entry_header > room || payload > room - entry_header)
+    const uint64_t available = end - offset;
+    if (entry_header < kEntryHeaderBytes || entry_header > available ||
+        payload > available - entry_header)
       return damaged(offset,
                      "the fatbin entry at byte %llu declares %llu + %llu bytes, but only %llu are "
                      "left: the image is truncated or damaged",
-                     llu(offset), llu(entry_header), llu(payload), llu(room));
+                     llu(offset), llu(entry_header), llu(payload), llu(available));
     TW_TRY(check_entry(image.part(offset, entry_header + payload), offset, entry_header, payload,
                        summary));
     offset += entry_header + payload;

@@ -24,15 +24,15 @@ uint64_t product(const uint32_t (&dims)[3]) {
 }
 
 Status check_cluster(const LaunchConfig& config, const LaunchLimits& limits) {
-  const uint32_t most = limits.max_cluster_blocks;
-  TW_TRY(check_dims("cluster", config.cluster, {most, most, most}));
+  const uint32_t maximum = limits.max_cluster_blocks;
+  TW_TRY(check_dims("cluster", config.cluster, {maximum, maximum, maximum}));
   const uint64_t blocks = product(config.cluster);
-  if (blocks > most)
+  if (blocks > maximum)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "cluster", .got = static_cast<int64_t>(blocks), .limit = most},
+                {.argument = "cluster", .got = static_cast<int64_t>(blocks), .limit = maximum},
                 "cluster %u x %u x %u has %llu blocks: %u at most", config.cluster[0],
                 config.cluster[1], config.cluster[2], static_cast<unsigned long long>(blocks),
-                most);
+                maximum);
   for (int i = 0; i < 3; ++i)
     if (config.grid[i] % config.cluster[i] != 0)
       return fail(

@@ -16,13 +16,13 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermos
   while (same && &same->device_ != &device) same = same->outer_;
   if (mode == closing) {
     device.users().lock();
-    alone_ = true;
+    exclusive_lock_ = true;
   } else if (!same) {
     device.users().lock_shared();
-    shares_ = true;
+    shared_lock_ = true;
   }
   t_innermost = this;
-  if (mode == waiting ? device.gone() : mode != closing && device.closed()) {
+  if (mode == waiting ? device.freed() : mode != closing && device.closed()) {
     status_ = device.alive();  // fails, because the device is closed
     return;
   }
@@ -46,8 +46,8 @@ Scope::~Scope() {
     cu.CtxPopCurrent(&popped);
   }
   t_innermost = outer_;
-  if (shares_) device_.users().unlock_shared();
-  if (alone_) device_.users().unlock();
+  if (shared_lock_) device_.users().unlock_shared();
+  if (exclusive_lock_) device_.users().unlock();
 }
 
 }  // namespace tw::cuda

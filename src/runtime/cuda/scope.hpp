@@ -11,7 +11,7 @@ namespace tw::cuda {
 class CudaDevice;
 
 /// Makes the device's context current and keeps other threads from closing the device. Modes:
-///   enqueue  fails on a closed device.
+///   enqueue  fails on a closed device. For calls that only enqueue work.
 ///   relaxed  also switches the thread to relaxed capture mode, so that calls which a global-mode
 ///            capture forbids (loading, allocating, queries) do not invalidate somebody's capture.
 ///   waiting  like relaxed, but also enters after close() has begun, until it has waited for the
@@ -33,8 +33,8 @@ class Scope {
   CudaDevice& device_;
   const Scope* const outer_;  // the thread's enclosing Scope
   Status status_;
-  bool shares_ = false;  // holds users() shared; false if an outer Scope of the device does
-  bool alone_ = false;
+  bool shared_lock_ = false;     // holds users() shared, unless an outer Scope of the device does
+  bool exclusive_lock_ = false;  // holds users() exclusively
   bool pushed_ = false;
   bool exchanged_ = false;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;

@@ -87,15 +87,15 @@ Status HostDevice::allocate_host(uint64_t bytes, void** memory) {
 Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* address) {
   // Linux overcommits memory and kills the process later. Refusing more than the machine has at
   // least fails with a message.
-  const uint64_t most =
+  const uint64_t maximum =
       info_.total_memory_bytes > 0 ? info_.total_memory_bytes : UINT64_MAX - kAlignment;
-  if (bytes > most)
+  if (bytes > maximum)
     return fail(Code::ERROR_OUT_OF_MEMORY,
                 {.argument = "bytes",
                  .got = static_cast<int64_t>(bytes),
-                 .limit = static_cast<int64_t>(most)},
+                 .limit = static_cast<int64_t>(maximum)},
                 "%llu bytes cannot be allocated: the machine has %llu",
-                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(most));
+                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(maximum));
   std::unique_ptr<void, decltype(&std::free)> memory(
       std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment),
       &std::free);
@@ -154,7 +154,8 @@ Status HostDevice::unregister_memory(uint64_t address) {
 }
 
 Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
-  // Allocate everything before the device lists the worker, which it would keep after an exception.
+  // Allocate first: if an exception came after the worker was listed, the device would keep a
+  // worker without a stream.
   const auto worker = std::make_shared<Worker>(*this);
   auto stream = std::make_unique<HostStream>(shared_from_this(), worker);
   Workers ended;
@@ -163,7 +164,7 @@ Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
     TW_TRY(alive());  // close() may have ended all workers by now
     auto staying = std::make_shared<Workers>();
     staying->reserve(workers_->size() + 1);
-    for (const auto& other : *workers_) (other->idle() ? ended : *staying).push_back(other);
+    for (const auto& other : *workers_) (other->finished() ? ended : *staying).push_back(other);
     staying->push_back(worker);
     workers_ = std::move(staying);
   }

@@ -115,7 +115,7 @@ HostStream::~HostStream() {
 
 Status HostStream::check_not_captured() {
   bool yes = false;
-  TW_TRY(captured(&yes));
+  TW_TRY(is_captured(&yes));
   if (!yes) return Code::OK;
   return fail(
       Code::ERROR_CAPTURE, {.argument = "stream"},
@@ -302,7 +302,7 @@ Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
   return Code::OK;
 }
 
-Status HostStream::captured(bool* yes) {
+Status HostStream::is_captured(bool* yes) {
   const std::lock_guard lock(captures());
   *yes = capturing();
   return Code::OK;

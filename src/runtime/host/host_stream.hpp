@@ -66,7 +66,7 @@ class HostStream final : public Stream {
                       uint64_t bytes) override;
   Status begin_capture() override;
   Status end_capture(std::unique_ptr<Graph>* out) override;
-  Status captured(bool* yes) override;
+  Status is_captured(bool* yes) override;
 
   const std::shared_ptr<Worker>& worker() const { return worker_; }
 

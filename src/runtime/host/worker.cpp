@@ -73,8 +73,7 @@ void Worker::finish() {
   changed_.notify_all();
 }
 
-// Whether finish() was called and all operations are done.
-bool Worker::idle() {
+bool Worker::finished() {
   const std::lock_guard lock(mutex_);
   return finishing_ && done_ == enqueued_;
 }

@@ -4,7 +4,7 @@
 //
 // The worker's thread, which starts with the first operation, runs operations in order, one at a
 // time. They wait in a ring buffer of fixed slots with room for all their arguments, so enqueueing
-// allocates nothing. It blocks while the ring buffer is full.
+// allocates nothing. Enqueueing blocks while the ring buffer is full.
 //
 // A position numbers operations from 1; position p is done when done() >= p. An event is a worker
 // and a position, and waiting for it is an ordinary operation. It can only name a position that was
@@ -48,10 +48,10 @@ struct EventState {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
   uint64_t drawn = 0;
-  uint64_t published = 0;  // the number of the record that worker and position are of; 0: none
+  uint64_t published = 0;  // the number of the record to which worker and position belong; 0: none
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
-  uint64_t timed = 0;  // the number of the record that reached_at is of
+  uint64_t timed = 0;  // the number of the record to which reached_at belongs
   Clock::time_point reached_at;
 };
 
@@ -96,7 +96,7 @@ class Worker {
   /// Accepts no further operations. The thread ends when the queue is empty.
   void finish();
   /// Whether finish() was called and all operations are done.
-  bool idle();
+  bool finished();
   /// Waits until the thread has ended. Call finish() first.
   void join();
 

@@ -165,14 +165,15 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 void Proposer::fix_dims(TensorMapDesc* desc) const {
   // The innermost extent of a packed type must be a multiple of 128 or 2 elements.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
-  // The driver treats extents of im2col maps as signed. An extent between `most` and kMaxDim stays:
-  // fix_corners() finds corners for it, or reduces it.
-  const uint64_t most = desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
+  // The driver treats extents of im2col maps as signed. An extent between `maximum` and kMaxDim
+  // stays: fix_corners() finds corners for it, or reduces it.
+  const uint64_t maximum =
+      desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
     uint64_t& dim = desc->global_dim[i];
     if (dim == 0) dim = 1;
-    if (dim > static_cast<uint64_t>(kMaxDim)) dim = most;
-    if (i == 0) dim = std::min((dim + group - 1) / group, most / group) * group;
+    if (dim > static_cast<uint64_t>(kMaxDim)) dim = maximum;
+    if (i == 0) dim = std::min((dim + group - 1) / group, maximum / group) * group;
   }
 }
 
@@ -239,8 +240,8 @@ void Proposer::fix_column(TensorMapDesc* desc) {
 // and an extent just above 2^31 needs a negative one.
 int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
   const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
-  const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);
-  if (least <= most) return static_cast<int32_t>(std::clamp<int64_t>(upper, least, most));
+  const int64_t maximum = std::min<int64_t>(INT32_MAX - extent, range.max);
+  if (least <= maximum) return static_cast<int32_t>(std::clamp<int64_t>(upper, least, maximum));
   const int64_t wrapped = INT32_MIN - int64_t{1} - extent;
   return static_cast<int32_t>(std::clamp<int64_t>(wrapped, range.min, range.max));
 }

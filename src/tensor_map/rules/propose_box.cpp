@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proceeds in steps, to keep as much of the request as possible: clamp each extent to its range,
-// shrink the longest while the box is too large, grow while it is too small. If that fails, search
-// all boxes.
+// solve_box() proceeds in steps, to keep as much of the request as possible. It clamps each extent
+// to its range, shrinks the longest extent while the box is too large, and lengthens extents while
+// the box is too small. If that fails, it searches all boxes.
 #include "tensor_map/rules/propose_box.hpp"
 
 #include <algorithm>
@@ -12,16 +12,16 @@ namespace {
 
 constexpr int32_t kMaxAxes = 5;
 
-// How to count the moved elements of an axis: the TMA moves extent / stride rounded up, but the
-// driver's rule rounds down. A box that is only within the limit when rounded down is accepted but
-// does not fit shared memory, so it is the second choice.
+// How to count the elements that are moved along an axis: the TMA moves extent / stride rounded up,
+// but the driver's rule rounds down. A box that is only within the limit when rounded down is
+// accepted but does not fit shared memory, so it is the second choice.
 enum class Count { moved, driver };
 
-uint32_t visits(Count count, const BoxAxis& axis, uint32_t value) {
+uint32_t moved_along(Count count, const BoxAxis& axis, uint32_t value) {
   return count == Count::moved ? (value + axis.stride - 1) / axis.stride : value / axis.stride;
 }
 
-// The largest multiple of the unit for which visits() is `times`; at least one unit.
+// The largest multiple of the unit along which `times` elements are moved; at least one unit.
 uint32_t value_for(Count count, uint64_t times, const BoxAxis& axis) {
   const uint64_t value = times * axis.stride + (count == Count::driver ? axis.stride - 1 : 0);
   if (value >= axis.cap) return axis.cap;
@@ -40,7 +40,8 @@ struct Box {
 
   uint64_t moved() const {
     uint64_t product = 1;
-    for (int32_t i = 0; i < count; ++i) product *= visits(Count::moved, axes[i], axes[i].value);
+    for (int32_t i = 0; i < count; ++i)
+      product *= moved_along(Count::moved, axes[i], axes[i].value);
     return product;
   }
   double covered() const {
@@ -49,10 +50,11 @@ struct Box {
     return product;
   }
   // How many elements may be moved along the axis, given the other axes.
-  uint64_t room(const BoxAxis& axis) const {
-    return limit / (moved() / visits(Count::moved, axis, axis.value));
+  uint64_t allowed_along(const BoxAxis& axis) const {
+    return limit / (moved() / moved_along(Count::moved, axis, axis.value));
   }
-  // An upper bound of covered() for all boxes.
+  // An upper bound of covered() for all boxes. With the driver's rounding, one counted element may
+  // cover up to 2 * stride - 1 positions.
   double bound(Count how) const {
     double extents = 1;
     double steps = 1;
@@ -67,14 +69,16 @@ struct Box {
 void shrink(Box* box) {
   while (box->moved() > box->limit) {
     BoxAxis* longest = nullptr;
-    const auto length = [](const BoxAxis& axis) { return visits(Count::moved, axis, axis.value); };
+    const auto length = [](const BoxAxis& axis) {
+      return moved_along(Count::moved, axis, axis.value);
+    };
     for (int32_t i = 0; i < box->count; ++i) {
       BoxAxis& axis = box->axes[i];
       if (axis.fixed || axis.value <= axis.unit) continue;
       if (!longest || length(axis) >= length(*longest)) longest = &axis;
     }
     if (!longest) return;
-    const uint32_t value = value_for(Count::moved, box->room(*longest), *longest);
+    const uint32_t value = value_for(Count::moved, box->allowed_along(*longest), *longest);
     longest->value = std::min(value, longest->value - longest->unit);
   }
 }
@@ -85,9 +89,9 @@ void grow(Box* box) {
     if (axis.fixed) continue;
     const double others = box->covered() / axis.value;
     const double wanted = std::min(std::ceil(box->need / others), static_cast<double>(axis.cap));
-    const uint32_t most = value_for(Count::moved, box->room(axis), axis);
+    const uint32_t maximum = value_for(Count::moved, box->allowed_along(axis), axis);
     axis.value =
-        std::max(axis.value, std::min(round_to_unit(static_cast<uint32_t>(wanted), axis), most));
+        std::max(axis.value, std::min(round_to_unit(static_cast<uint32_t>(wanted), axis), maximum));
   }
 }
 
@@ -109,7 +113,7 @@ struct Search {
     if (--*budget < 0) return false;
     BoxAxis& axis = box.axes[i];
     if (axis.fixed)
-      return visit(i + 1, counted * visits(count, axis, axis.asked), covered * axis.asked);
+      return visit(i + 1, counted * moved_along(count, axis, axis.asked), covered * axis.asked);
     double beyond = 1;  // upper bound of the remaining axes' factor
     for (int32_t j = i + 1; j < box.count; ++j)
       beyond *= box.axes[j].fixed ? box.axes[j].asked : box.axes[j].cap;
@@ -117,8 +121,8 @@ struct Search {
     for (;;) {
       if (covered * value * beyond <= best_covered) return false;
       axis.value = value;
-      if (visit(i + 1, counted * visits(count, axis, value), covered * value)) return true;
-      const uint32_t times = visits(count, axis, value);
+      if (visit(i + 1, counted * moved_along(count, axis, value), covered * value)) return true;
+      const uint32_t times = moved_along(count, axis, value);
       if (value <= axis.unit || times == 0) return false;
       value = std::min(value_for(count, times - 1, axis), value - axis.unit);
     }

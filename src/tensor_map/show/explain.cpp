@@ -38,11 +38,11 @@ const char* swizzle_text(Swizzle swizzle) {
     case Swizzle::none:
       return "none";
     case Swizzle::b32:
-      return "32 bytes: address bit 4 takes up bit 7";
+      return "32 bytes: address bit 4 is XORed with bit 7";
     case Swizzle::b64:
-      return "64 bytes: address bits 4-5 take up bits 7-8";
+      return "64 bytes: address bits 4-5 are XORed with bits 7-8";
     case Swizzle::b128:
-      return "128 bytes: address bits 4-6 take up bits 7-9";
+      return "128 bytes: address bits 4-6 are XORed with bits 7-9";
     case Swizzle::b128_atom_32b:
       return "128 bytes in atoms of 32";
     case Swizzle::b128_atom_32b_flip_8b:
@@ -78,7 +78,9 @@ void shared_memory(const TensorMapDesc& desc, std::string* text) {
   line(text, "  %s: %llu rows of %llu bytes, %llu bytes a transaction",
        desc.kind == MapKind::tiled ? "box" : "column", static_cast<ull>(box_rows(desc)),
        static_cast<ull>(row), static_cast<ull>(box_bytes(desc)));
-  line(text, "  shared memory: %llu bytes, aligned to %u for the pattern to begin with it",
+  line(text,
+       "  shared memory: %llu bytes, to be aligned to %u bytes so that the swizzle pattern begins "
+       "there",
        static_cast<ull>(box_span_bytes(desc)),
        swizzle_period(desc.swizzle) < 128 ? 128 : swizzle_period(desc.swizzle));
   if (pitch != row)
@@ -113,12 +115,13 @@ void stores(const TensorMapDesc& desc, std::string* text) {
   }
   const uint64_t extent = row_extent(desc);
   line(text,
-       "  stores: write %u bytes past the tensor's end of each row (%llu bytes are not a multiple "
+       "  stores: write %u bytes past the end of each row of the tensor (%llu bytes are not a "
+       "multiple "
        "of 16), which %s",
        overhang, static_cast<ull>(extent),
        desc.rank > 1 && desc.global_stride_bytes[0] < extent
            ? "other rows own"
-           : (desc.rank > 1 ? "must be padding, after the last row too" : "lie behind the tensor"));
+           : (desc.rank > 1 ? "must be padding, after the last row too" : "lie after the tensor"));
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 namespace tw {
 namespace {
 
-// The largest divisor of n that is at most `most` and a multiple of `unit`; 0 if there is none.
-int64_t divisor(int64_t n, int64_t most, int64_t unit) {
-  for (int64_t d = std::min(n, most); d > 0; --d)
+// The largest divisor of n that is at most `maximum` and a multiple of `unit`; 0 if there is none.
+int64_t divisor(int64_t n, int64_t maximum, int64_t unit) {
+  for (int64_t d = std::min(n, maximum); d > 0; --d)
     if (n % d == 0 && d % unit == 0) return d;
   return 0;
 }

@@ -21,7 +21,7 @@ struct TileAxis {
   } mode[kMaxTileRank];
 };
 
-/// A factor of the tile along an axis: `extent` positions that are `step` apart.
+/// A factor of the tile's extent along an axis: `extent` positions that are `step` apart.
 struct TileLeaf {
   int32_t axis;
   int64_t step;

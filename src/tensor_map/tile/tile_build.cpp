@@ -133,7 +133,7 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
       }
   out_.aligned[mode] = 1;
   if (at < 0) {  // a mode of extent 1, which has no axis
-    out_.inside[mode] = 1;
+    out_.start_limit[mode] = 1;
     builder->leaf(1, 0, 1, 1);
     return true;
   }
@@ -190,7 +190,7 @@ bool Builder::add_parts() {
       const int32_t mode = axis.mode[i].mode;
       const bool covered = i + 1 < axis.modes;  // past its end, the next outer mode's row begins
       out_.aligned[mode] = axis.modes == 1 ? fold : (covered || fold > 1 ? request_.tile[mode] : 1);
-      out_.inside[mode] = covered ? axis.mode[i].extent : 0;
+      out_.start_limit[mode] = covered ? axis.mode[i].extent : 0;
     }
   }
   return builder.finish().ok();

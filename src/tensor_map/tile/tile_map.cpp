@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A merge joins adjacent modes into one dimension of the map. A fold splits a mode into two
-// dimensions: the elements of a swizzle span, and the number of the span. All merges and folds are
-// tried. The map with the fewest boxes wins; on ties the one with the fewest merges, then the one
-// with the lowest rank.
+// dimensions: the position within a swizzle span, and the index of the span. All merges and folds
+// are tried. The map with the fewest boxes wins; on ties the one with the fewest merges, then the
+// one with the lowest rank.
+//
+// An axis is a mode, or several merged modes. The tile's extent along an axis is a product of
+// leaves. The first leaf lies in a dimension of the map. The others are loops over boxes, unless a
+// fold gives them dimensions too.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -117,17 +121,17 @@ Status check_request(const TileRequest& request) {
 
 struct Best {
   bool found = false;
-  bool any = false;  // a map that breaks a rule was built; `map` is the first one while !found
+  bool any_invalid = false;  // a map that breaks a rule was built
   int32_t merges = 0;
-  TileMap map;
+  TileMap map;  // the best map; the first invalid one as long as no valid one is found
 };
 
 void consider(const TileRequest& request, const TileMap& map, int32_t merges, Best* best) {
   Violations violations;
   check_all(map.desc, request.arch, &violations);
   if (violations.count != 0) {
-    if (!best->any && !best->found) best->map = map;
-    best->any = true;
+    if (!best->any_invalid && !best->found) best->map = map;
+    best->any_invalid = true;
     return;
   }
   const bool better =
@@ -148,7 +152,8 @@ Status search(const TileRequest& request, Best* best) {
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    // The sum is the number of axes before merging. Higher bits have no axis to merge.
+    // Stop at a mask with a bit beyond the axes, of which there are shape.axes + popcount(merges)
+    // before merging.
     if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
         request.shared ? leaves_of_layout(request, &shape) : make_leaves(request, &shape);
@@ -158,14 +163,14 @@ Status search(const TileRequest& request, Best* best) {
       continue;
     }
     for (uint32_t folds = 0; folds < 1u << shape.axes; ++folds) {
-      bool has_leaves = true;  // skip folds of an axis with one leaf: they change nothing
+      bool has_leaves = true;  // a fold of an axis with one leaf would change nothing
       for (int32_t a = 0; a < shape.axes; ++a)
         has_leaves &= (folds >> a & 1) == 0 || shape.leaves_of(a) > 1;
       if (has_leaves && build_tile_map(request, shape, folds, &map))
         consider(request, map, std::popcount(merges), best);
     }
   }
-  return best->found || best->any ? Status() : first_failure;
+  return best->found || best->any_invalid ? Status() : first_failure;
 }
 
 }  // namespace
@@ -204,7 +209,8 @@ Status make_tile_map(const TileRequest& request, TileMap* out) {
     *out = best.map;
     return {};
   }
-  if (best.any) return fail_context(check(best.map.desc, request.arch), "the closest map");
+  if (best.any_invalid)
+    return fail_context(check(best.map.desc, request.arch), "the first map that was tried");
   return fail(
       Code::ERROR_RULE, {.argument = "rank", .rule = "tile_map", .got = request.rank, .limit = 5},
       "no tensor map moves such a tile: its %d modes must merge into 5 dimensions at most%s",
@@ -226,12 +232,12 @@ Status check_start(const TileMap& map, int32_t mode, int64_t start) {
                 "start[%d] is %lld: it must be a multiple of %lld with this map (request a free "
                 "start to allow any)",
                 mode, static_cast<long long>(start), static_cast<long long>(map.aligned[mode]));
-  if (map.inside[mode] != 0 && (start < 0 || start >= map.inside[mode]))
+  if (map.start_limit[mode] != 0 && (start < 0 || start >= map.start_limit[mode]))
     return fail(
         Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "start", .index = mode, .got = start, .limit = map.inside[mode] - 1},
+        {.argument = "start", .index = mode, .got = start, .limit = map.start_limit[mode] - 1},
         "start[%d] is %lld: tiles of this map begin inside the tensor there, from 0 to %lld", mode,
-        static_cast<long long>(start), static_cast<long long>(map.inside[mode] - 1));
+        static_cast<long long>(start), static_cast<long long>(map.start_limit[mode] - 1));
   return {};
 }
 
@@ -266,7 +272,8 @@ Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
 
 }  // namespace
 
-Status untiled_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
+Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t index,
+                     int32_t* coord) {
   if (index != 0) return no_box(index, 1);
   Wide at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];

@@ -63,13 +63,13 @@ struct TileMap {
   };
   int32_t parts = 0;
   Part part[kMaxParts];
-  int64_t aligned[kMaxTileRank] = {};  ///< the start along mode k must be a multiple of this
-  int64_t inside[kMaxTileRank] = {};   ///< and, if this is not 0, in [0, inside)
-  int32_t rank = 0;                    ///< number of the caller's modes
+  int64_t aligned[kMaxTileRank] = {};      ///< the start along mode k must be a multiple of this
+  int64_t start_limit[kMaxTileRank] = {};  ///< and, if this is not 0, in [0, start_limit)
+  int32_t rank = 0;                        ///< number of the caller's modes
 };
 
-/// Fails with ERROR_RULE if no map is possible, naming the broken rule of the closest one if any,
-/// and with ERROR_INVALID_ARGUMENT if the request itself is invalid.
+/// Fails with ERROR_RULE if no map is possible, naming the broken rule of the first map that was
+/// tried if there is one, and with ERROR_INVALID_ARGUMENT if the request itself is invalid.
 Status make_tile_map(const TileRequest& request, TileMap* out);
 
 /// Box `index` of the tile that begins at `start`, in the caller's coordinates: its coordinates in
@@ -78,8 +78,10 @@ Status make_tile_map(const TileRequest& request, TileMap* out);
 Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
                 uint32_t* shared_offset);
 
-/// The same for a map without a TileMap, whose only box begins at `start` (outermost first).
-Status untiled_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord);
+/// The same for a map that was not made for tiles, whose only box begins at `start` (outermost
+/// first).
+Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t index,
+                     int32_t* coord);
 
 /// Changes the extent of a dimension for which is_whole_mode() is true.
 void resize_dim(TileMap* map, int32_t dimension, uint64_t extent);

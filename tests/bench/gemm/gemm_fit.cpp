@@ -36,8 +36,8 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   d.a_order = orders[0] == 'r' ? Order::row : Order::column;
   d.b_order = orders[1] == 'r' ? Order::row : Order::column;
   d.a_alignment = d.b_alignment = d.c_alignment = d.d_alignment = 16;
-  d.realign = !pitch_suits_maps(2 * (orders[0] == 'r' ? d.k : d.m)) ||
-              !pitch_suits_maps(2 * (orders[1] == 'r' ? d.n : d.k));
+  d.staging_copy = !pitch_suits_maps(2 * (orders[0] == 'r' ? d.k : d.m)) ||
+                   !pitch_suits_maps(2 * (orders[1] == 'r' ? d.n : d.k));
   d.min_m = d.m;
   if (programmatic != 0) d.flags = kGemmProgrammatic | kGemmConstantB;
   *known = parse_gemm_choice("kernel", kernel.c_str(), &out->choice).ok();

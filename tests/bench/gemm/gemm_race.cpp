@@ -70,7 +70,7 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   // too.
   const int64_t lda = desc.a_order == Order::row ? shape.k : shape.m;
   const int64_t ldb = desc.b_order == Order::row ? shape.n : shape.k;
-  desc.realign = !pitch_suits_maps(2 * lda) || !pitch_suits_maps(2 * ldb);
+  desc.staging_copy = !pitch_suits_maps(2 * lda) || !pitch_suits_maps(2 * ldb);
   if (options_.programmatic) desc.flags = kGemmProgrammatic | kGemmConstantB;
   return desc;
 }
@@ -220,7 +220,8 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
-  auto ranked = GemmRanking(*bench_.device(), gemm_with_staging(problem)).at(problem.rows());
+  auto ranked =
+      GemmRanking(*bench_.device(), gemm_with_staging(problem)).candidates(problem.rows());
   const bool alone = is_alone(shape);
   const double us = alone ? 2e6 * options_.alone_seconds
                           : std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);

@@ -346,7 +346,7 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   d->max_sms = random_sms(r);
   d->a_alignment = random_alignment(r);
   d->m = random_extent(r), d->n = random_extent(r), d->k = random_extent(r);
-  d->groups = d->grouping == TW_GROUPING_ALL ? 1 : RANDOM_OF(r, groups);
+  d->groups = d->grouping == TW_GROUPING_ONE ? 1 : RANDOM_OF(r, groups);
   if (random_chance(r, 40)) {
     d->flags |= TW_GROUPED_GATHER;
     d->a_count = random_extent(r);
@@ -356,7 +356,7 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
     d->flags |= TW_GROUPED_SCATTER;
     d->d_count = random_extent(r);
     d->d_divisor = random_below(r, 9);
-    d->combine = random_seldom(r, 60, 2, TW_GROUPED_STORE);
+    d->combine = random_seldom(r, 60, 2, TW_GROUPED_COMBINE_STORE);
   }
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
   if (random_chance(r, 30)) random_grouped_scales(r, d);

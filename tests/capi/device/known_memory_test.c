@@ -346,7 +346,7 @@ static void grouped(void) {
   desc.bias_dtype = TW_DTYPE_F32;
   desc.lda = 8, desc.ldb = 7, desc.ldd = 9, desc.b_stride = 40, desc.bias_stride = 10;
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER | TW_GROUPED_INVERSE;
-  desc.combine = TW_GROUPED_ADD;
+  desc.combine = TW_GROUPED_COMBINE_SUM;
   desc.a_count = 7, desc.d_count = 2, desc.d_divisor = 3;
   desc.row_index_dtype = TW_DTYPE_I64;
   OK(tw_grouped_args_init(&args, sizeof args));

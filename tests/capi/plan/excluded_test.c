@@ -145,7 +145,7 @@ static void by_what_is_described(void) {
   EXCLUDED("gate_slope", (grouped.gate = TW_GATE_HALVES, grouped.gate_slope = 2), GROUPED);
   EXCLUDED("a_count", grouped.a_count = 8, GROUPED);
   EXCLUDED("d_divisor", grouped.d_divisor = 2, GROUPED);
-  EXCLUDED("combine", grouped.combine = TW_GROUPED_ADD_ATOMIC, GROUPED);
+  EXCLUDED("combine", grouped.combine = TW_GROUPED_COMBINE_ADD_ATOMIC, GROUPED);
   EXCLUDED("flags", grouped.flags = TW_GROUPED_WEIGHT_BY_INDEX, GROUPED);
   EXCLUDED("flags", grouped.flags = TW_GROUPED_INVERSE, GROUPED);
 #define RANGES grouped.grouping = TW_GROUPING_K_RANGES

@@ -46,7 +46,7 @@ static void inits(void) {
   EQUAL(desc.row_index_dtype, TW_DTYPE_I32);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
   EQUAL(desc.grouping, TW_GROUPING_ENDS);
-  EQUAL(desc.combine, TW_GROUPED_STORE);
+  EQUAL(desc.combine, TW_GROUPED_COMBINE_STORE);
   EQUAL(desc.activation | desc.gate, 0);
   CHECK(desc.gate_limit == 0 && desc.gate_offset == 0 && desc.gate_slope == 1);
   EQUAL(desc.flags | desc.max_sms | desc.a_alignment | desc.b_alignment | desc.d_alignment, 0);
@@ -90,7 +90,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_UNSUPPORTED, "index_dtype", desc.index_dtype = TW_DTYPE_U64);
   BAD(TW_ERROR_UNSUPPORTED, "grouping", desc.grouping = TW_GROUPING_BLOCKS);
   BAD(TW_ERROR_INVALID_ARGUMENT, "grouping", desc.grouping = 7);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "combine", desc.combine = TW_GROUPED_ADD);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "combine", desc.combine = TW_GROUPED_COMBINE_SUM);
   BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 256);
   BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_GROUPED_INVERSE);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_count", desc.flags = TW_GROUPED_GATHER);
@@ -103,7 +103,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_OVERFLOW, "b_stride", desc.b_stride = INT64_MAX);
 #undef BAD
   desc = grouped_desc();
-  desc.grouping = TW_GROUPING_ALL;
+  desc.grouping = TW_GROUPING_ONE;
   desc.groups = TW_UNSET;
   NEED(tw_grouped_plan(s.device, &desc, &plan));
   describes_itself(plan, TW_OP_GROUPED);
@@ -186,7 +186,7 @@ static void layers(void) {
   static const float weights[kRows] = {1, 2, 1, 3};
   static const int32_t inverse[kRows] = {0, 2, 1, 3};
   setup s = open_setup();
-  tw_grouped_desc desc = layer_desc(TW_GROUPED_ADD);
+  tw_grouped_desc desc = layer_desc(TW_GROUPED_COMBINE_SUM);
   tw_grouped_args args;
   desc.flags |= TW_GROUPED_WEIGHT_BY_INDEX;
   give_operands(&s, &args);
@@ -197,7 +197,7 @@ static void layers(void) {
   args.inverse = uploaded(&s, inverse, sizeof inverse);
   gives(&s, &desc, &args, sums, 4);
   desc.flags &= ~(uint32_t)TW_GROUPED_INVERSE;
-  desc.combine = TW_GROUPED_ADD_ATOMIC;
+  desc.combine = TW_GROUPED_COMBINE_ADD_ATOMIC;
   args.inverse = 0;
   gives(&s, &desc, &args, added, 4);
   close_setup(&s);
@@ -208,7 +208,7 @@ static void mistakes(void) {
   static const int32_t ends[kGroups] = {5, 4}, rows[kRows] = {0, 9, -1, 3}, map[kGroups] = {7, 0};
   static const float zeroes[4] = {0, 0, 0, 0};
   setup s = open_setup();
-  tw_grouped_desc desc = layer_desc(TW_GROUPED_ADD);
+  tw_grouped_desc desc = layer_desc(TW_GROUPED_COMBINE_SUM);
   tw_grouped_args args;
   uint64_t faults = 5;
   give_operands(&s, &args);
@@ -221,7 +221,7 @@ static void mistakes(void) {
   args.groups = uploaded(&s, kEnds, sizeof kEnds);
   args.a_rows = uploaded(&s, rows, sizeof rows);
   args.group_map = uploaded(&s, map, sizeof map);
-  desc.combine = TW_GROUPED_STORE;
+  desc.combine = TW_GROUPED_COMBINE_STORE;
   {
     /* Only the second group, with the first matrix: rows of zeros and 3 1, for pairs 1 and 3. */
     static const float wanted[] = {0, 0, 3, 1};
@@ -234,7 +234,7 @@ static void mistakes(void) {
 
 static void runs(void) {
   setup s = open_setup();
-  tw_grouped_desc desc = layer_desc(TW_GROUPED_ADD);
+  tw_grouped_desc desc = layer_desc(TW_GROUPED_COMBINE_SUM);
   tw_grouped_args args, bad;
   tw_plan *plan = NULL;
   NEED(tw_grouped_plan(s.device, &desc, &plan));

@@ -104,7 +104,7 @@ bool check_case(Bench& bench, const Case& c) {
   const CopiesRun run{.src_list = bench.lists->address() + 64,
                       .dst_list = bench.lists->address() + half,
                       .count = c.count,
-                      .skipped = c.counts ? bench.lists->address() : 0};
+                      .invalid_count = c.counts ? bench.lists->address() : 0};
   const Code code = static_cast<CopiesPlan&>(*plan).run(*bench.stream, run).code();
   INFO(last_error().message);
   const bool empty = std::find(d.shape, d.shape + d.rank, 0) != d.shape + d.rank;
@@ -255,7 +255,8 @@ TEST_CASE("copies: nothing to do, and refusals") {
   TW_REQUIRE_OK(CopiesPlan::create(bench.device, desc, &plan));
   const auto run = [&](uint64_t src, uint64_t dst, int64_t count, uint64_t skipped) {
     return static_cast<CopiesPlan&>(*plan)
-        .run(*bench.stream, {.src_list = src, .dst_list = dst, .count = count, .skipped = skipped})
+        .run(*bench.stream,
+             {.src_list = src, .dst_list = dst, .count = count, .invalid_count = skipped})
         .code();
   };
   bench.lists->fill(0);

@@ -220,7 +220,7 @@ TEST_CASE("copy: free padding may be written, and nothing else") {
       c.desc.src_stride[0] = src_pitch;
       c.desc.dst_stride[0] = dst_pitch;
       c.desc.src_stride[1] = c.desc.dst_stride[1] = 1;
-      c.desc.padding_free = true;
+      c.desc.padding_writable = true;
       c.desc.methods = 1u << method;
       c.src_offset = 256;
       c.dst_offset = 512;

@@ -88,7 +88,7 @@ bool random_window(std::mt19937_64& random, CopyCase* c) {
     dst += pick(random, 0, 2) == 0 ? pick(random, 0, 9) : 0;
     if (pick(random, 0, 2) == 0) dst = (dst + 15) / 16 * 16;
   }
-  desc.padding_free = false;
+  desc.padding_writable = false;
   if ((src + 64) * bytes > static_cast<int64_t>(kArena) - 1024) return false;
   if ((dst + 64) * bytes > static_cast<int64_t>(kArena) - 1024) return false;
   const int64_t align = pick(random, 0, 2) ? 16 : bytes;
@@ -110,10 +110,10 @@ TEST_CASE("copy window: random tensors, windows and types") {
   }
 }
 
-TEST_CASE("copy window: padding_free does not spoil filled elements") {
+TEST_CASE("copy window: padding_writable does not spoil filled elements") {
   CopyBench bench(22);
   if (!bench.device) return;
-  // 37 elements inside, then five filled ones in 16 bytes that padding_free could spoil.
+  // 37 elements inside, then five filled ones in 16 bytes that padding_writable could spoil.
   CopyCase c;
   c.desc.dtype = DType::BF16;
   c.desc.rank = 2;
@@ -125,7 +125,7 @@ TEST_CASE("copy window: padding_free does not spoil filled elements") {
   c.desc.src_start[1] = 3;
   c.desc.src_stride[0] = c.desc.dst_stride[0] = 64;
   c.desc.src_stride[1] = c.desc.dst_stride[1] = 1;
-  c.desc.padding_free = true;
+  c.desc.padding_writable = true;
   c.src_offset = 256 + 16 - 6;
   c.dst_offset = 256;
   std::unique_ptr<Plan> plan;

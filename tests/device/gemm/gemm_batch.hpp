@@ -60,19 +60,19 @@ struct BatchCase {
   static GemmDesc completed(const GemmDesc& desc) {
     GemmProblem problem;
     TW_REQUIRE_OK(gemm_problem(desc, &problem));
-    return problem.swapped ? turned(problem).desc : problem.desc;
+    return problem.swapped ? swap_ab(problem).desc : problem.desc;
   }
   BatchCase(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& given,
             std::mt19937_64& random, uint64_t offset = 0)
       : desc(completed(given)),
         a(device, stream, desc.m, desc.k, desc.a_order, desc.a_dtype, desc.lda, desc.batch,
-          desc.a_batch, offset),
+          desc.a_batch_stride, offset),
         b(device, stream, desc.k, desc.n, desc.b_order, desc.a_dtype, desc.ldb, desc.batch,
-          desc.b_batch, offset),
+          desc.b_batch_stride, offset),
         c(device, stream, desc.m, desc.n, desc.d_order, desc.d_dtype, desc.ldc, desc.batch,
-          desc.c_batch, 0),
+          desc.c_batch_stride, 0),
         d(device, stream, desc.m, desc.n, desc.d_order, desc.d_dtype, desc.ldd, desc.batch,
-          desc.d_batch, offset / 2 * 4) {
+          desc.d_batch_stride, offset / 2 * 4) {
     a.fill(random);
     b.fill(random);
     c.fill(random);

@@ -16,8 +16,8 @@ std::string describe(const GemmDesc& d) {
       "flags 0x%x, promises %u %u",
       int(d.m), int(d.n), int(d.k), int(d.batch), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
       int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldd),
-      int(d.a_batch), int(d.b_batch), int(d.c_batch), int(d.d_batch), d.flags, d.a_alignment,
-      d.b_alignment);
+      int(d.a_batch_stride), int(d.b_batch_stride), int(d.c_batch_stride), int(d.d_batch_stride),
+      d.flags, d.a_alignment, d.b_alignment);
   return text;
 }
 
@@ -83,14 +83,14 @@ TEST_CASE("gemm batch: strides of every kind") {
                                 : (packed + pick(random, 0, 20)) / step * step + step;
     };
     const bool a_row = d.a_order == Order::row, b_row = d.b_order == Order::row;
-    d.a_batch = pick(random, 0, 3) ? stride(d.lda * (a_row ? d.m : d.k)) : 0;
-    d.b_batch = pick(random, 0, 3) ? stride(d.ldb * (b_row ? d.k : d.n)) : 0;
-    d.c_batch = pick(random, 0, 3) ? kGemmPackedBatch : 0;
+    d.a_batch_stride = pick(random, 0, 3) ? stride(d.lda * (a_row ? d.m : d.k)) : 0;
+    d.b_batch_stride = pick(random, 0, 3) ? stride(d.ldb * (b_row ? d.k : d.n)) : 0;
+    d.c_batch_stride = pick(random, 0, 3) ? kGemmPackedBatch : 0;
     const bool d_row = d.d_order == Order::row;
-    d.d_batch = stride(d.ldd * (d_row ? d.m : d.n));
+    d.d_batch_stride = stride(d.ldd * (d_row ? d.m : d.n));
     if (i % 5 == 0 && d.batch > 0) {  // heads side by side: the matrices' lines alternate
-      d.d_batch = d_row ? d.n : d.m;
-      d.ldd = d.batch * d.d_batch;
+      d.d_batch_stride = d_row ? d.n : d.m;
+      d.ldd = d.batch * d.d_batch_stride;
     }
     const float alpha = pick(random, 0, 4) ? 1.0f : -2.0f;
     const float beta = pick(random, 0, 1) ? 0.0f : 2.0f;
@@ -124,10 +124,10 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
     if (i == 0) d.m = d.n = d.k = d.lda = d.ldb = d.ldd = 8;
     // The matrices are in a packed batch, at addresses with the promised alignment.
     GemmDesc packed = d;
-    packed.a_batch = (d.a_order == Order::row ? d.m : d.k) * d.lda + 8;
-    packed.b_batch = (d.b_order == Order::row ? d.k : d.n) * d.ldb + 8;
-    packed.d_batch = (d.d_order == Order::row ? d.m : d.n) * d.ldd + 8;
-    for (int64_t* stride : {&packed.a_batch, &packed.b_batch, &packed.d_batch})
+    packed.a_batch_stride = (d.a_order == Order::row ? d.m : d.k) * d.lda + 8;
+    packed.b_batch_stride = (d.b_order == Order::row ? d.k : d.n) * d.ldb + 8;
+    packed.d_batch_stride = (d.d_order == Order::row ? d.m : d.n) * d.ldd + 8;
+    for (int64_t* stride : {&packed.a_batch_stride, &packed.b_batch_stride, &packed.d_batch_stride})
       *stride = (*stride + 7) / 8 * 8;
     d.flags = kGemmPointers;
     INFO(describe(d));
@@ -148,7 +148,7 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
                 .d = dd.address(),
                 .workspace = workspace.address(),
                 .workspace_bytes = info.workspace_bytes,
-                .skipped = skipped.address()};
+                .invalid_count = skipped.address()};
     Replay replay(device, [&](Stream& on) { TW_REQUIRE_OK(gemm(plan).run(on, run)); });
     for (int round = 0; round < 3; ++round) {
       std::vector<int64_t> of_a(count), of_b(count), of_d(count);

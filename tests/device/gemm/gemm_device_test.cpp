@@ -181,7 +181,7 @@ TEST_CASE("gemm: operands that are copied first, run behind run") {
     c.desc.b_order = static_cast<Order>(i >> 2 & 1);
     c.desc.m = c.desc.n = c.desc.min_m = pick(random, 100, 200) * 2 + 1;
     c.desc.k = c.desc.m;
-    c.desc.realign = true;
+    c.desc.staging_copy = true;
     c.a_offset = c.b_offset = 2;
     c.integers = i % 3 == 0;
     check_case(device, *stream, random, c);

@@ -66,7 +66,7 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   c.beta = i == 5 && number % 2 ? 1.0f : i % 2 ? 0.75f : 0.0f;
   c.in_place = i == 5;
   if (i == 5) c.desc.ldc = c.desc.ldd;
-  c.desc.d_padding_free = i == 2;
+  c.desc.d_padding_writable = i == 2;
   if (i == 6) c.d_offset = static_cast<uint64_t>(dtype_bytes(c.desc.d_dtype));
   if (i == 7) c.run_m = c.desc.m - 5;
   c.plant_specials = i == 4;
@@ -81,7 +81,7 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
   const bool turned = choice.has(kGemmSwapAB);
   c.desc.m = 3 * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] + 9;
   c.desc.n = 5 * int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 8;
-  c.desc.k = 72 + 64 * (number % 5) + (choice.shares_k() ? choice.split * 64 : 0);
+  c.desc.k = 72 + 64 * (number % 5) + (choice.divides_k_among_ctas() ? choice.split * 64 : 0);
   if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
   set_pitches(choice, number, &c.desc);
   c.seed = static_cast<uint64_t>(number + 70000);
@@ -197,7 +197,7 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
   if (!lab) return;
   int number = 0;
   for (const GemmChoice& choice : all_choices(*lab->device())) {
-    if (!choice.makes_chains()) continue;
+    if (!choice.divides_k_into_chains()) continue;
     const KernelEntry& entry = *choice.entry;
     INFO(gemm_choice_text(choice));
     for (int i = 0; i < 7; ++i) {
@@ -214,7 +214,7 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
       c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
       // All specials in the first chain, or each in another chain.
       c.plant_specials = i == 1 || i >= 4;
-      if (i % 2 == 0) c.special_step = c.desc.k / gemm_chains(c.desc.k);
+      if (i % 2 == 0) c.special_step = c.desc.k / gemm_chain_count(c.desc.k);
       set_pitches(choice, i + number, &c.desc);
       c.seed = static_cast<uint64_t>(number * 8 + i + 98000);
       c.magnitude = i == 0 ? 3 : 0;

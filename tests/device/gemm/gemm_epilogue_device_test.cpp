@@ -334,7 +334,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     if (!(entry.variant & kGemmEpilogue) || !(entry.feature & device->info().kernel_features))
       continue;
-    if (entry.variant & (kGemmBatched | kGemmScaled)) continue;  // no epilogue, or other types
+    if (entry.variant & (kGemmBatched | kGemmNarrow)) continue;  // no epilogue, or other types
     for (uint32_t split = 1; split <= ((entry.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
       const GemmChoice choice{&entry, split};
@@ -430,7 +430,7 @@ TEST_CASE("gemm epilogue: infinities and NaN through each activation, with each 
   const double said[] = {-INFINITY, INFINITY, NAN};
   int served = 0;
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
-    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
+    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmNarrow)) != kGemmEpilogue) continue;
     if (!(entry.feature & device->info().kernel_features)) continue;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {

@@ -138,7 +138,7 @@ TEST_CASE("gemm epilogue: each activation of every 16-bit number, with each kern
   const auto stream = new_stream(device);
   int rows = 0;
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
-    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmScaled)) != kGemmEpilogue) continue;
+    if ((entry.variant & (kGemmEpilogue | kGemmBatched | kGemmNarrow)) != kGemmEpilogue) continue;
     if (!(entry.feature & device->info().kernel_features)) continue;
     ++rows;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,

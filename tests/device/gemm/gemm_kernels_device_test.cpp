@@ -22,7 +22,7 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
   const bool turned = choice.has(kGemmSwapAB);
   desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
-  desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * entry.tile[2] : 0);
+  desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
   if (round) {
     desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;

@@ -184,7 +184,7 @@ GemmOutcome GemmLab::look(const GemmCase& c, const GemmOperands& at) {
   // The lines of D and the elements of a line that this run may write.
   const int64_t lines = row ? p.m : p.n;
   const int64_t along = row ? p.n : p.m;
-  const int64_t writable = d.d_padding_free ? d.ldd : along;
+  const int64_t writable = d.d_padding_writable ? d.ldd : along;
   TW_REQUIRE_OK(
       check_.against(p, region(4), region(5), at.d, by_m, by_n, slack_of(c), &outcome.verdict));
   uint64_t touched = 0;

@@ -113,7 +113,7 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
   std::vector<GemmChoice> out;
   std::set<uint32_t> schedules;
-  for (const GemmCandidate& one : GemmRanking(device, problem).at(desc.m))
+  for (const GemmCandidate& one : GemmRanking(device, problem).candidates(desc.m))
     if (!one.choice.has(kGemmSwapAB) && schedules.insert(one.choice.entry->variant).second)
       out.push_back(one.choice);
   return out;

@@ -132,13 +132,14 @@ TEST_CASE("gemm: a staging copy of one operand while the other is loaded") {
       desc.lda = desc.k + (copies_a ? 1 : 0);
       desc.ldb = (b_order == Order::row ? desc.n : desc.k) + (copies_a ? 0 : 1);
       desc.a_alignment = desc.b_alignment = 16;
-      desc.realign = true;
+      desc.staging_copy = true;
       GemmProblem problem;
       TW_REQUIRE_OK(gemm_problem(desc, &problem));
       Beside beside(device, *stream, random, desc, copies_a);
       // The best kernel of each schedule.
       std::set<uint32_t> schedules;
-      for (const GemmCandidate& one : GemmRanking(*device, gemm_with_staging(problem)).at(desc.m)) {
+      for (const GemmCandidate& one :
+           GemmRanking(*device, gemm_with_staging(problem)).candidates(desc.m)) {
         if (!one.choice.uses_maps() || !schedules.insert(one.choice.entry->variant).second)
           continue;
         check_beside(device, *stream, beside, one.choice);

@@ -90,9 +90,9 @@ class ScaledBench {
           : of.run_m < 0   ? of.desc.m
                            : of.run_m),
         a(matrix(device, stream, c.desc.m, c.desc.k, c.desc.a_order, c.desc.a_dtype, c.desc.lda,
-                 c.desc.a_batch)),
+                 c.desc.a_batch_stride)),
         b(matrix(device, stream, c.desc.k, c.desc.n, c.desc.b_order, c.desc.b_type(), c.desc.ldb,
-                 c.desc.b_batch)),
+                 c.desc.b_batch_stride)),
         cc(matrix(device, stream, c.desc.m, c.desc.n, c.desc.d_order, c.desc.d_dtype, c.desc.ldc,
                   -1)),
         d(matrix(device, stream, c.desc.m, d_columns(), c.desc.d_order, c.desc.d_dtype, c.desc.ldd,
@@ -243,7 +243,7 @@ class ScaledBench {
             of.leading,
             c.offset / 4 * 4,
             c.desc.batch,
-            of.batch == 0 || !used};
+            of.batch_stride == 0 || !used};
   }
   static double scale_at(Stack& of, const GemmScaling& scaling, bool is_a, int64_t z, int64_t line,
                          int64_t block) {

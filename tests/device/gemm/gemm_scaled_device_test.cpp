@@ -55,7 +55,7 @@ class Lab {
     const std::string own = plan->info().kernel;
     for (const GemmRange& range : candidates) {
       const GemmChoice& choice = range.candidate.choice;
-      if (own == choice.entry->symbol && !choice.shares_k()) continue;
+      if (own == choice.entry->symbol && !choice.divides_k_among_ctas()) continue;
       INFO(gemm_choice_text(choice));
       std::unique_ptr<Plan> forced;
       TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, choice, &forced));
@@ -301,9 +301,9 @@ TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
       scale_pitches(number % 2, &c);
       pitches(c.desc.a_alignment == 16 ? 16 : 1, number % 2, &c);
       c.desc.batch = 1 + number % 3;
-      if (number % 2) c.desc.b_batch = 0;
-      if (number % 3 == 0 && form != 0) c.desc.a_scaling.batch = 0;
-      if (number % 3 == 1 && form != 0) c.desc.b_scaling.batch = 0;
+      if (number % 2) c.desc.b_batch_stride = 0;
+      if (number % 3 == 0 && form != 0) c.desc.a_scaling.batch_stride = 0;
+      if (number % 3 == 1 && form != 0) c.desc.b_scaling.batch_stride = 0;
       if (number % 4 < 2) {
         c.desc.flags |= kGemmDeviceM;
         c.device_m = pick(random, 0, c.desc.m);

@@ -31,7 +31,7 @@ GemmCase case_for(const GemmChoice& choice, uint64_t seed, bool stored = true) {
   if (choice.has(kGemmSplit)) c.desc.m = c.desc.n = 264;
   if (!stored) {
     c.desc.n -= 1;
-    if (choice.makes_chains()) c.desc.k = 4168;
+    if (choice.divides_k_into_chains()) c.desc.k = 4168;
   }
   set_pitches(choice, 0, &c.desc);
   c.desc.ldd = (c.desc.n + 7) / 8 * 8;

@@ -157,7 +157,7 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
     c.desc.lda += copies_a ? 1 : 0;
     c.desc.ldb += copies_b ? 1 : 0;
     c.desc.a_alignment = c.desc.b_alignment = 16;
-    c.desc.realign = true;
+    c.desc.staging_copy = true;
     c.seed = static_cast<uint64_t>(which + 1);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));

@@ -82,7 +82,7 @@ inline std::vector<GroupSpan> spans_of(const GroupedCase& c, int64_t most) {
                             c.desc.grouping == Grouping::k_ranges;
     const int64_t before = g == 0 || !lists_ends ? 0 : n[g - 1];
     const int64_t step = std::max<int64_t>(c.desc.row_alignment, 1);
-    if (c.desc.grouping == Grouping::all) {
+    if (c.desc.grouping == Grouping::one) {
       s.end = most;
     } else if (c.desc.grouping == Grouping::offsets) {
       s.begin = n[g], s.end = n[g + 1];
@@ -245,7 +245,7 @@ inline void add_to(const GroupedCase& c, Bounded value, Cell* cell) {
   } else {
     sum.value += value.value;
     // Each atomic addition rounds.
-    const double each = c.desc.combine == Combine::add ? 0x1p-22 : 4 * unit_of(type);
+    const double each = c.desc.combine == Combine::sum ? 0x1p-22 : 4 * unit_of(type);
     sum.slack += value.slack + each * (std::abs(sum.value) + std::abs(value.value) + 1);
   }
   cell->written = true;
@@ -256,7 +256,7 @@ inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   const int64_t columns = c.columns();
   const int64_t d_rows = c.has(kGroupedDescScatter) ? c.d_count() : c.m();
   std::vector<Cell> cells(static_cast<size_t>(d_rows * columns));
-  const bool zeroes = c.has(kGroupedDescZeroOthers) || c.desc.combine == Combine::add;
+  const bool zeroes = c.has(kGroupedDescZeroOthers) || c.desc.combine == Combine::sum;
   for (size_t i = 0; i < cells.size(); ++i) {
     cells[i].written = zeroes;
     if (!zeroes && c.desc.combine == Combine::add_atomic) cells[i].wanted.value = double(c.d[i]);
@@ -266,7 +266,7 @@ inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   for (const ResultRow& row : rows)
     for (int64_t column = 0; row.to >= 0 && column < columns; ++column)
       add_to(c, value_of(c, row, column), &cells[size_t(row.to * columns + column)]);
-  if (c.desc.combine == Combine::add)
+  if (c.desc.combine == Combine::sum)
     for (Cell& cell : cells) cell.wanted = stored(c.out(), cell.wanted);
   return cells;
 }

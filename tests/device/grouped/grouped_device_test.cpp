@@ -87,7 +87,8 @@ struct Operands {
   Operands(Lab& l, const GroupedCase& c) : lab(l), run(c.run) {
     const GroupedProblem p = c.problem();
     uint64_t unused = 0;
-    const std::vector<ResultRow> rows = p.ranges() ? std::vector<ResultRow>() : rows_of(c, &unused);
+    const std::vector<ResultRow> rows =
+        p.has_k_ranges() ? std::vector<ResultRow>() : rows_of(c, &unused);
     put_a(c, p, rows);
     put_b(c, p, rows);
     put_arrays(c, p, rows);
@@ -96,16 +97,16 @@ struct Operands {
     faults = std::make_unique<Guarded>(lab.device, *lab.stream, 8);
     std::memcpy(faults->data(), &zero, 8);
     faults->upload();
-    if (c.counts_faults) run.faults = faults->address();
+    if (c.counts_faults) run.invalid_count = faults->address();
   }
   void put_a(const GroupedCase& c, const GroupedProblem& p, const std::vector<ResultRow>& rows) {
     std::vector<bool> read(size_t(p.a_rows()), false);
     for (const ResultRow& row : rows)
       if (row.from >= 0) read[size_t(row.from)] = true;
-    if (p.ranges())
+    if (p.has_k_ranges())
       for (const GroupSpan& s : spans_of(c, c.k()))
         for (int64_t k = s.begin; k < s.end; ++k) read[size_t(k)] = true;
-    const int64_t columns = p.ranges() ? c.desc.m : c.desc.k;
+    const int64_t columns = p.has_k_ranges() ? c.desc.m : c.desc.k;
     Guarded& to = input(p.a_rows() * p.desc.lda * 2, offset(2));
     for (int64_t r = 0; r < p.a_rows(); ++r)
       for (int64_t i = 0; read[size_t(r)] && i < columns; ++i)
@@ -115,11 +116,11 @@ struct Operands {
     run.a = to.address();
   }
   void put_b(const GroupedCase& c, const GroupedProblem& p, const std::vector<ResultRow>& rows) {
-    const int64_t matrices = p.ranges() ? 1 : c.weights(), k = c.desc.k, n = c.desc.n;
+    const int64_t matrices = p.has_k_ranges() ? 1 : c.weights(), k = c.desc.k, n = c.desc.n;
     Guarded& to = input(matrices * p.b_lines() * p.desc.ldb * 2, offset(2));
     for (int64_t w = 0; w < matrices; ++w) {
       const bool read =
-          p.ranges() ||
+          p.has_k_ranges() ||
           std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.weight == w; });
       for (int64_t i = 0; read && i < k * n; ++i) {
         const int64_t at = w * p.desc.b_stride + i / n * p.b_stride_k() + i % n * p.b_stride_n();
@@ -140,23 +141,23 @@ struct Operands {
         return at == (c.has(kGroupedDescWeightByIndex) ? c.d_rows[size_t(r.row)] : r.row);
       });
     };
-    if (c.desc.grouping != Grouping::all) run.groups = put_numbers(c.numbers, c.desc.index_dtype);
+    if (c.desc.grouping != Grouping::one) run.groups = put_numbers(c.numbers, c.desc.index_dtype);
     if (c.mapped) run.group_map = put_words(c.map);
     if (p.gathers()) run.a_rows = put_numbers(c.a_rows, c.desc.row_index_dtype);
     if (p.scatters()) run.d_rows = put_numbers(c.d_rows, c.desc.row_index_dtype);
-    if (p.inverse()) run.inverse = put_words(c.inverse);
-    if (p.biased())
+    if (p.has_inverse()) run.inverse = put_words(c.inverse);
+    if (p.has_bias())
       run.bias = put_some(c.bias, c.desc.bias_dtype, [&](int64_t i) { return used(i / c.desc.n); });
     if (c.scaled) run.group_alpha = put_some(c.group_alpha, DType::F32, used);
     if (c.weighted) run.row_weights = put_some(c.row_weights, DType::F32, weighs);
   }
   int64_t d_lines(const GroupedProblem& p) const {
-    return p.ranges() ? p.desc.groups * p.desc.m : p.d_rows();
+    return p.has_k_ranges() ? p.desc.groups * p.desc.m : p.d_rows();
   }
   // An element of D; `row` counts over all matrices.
   uint8_t* d_at(const GroupedProblem& p, int64_t row, int64_t column) {
-    const int64_t matrix = p.ranges() ? row / p.desc.m : 0;
-    const int64_t line = p.ranges() ? row % p.desc.m : row;
+    const int64_t matrix = p.has_k_ranges() ? row / p.desc.m : 0;
+    const int64_t line = p.has_k_ranges() ? row % p.desc.m : row;
     return d->data() + (matrix * p.desc.d_stride + line * p.desc.ldd + column) * p.out_bytes;
   }
   void put_d(const GroupedCase& c, const GroupedProblem& p) {
@@ -198,14 +199,14 @@ void check_d(const GroupedCase& c, Operands* operands, const std::vector<Cell>& 
   operands->d->read();
   const auto bytes = static_cast<size_t>(p.out_bytes);
   const int64_t rows =
-      p.ranges() ? c.m() : int64_t(cells.size()) / std::max<int64_t>(p.d_columns, 1);
+      p.has_k_ranges() ? c.m() : int64_t(cells.size()) / std::max<int64_t>(p.d_columns, 1);
   for (size_t i = 0; i < cells.size(); ++i) {
     if (!cells[i].written) continue;
     int64_t row = int64_t(i) / p.d_columns;
-    if (p.ranges()) row = row / rows * c.desc.m + row % rows;
+    if (p.has_k_ranges()) row = row / rows * c.desc.m + row % rows;
     const uint8_t* const at = operands->d_at(p, row, int64_t(i) % p.d_columns);
     const auto got = double(get_value(at, c.out()));
-    const Bounded want = p.ranges() ? stored(c.out(), cells[i].wanted) : cells[i].wanted;
+    const Bounded want = p.has_k_ranges() ? stored(c.out(), cells[i].wanted) : cells[i].wanted;
     CAPTURE(i);
     CAPTURE(got);
     CAPTURE(want.value);
@@ -264,7 +265,7 @@ GroupedCase ends_of(Lab& lab, const std::vector<int64_t>& sizes) {
 }  // namespace
 
 TEST_CASE("grouped: all rows in one group") {
-  check_form(Grouping::all, 1, 200);
+  check_form(Grouping::one, 1, 200);
 }
 TEST_CASE("grouped: random ends") {
   check_form(Grouping::ends, 2, 1000);
@@ -318,7 +319,7 @@ TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the 
     std::iota(pairs.begin(), pairs.end(), int64_t{0});
     std::shuffle(pairs.begin(), pairs.end(), lab.random);
     c.d_rows.assign(pairs.begin(), pairs.begin() + c.m());
-    c.desc.combine = Combine::add;
+    c.desc.combine = Combine::sum;
     if (inverse) c.desc.flags |= kGroupedDescInverse, draw_inverse(lab.random, &c);
     draw_operands(lab.random, &c);
     for (float& value : c.a)
@@ -348,7 +349,7 @@ TEST_CASE("grouped: groups that share rows do not hang") {
   if (!lab.device) return;
   GroupedCase c = ends_of(lab, {10, 10, 10});
   c.desc.flags = kGroupedDescScatter;
-  c.desc.combine = Combine::add;
+  c.desc.combine = Combine::sum;
   c.desc.d_count = 4;
   for (int64_t r = 0; r < c.m(); ++r) c.d_rows.push_back(r % 4);
   c.numbers = {10, 3, 30};  // the second group ends before it begins, the third overlaps the first
@@ -382,7 +383,7 @@ TEST_CASE("grouped: runs of no rows, columns or groups") {
     c.desc.flags = flags;
     check_case(lab, c);
   }
-  for (const Combine combine : {Combine::store, Combine::add, Combine::add_atomic}) {
+  for (const Combine combine : {Combine::store, Combine::sum, Combine::add_atomic}) {
     GroupedCase c = ends_of(lab, {2, 3});
     c.desc.flags = kGroupedDescScatter | kGroupedDescZeroOthers;
     c.desc.combine = combine;
@@ -402,7 +403,7 @@ TEST_CASE("grouped: a captured run serves other routings") {
     desc.grouping = grouping;
     desc.groups = 8, desc.m = 96, desc.n = 16, desc.k = 24;
     desc.flags = kGroupedDescGather | kGroupedDescScatter;
-    desc.combine = Combine::add;
+    desc.combine = Combine::sum;
     desc.a_count = desc.d_count = 48, desc.a_divisor = desc.d_divisor = 2;
     const auto draw = [&] {
       GroupedCase c;

@@ -75,7 +75,7 @@ inline int64_t draw_numbers(Random& random, std::vector<int64_t> sizes, bool wro
                             GroupedCase* c) {
   GroupedDesc& d = c->desc;
   const int64_t total = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-  if (d.grouping == Grouping::all) return total;
+  if (d.grouping == Grouping::one) return total;
   if (d.grouping == Grouping::by_row) {
     draw_row_groups(random, sizes, wrong, c);
     return int64_t(c->numbers.size());
@@ -184,7 +184,7 @@ inline void draw_scatter(Random& random, GroupedCase* c) {
   d.d_divisor = one_of(random, kDivisors);
   d.d_count = pick(random, 1, 60);
   if (chance(random, 30)) c->run.d_count = pick(random, 1, d.d_count);
-  if (d.combine == Combine::add && chance(random, 50)) d.flags |= kGroupedDescInverse;
+  if (d.combine == Combine::sum && chance(random, 50)) d.flags |= kGroupedDescInverse;
   draw_targets(random, c);
   if (c->has(kGroupedDescInverse)) draw_inverse(random, c);
 }
@@ -216,7 +216,7 @@ inline void draw_operands(Random& random, GroupedCase* c) {
   const GroupedProblem p = c->problem();
   c->a = draw_values(random, p.a_rows() * d.k, d.a_dtype);
   c->b = draw_values(random, c->weights() * d.k * d.n, d.a_dtype, 0.3f);
-  if (p.biased()) c->bias = draw_values(random, c->weights() * d.n, d.bias_dtype);
+  if (p.has_bias()) c->bias = draw_values(random, c->weights() * d.n, d.bias_dtype);
   if (c->scaled) c->group_alpha = draw_values(random, c->weights(), DType::F32);
   if (c->weighted)
     c->row_weights = draw_values(
@@ -231,7 +231,7 @@ inline GroupedCase draw_case(Random& random, Grouping grouping) {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.grouping = grouping;
-  d.groups = grouping == Grouping::all ? 1 : one_of(random, kGroups);
+  d.groups = grouping == Grouping::one ? 1 : one_of(random, kGroups);
   d.n = pick(random, 1, 24);
   d.k = chance(random, 5) ? 0 : pick(random, 1, 40);
   draw_options(random, &d);

@@ -100,12 +100,12 @@ struct Layer {
     desc.groups = n.local;
     desc.m = n.pairs(), desc.n = n.width, desc.k = n.inner;
     desc.flags = kGroupedDescScatter | kGroupedDescWeightByIndex | kGroupedDescInverse;
-    desc.combine = Combine::add;
+    desc.combine = Combine::sum;
     desc.d_count = n.tokens, desc.d_divisor = n.top_k;
     TW_REQUIRE_OK(GroupedPlan::create(device, desc, &down));
   }
   void run() const {
-    RouteRun routing{.logits = logits->address(), .map = map->address()};
+    RouteRun routing{.logits = logits->address(), .expert_map = map->address()};
     routing.ids = ids->address(), routing.weights = weights->address();
     routing.offsets = offsets->address();
     routing.order = order->address(), routing.inverse = inverse->address();

@@ -249,7 +249,7 @@ class Layer {
     desc = product(n_.width, n_.inner);
     desc.d_dtype = DType::F32;
     desc.flags = kGroupedDescScatter | kGroupedDescWeightByIndex | kGroupedDescInverse;
-    desc.combine = Combine::add;
+    desc.combine = Combine::sum;
     desc.d_count = n_.tokens, desc.d_divisor = n_.top_k;
     TW_REQUIRE_OK(GroupedPlan::create(device_, desc, &down_));
   }

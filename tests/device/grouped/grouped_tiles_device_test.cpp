@@ -50,7 +50,7 @@ TEST_CASE("grouped tiles: sums of many rows") {
     d.m = 1300, d.n = 72, d.k = 40, d.groups = 9;
     d.max_sms = 1;
     d.flags = kGroupedDescScatter | (type == DType::F16 ? kGroupedDescInverse : 0);
-    d.combine = Combine::add;
+    d.combine = Combine::sum;
     d.d_count = 40, d.d_divisor = 35;
     draw_operands(lab.random, &c, false);
     lab.check(c);
@@ -81,7 +81,7 @@ TEST_CASE("grouped tiles: as many groups as there may be") {
     d.groups = kGroupedMaxGroups, d.weights = 7;
     c.mapped = true;
     d.flags = kGroupedDescScatter;
-    d.combine = Combine::add;
+    d.combine = Combine::sum;
     d.d_count = 600, d.d_divisor = 5;
     draw_operands(lab.random, &c, false);
     lab.check(c);
@@ -97,7 +97,7 @@ TEST_CASE("grouped tiles: long sums of few rows of D") {
     d.methods = kAnyPitch;
     d.m = 640, d.n = 40, d.k = 16, d.groups = 5;
     d.flags = kGroupedDescScatter;
-    d.combine = Combine::add;
+    d.combine = Combine::sum;
     d.d_count = d_count, d.d_divisor = 640 / d_count;
     d.d_dtype = DType::F32;
     draw_operands(lab.random, &c, false);

@@ -140,7 +140,7 @@ inline GroupedSpan span_of(const GroupedCase& c, int64_t g) {
   const int64_t most = c.ranges() ? c.desc.k : c.rows();
   GroupedSpan span;
   switch (c.desc.grouping) {
-    case Grouping::all:
+    case Grouping::one:
       return {0, most, false};
     case Grouping::by_row:
       return span_by_row(c, g);
@@ -310,7 +310,7 @@ inline void put_inverse(const GroupedCase& c, const std::vector<int64_t>& group_
 }
 
 inline void start_d(const GroupedCase& c, GroupedResult* out) {
-  const bool ordered = c.desc.combine == Combine::add;
+  const bool ordered = c.desc.combine == Combine::sum;
   const bool zeroed = ordered || c.desc.has(kGroupedDescZeroOthers);
   out->d.assign(c.d.size(), {});
   out->written.assign(c.d.size(), 0);

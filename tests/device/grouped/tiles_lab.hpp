@@ -145,7 +145,7 @@ class GroupedLab {
     GroupedOperand workspace(device, *stream, bytes);
     for (GroupedOperand* operand : {&d, &faults, &workspace}) operand->arena->upload();
     run.d = d.address();
-    run.faults = c.counts ? faults.address() : 0;
+    run.invalid_count = c.counts ? faults.address() : 0;
     run.workspace = workspace.address();
     run.workspace_bytes = static_cast<uint64_t>(bytes);
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*stream, run));
@@ -236,7 +236,7 @@ class GroupedLab {
       run.b_scale = matrices(c.b_scale, layout_of_b_scales(c), 0, kept);
     }
     if (c.desc.bias_dtype != DType{}) run.bias = matrices(c.bias, layout_of_bias(c), 0, kept);
-    if (c.desc.grouping != Grouping::all) run.groups = numbers(c.groups, c.desc.index_dtype, kept);
+    if (c.desc.grouping != Grouping::one) run.groups = numbers(c.groups, c.desc.index_dtype, kept);
     if (c.gathers()) run.a_rows = numbers(c.a_rows, c.desc.row_index_dtype, kept);
     if (c.scatters()) run.d_rows = numbers(c.d_rows, c.desc.row_index_dtype, kept);
     if (c.mapped) run.group_map = words(c.map, kept);
@@ -325,7 +325,7 @@ inline void draw_psum(std::mt19937_64& random, GroupedCase* c) {
 inline void draw_groups(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   const GroupedDesc& d = c->desc;
   c->groups.clear();
-  if (d.grouping == Grouping::all) return;
+  if (d.grouping == Grouping::one) return;
   if (d.grouping == Grouping::by_row) return draw_by_row(random, c, wrong);
   if (d.grouping == Grouping::psum) {
     draw_psum(random, c);
@@ -484,7 +484,7 @@ inline void draw_rows(std::mt19937_64& random, GroupedCase* c) {
   const int64_t most = pick(random, 0, 1) ? d.m + 5 : 4;
   d.d_count = pick(random, 1, most);
   if (d.combine != Combine::store) d.d_divisor = std::max<int64_t>(d.d_divisor, d.m / d.d_count);
-  if (d.combine == Combine::add && pick(random, 0, 1)) d.flags |= kGroupedDescInverse;
+  if (d.combine == Combine::sum && pick(random, 0, 1)) d.flags |= kGroupedDescInverse;
   if (pick(random, 0, 1)) d.flags |= kGroupedDescWeightByIndex;
 }
 
@@ -547,7 +547,7 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
   d.row_index_dtype = pick(random, 0, 1) ? DType::I32 : DType::I64;
   d.b_order = pick(random, 0, 1) ? Order::row : Order::column;
   d.grouping = static_cast<Grouping>(pick(random, 0, 5));
-  d.groups = d.grouping == Grouping::all ? 1 : pick(random, 1, std::min(most.groups, d.m));
+  d.groups = d.grouping == Grouping::one ? 1 : pick(random, 1, std::min(most.groups, d.m));
   d.weights = d.groups + pick(random, 0, 2);
   c.mapped = pick(random, 0, 1) != 0;
   if (c.mapped) d.weights = pick(random, 1, d.weights);

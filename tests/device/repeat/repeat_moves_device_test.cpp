@@ -52,7 +52,7 @@ void repeat_copies(RepeatLab& lab, TakenRows* taken, CopiesDesc desc, uint32_t m
     // Each region has its own list of destinations.
     const uint64_t to_list = lab.index() + (to == lab.truth() ? 1 : 2) * kSecondList;
     return static_cast<const CopiesPlan&>(which).run(
-        *lab.stream, {.src_list = lab.index(), .dst_list = to_list, .skipped = counted});
+        *lab.stream, {.src_list = lab.index(), .dst_list = to_list, .invalid_count = counted});
   };
   lab.put(lab.index() + kSecondList, list(lab.truth(), desc.count, step, 7));
   lab.put(lab.index() + 2 * kSecondList, list(lab.result(), desc.count, step, 7));
@@ -85,7 +85,7 @@ void repeat_ragged(RepeatLab& lab, TakenRows* taken, RaggedDesc desc, uint32_t m
                                                       .offsets = lab.index(),
                                                       .padded = pads ? to : lab.source(),
                                                       .row = 1,
-                                                      .faults = lab.index() + kSecondList});
+                                                      .invalid_count = lab.index() + kSecondList});
   };
   lab.repeat([&](uint64_t to) { return run(*plain, to); },
              [&](uint64_t to) { return run(*plan, to); });

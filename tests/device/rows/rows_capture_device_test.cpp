@@ -50,7 +50,7 @@ TEST_CASE("rows: one captured run serves every count") {
     TW_REQUIRE_OK(RowsPlan::create(device, way.op, desc, &plan));
     RowsRun run{.table = table.address(), .index = index.address(), .packed = packed.address()};
     run.device_count = count.address();
-    run.outside = count.address() + 64;
+    run.invalid_count = count.address() + 64;
     run.workspace = workspace.address();
     run.workspace_bytes = workspace.bytes();
     REQUIRE(plan->info().workspace_bytes <= workspace.bytes());

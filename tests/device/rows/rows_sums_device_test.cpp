@@ -249,7 +249,7 @@ bool check_case(Bench& bench, const Case& c, int runs = 1) {
   run.count = c.run_count;
   if (!c.weight.empty()) run.weights = bench.weights->address();
   if (c.device_count != INT64_MIN) run.device_count = bench.words->address() + 64;
-  if (c.count_outside) run.outside = bench.words->address();
+  if (c.count_outside) run.invalid_count = bench.words->address();
   run.workspace = bench.workspace->address();
   run.workspace_bytes = bench.workspace->bytes();
   const auto want = expected(c, bench.table->image(), bench.packed->image());

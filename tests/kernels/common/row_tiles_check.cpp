@@ -29,10 +29,10 @@ TileCut cut_of(u64 operands, u64 rows, u64 row_bytes, u32 tile_rows, u32 part_by
   cut.part_bytes = part_bytes;
   cut.parts = static_cast<u32>((row_bytes + part_bytes - 1) / part_bytes);
   cut.last_bytes = static_cast<u32>(row_bytes - u64{cut.parts - 1} * part_bytes);
-  cut.of_each = (rows + tile_rows - 1) / tile_rows * cut.parts;
+  cut.operand_tiles = (rows + tile_rows - 1) / tile_rows * cut.parts;
   // `large` selects the 64-bit division; the check visits only the items that exist.
-  cut.items = large ? kDividerLimit + 1 : operands * cut.of_each;
-  cut.each_divider = make_divider(static_cast<u32>(cut.of_each));
+  cut.items = large ? kDividerLimit + 1 : operands * cut.operand_tiles;
+  cut.operand_divider = make_divider(static_cast<u32>(cut.operand_tiles));
   cut.part_divider = make_divider(cut.parts);
   return cut;
 }
@@ -51,17 +51,17 @@ void places() {
         const TileCut cut = cut_of(operands, s.rows, s.row_bytes, s.tile_rows, s.part_bytes, large);
         std::vector<int> times(operands * s.rows * s.row_bytes);
         u64 last = 0;
-        for (u64 number = 0; number < operands * cut.of_each; ++number) {
+        for (u64 number = 0; number < operands * cut.operand_tiles; ++number) {
           const TilePlace at = tile_place(cut, number);
-          const u64 first = (at.each * s.rows + at.row) * s.row_bytes + at.offset;
+          const u64 first = (at.operand * s.rows + at.row) * s.row_bytes + at.offset;
           check(number == 0 || first > last, "tiles are in the order of memory");
           last = first;
           check(at.rows >= 1 && at.rows <= s.tile_rows && at.bytes >= 1, "no tile is empty");
           for (u64 r = 0; r < at.rows; ++r)
             for (u64 b = 0; b < at.bytes; ++b) {
-              const u64 byte = (at.each * s.rows + at.row + r) * s.row_bytes + at.offset + b;
+              const u64 byte = (at.operand * s.rows + at.row + r) * s.row_bytes + at.offset + b;
               const bool inside =
-                  at.each < operands && at.row + r < s.rows && at.offset + b < s.row_bytes;
+                  at.operand < operands && at.row + r < s.rows && at.offset + b < s.row_bytes;
               check(inside, "a tile lies outside the rows");
               if (inside) ++times[byte];
             }
@@ -117,13 +117,13 @@ void ragged_tiles() {
               ragged_tile(args, number, [&](u64 i) { return offsets[static_cast<size_t>(i)]; });
           check(tile.rows == at.rows && tile.bytes == at.bytes, "a tile is as its place says");
           check(tile.begin <= tile.end && tile.end <= tile.rows, "rows that are moved are its own");
-          const i64 begin = offsets[at.each], end = offsets[at.each + 1];
+          const i64 begin = offsets[at.operand], end = offsets[at.operand + 1];
           const bool sound = begin >= 0 && begin <= end && end <= kTokens;
           for (u32 r = 0; r < tile.rows; ++r) {
             const i64 row = first + static_cast<i64>(at.row) + r;
             const bool has = sound && row >= 0 && row < end - begin;
             check(has == (r >= tile.begin && r < tile.end), "rows of the sequence are moved");
-            const u64 padded = kPadded + at.each * static_cast<u64>(args.batch_pitch) +
+            const u64 padded = kPadded + at.operand * static_cast<u64>(args.batch_pitch) +
                                (at.row + r) * static_cast<u64>(args.padded_pitch) + at.offset;
             check((unpad ? tile_src(tile, r) : tile_dst(tile, r)) == padded,
                   "a padded row is where it belongs");
@@ -167,10 +167,10 @@ void copies_tiles() {
         args.cut =
             cut_of(args.pairs * args.outer, s.rows, s.row_bytes, s.tile_rows, s.part_bytes, large);
         args.outer_divider = make_divider(static_cast<u32>(args.outer));
-        for (u64 number = 0; number < args.pairs * args.outer * args.cut.of_each; ++number) {
+        for (u64 number = 0; number < args.pairs * args.outer * args.cut.operand_tiles; ++number) {
           const TilePlace at = tile_place(args.cut, number);
-          const u64 pair = at.each / args.outer;
-          const i64 slice = static_cast<i64>(at.each % args.outer);
+          const u64 pair = at.operand / args.outer;
+          const i64 slice = static_cast<i64>(at.operand % args.outer);
           const CopiesTile tile = copies_tile(args, number, [&](u64 list, u64 i) {
             return (list == 1 ? src : dst)[static_cast<size_t>(i)];
           });

@@ -111,7 +111,7 @@ TEST_CASE("route_sigmoid: relative error below 2^-20") {
 }
 
 TEST_CASE("route_score_of: infinities share, NaN counts as nothing") {
-  const auto part = [](float x, float top) { return route_part(route_key(x), top); };
+  const auto part = [](float x, float top) { return route_numerator(route_key(x), top); };
   CHECK(part(kInfinity, kInfinity) == 1.0f);
   CHECK(part(5.0f, kInfinity) == 0.0f);
   CHECK(part(-kInfinity, -kInfinity) == 1.0f);
@@ -125,7 +125,7 @@ TEST_CASE("route_score_of: infinities share, NaN counts as nothing") {
   CHECK(sigmoid(-100.0f) == 0.0f);
   CHECK(route_factor(0.0f) == 0.0f);
   CHECK(route_factor(1.0f) == 1.0f);
-  CHECK(route_share(0.0f, 0.0f) == 0.0f);
+  CHECK(route_normalize(0.0f, 0.0f) == 0.0f);
   CHECK(route_biased(kRouteNanKey, 0.0f, 5.0f) == kRouteNanKey);
   CHECK(route_biased(route_key(1.0f), 1.0f, kNan) == kRouteNanKey);
   CHECK(route_pair_key(route_key(2.0f), kRouteNoKey) == route_key(2.0f));

@@ -17,7 +17,7 @@ FAULTS = [
     ("the row behind the table is one", "index >= 0 && index < rows", "index >= 0 && index <= rows"),
     ("64-bit indices are narrowed first", "index >= 0 && index < rows ? index",
      "static_cast<i32>(index) >= 0 && static_cast<i32>(index) < rows ? static_cast<i32>(index)"),
-    ("a count beyond the maximum is taken", "wanted > most ? most : wanted", "wanted"),
+    ("a count beyond the maximum is taken", "wanted > maximum ? maximum : wanted", "wanted"),
     ("a negative count is taken", "wanted < 0 ? 0 :", ""),
     ("pieces behind the last are moved", "if (number >= total) return {0, 0, 0, 0};", ""),
     ("the last part is as long as the others", "part + 1 == args.parts ? args.last_bytes",

@@ -40,7 +40,7 @@ class NotingStream final : public Stream {
   Status copy_between(Device&, uint64_t, Device&, uint64_t, uint64_t) override { return {}; }
   Status begin_capture() override { return {}; }
   Status end_capture(std::unique_ptr<Graph>*) override { return {}; }
-  Status captured(bool* yes) override { return *yes = false, Code::OK; }
+  Status is_captured(bool* yes) override { return *yes = false, Code::OK; }
 
   template <class Args>
   Args as() const {
@@ -183,7 +183,7 @@ TEST_CASE("copy_plan: a row's padding is written only where it is free") {
   NotingStream stream(device);
   CopyDesc desc = copy_desc(DType::U8, {{100, 4112, 4128}, {4097, 1, 1}});
   for (const bool free : {false, true}) {
-    desc.padding_free = free;
+    desc.padding_writable = free;
     std::unique_ptr<Plan> plan;
     desc.methods = 1u << kCopyBoxes;
     REQUIRE(CopyPlan::create(device, desc, &plan).ok());

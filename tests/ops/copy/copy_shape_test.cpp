@@ -22,7 +22,7 @@ CopyShape shape_of(const CopyDesc& desc) {
   return shape;
 }
 
-constexpr RingSize kRing{6, 8192, 0, 4};
+constexpr PipelineSize kPipeline{6, 8192, 0, 4};
 
 }  // namespace
 
@@ -88,7 +88,7 @@ TEST_CASE("copy_shape: what cannot work is refused by name") {
 TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 bytes") {
   CopyBoxArgs args;
   const CopyShape odd = shape_of(copy_desc(DType::U8, {{100, 4112, 4128}, {4097, 1, 1}}));
-  REQUIRE(fill_boxes(odd, kRing, &args));
+  REQUIRE(fill_boxes(odd, kPipeline, &args));
   CHECK(args.element_bytes == 1);
   CHECK(args.box[0] == 256);
   CHECK(args.box[1] == 32);
@@ -105,7 +105,7 @@ TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 by
   CHECK(check(dst, 90).ok());
 
   const CopyShape wide = shape_of(copy_desc(DType::F32, {{64, 10000, 9000}, {8192, 1, 1}}));
-  REQUIRE(fill_boxes(wide, kRing, &args));
+  REQUIRE(fill_boxes(wide, kPipeline, &args));
   CHECK(args.element_bytes == 8);
   CHECK(args.box[0] == 256);
   CHECK(args.box[1] == 4);
@@ -113,38 +113,38 @@ TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 by
   CHECK(args.tail_bytes == 0);
 
   // Refused: rows of no multiple of 16 bytes, unaligned pitches, negative strides, six dimensions.
-  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 16, 32}, {15, 1, 1}})), kRing, &args));
-  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 40, 32}, {32, 1, 1}})), kRing, &args));
-  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, -64, 32}, {32, 1, 1}})), kRing, &args));
+  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 16, 32}, {15, 1, 1}})), kPipeline, &args));
+  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, 40, 32}, {32, 1, 1}})), kPipeline, &args));
+  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{9, -64, 32}, {32, 1, 1}})), kPipeline, &args));
   CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{2, 1 << 16, 1 << 15},
                                                    {2, 1 << 14, 1 << 13},
                                                    {2, 1 << 12, 1 << 11},
                                                    {2, 1 << 10, 1 << 9},
                                                    {2, 1 << 8, 1 << 7},
                                                    {16, 1, 1}})),
-                    kRing, &args));
+                    kPipeline, &args));
   // Refused: a box coordinate outside 32 bits.
-  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{int64_t{1} << 31, 32, 48}, {16, 1, 1}})), kRing,
-                    &args));
+  CHECK(!fill_boxes(shape_of(copy_desc(DType::U8, {{int64_t{1} << 31, 32, 48}, {16, 1, 1}})),
+                    kPipeline, &args));
 }
 
 TEST_CASE("copy_methods: a box is no larger than the stage that holds it") {
   CopyBoxArgs args;
   // 256 elements of 8 bytes: a single row of a box is 2 KB.
   const CopyShape wide = shape_of(copy_desc(DType::F32, {{64, 10000, 9000}, {8192, 1, 1}}));
-  CHECK(!fill_boxes(wide, RingSize{4, 1024, 0, 4}, &args));
-  CHECK(!fill_boxes(wide, RingSize{4, 1920, 0, 4}, &args));
-  REQUIRE(fill_boxes(wide, RingSize{4, 2048, 0, 4}, &args));
+  CHECK(!fill_boxes(wide, PipelineSize{4, 1024, 0, 4}, &args));
+  CHECK(!fill_boxes(wide, PipelineSize{4, 1920, 0, 4}, &args));
+  REQUIRE(fill_boxes(wide, PipelineSize{4, 2048, 0, 4}, &args));
   CHECK(args.box_bytes == 2048);
   const CopyShape narrow = shape_of(copy_desc(DType::F32, {{64, 10000, 9000}, {256, 1, 1}}));
-  REQUIRE(fill_boxes(narrow, RingSize{4, 1024, 0, 4}, &args));
+  REQUIRE(fill_boxes(narrow, PipelineSize{4, 1024, 0, 4}, &args));
   CHECK(args.box_bytes == 1024);
 }
 
 TEST_CASE("copy_methods: rows are cut evenly, and heads and tails are what is left") {
   CopyRowArgs args;
   const CopyShape row = shape_of(copy_desc(DType::U8, {{20001, 1, 1}}));
-  REQUIRE(fill_rows(row, kRing, 5, 1, &args));
+  REQUIRE(fill_rows(row, kPipeline, 5, 1, &args));
   CHECK(args.head_bytes == 11);
   CHECK(args.body_bytes == 19984);
   CHECK(args.tail_bytes == 6);
@@ -152,13 +152,13 @@ TEST_CASE("copy_methods: rows are cut evenly, and heads and tails are what is le
   CHECK(args.chunk_bytes == 6672);
   CHECK(args.last_bytes == 19984 - 2 * 6672);
   // With many warps the chunks are smaller.
-  REQUIRE(fill_rows(row, kRing, 0, 528, &args));
+  REQUIRE(fill_rows(row, kPipeline, 0, 528, &args));
   CHECK(args.chunk_bytes < 1024);
   for (int64_t bytes = 32; bytes < 40000; bytes += 37)
     for (uint32_t misalignment : {0u, 1u, 15u})
       for (uint32_t warps : {1u, 32u, 528u}) {
         const CopyShape any = shape_of(copy_desc(DType::U8, {{3, 65536, 65536}, {bytes, 1, 1}}));
-        REQUIRE(fill_rows(any, kRing, misalignment, warps, &args));
+        REQUIRE(fill_rows(any, kPipeline, misalignment, warps, &args));
         const bool whole =
             args.head_bytes + args.body_bytes + args.tail_bytes == static_cast<uint64_t>(bytes) &&
             uint64_t{args.chunks - 1} * args.chunk_bytes + args.last_bytes == args.body_bytes &&

@@ -114,13 +114,15 @@ TEST_CASE("elementwise_plan: what is read and written, and by what, in words") {
   CHECK(plan->explain().find("min of f32 by comparing ordered integers") != std::string::npos);
   desc = desc_of(DType::I64, DType{}, DType::I64, {{64, 1, 0, 1}});
   desc.reduction = kCombineAdd;
-  CHECK(plan_of(desc)->explain().find("add of i64 as u64's") != std::string::npos);
+  CHECK(plan_of(desc)->explain().find("add of i64 with the bits of u64 addition") !=
+        std::string::npos);
   desc = desc_of(DType::U8, DType{}, DType::U8, {{64, 1, 0, 1}});
   desc.reduction = kCombineMax;
   CHECK(plan_of(desc)->explain().find("max of u8 in registers") != std::string::npos);
   desc = desc_of(DType::U32, DType{}, DType::U32, {{64, 1, 0, 1}});
   desc.reduction = kCombineInc;
-  CHECK(plan_of(desc)->explain().find("inc of u32 as the hardware's") != std::string::npos);
+  CHECK(plan_of(desc)->explain().find("inc of u32 with the result of the hardware's") !=
+        std::string::npos);
 }
 
 TEST_CASE("elementwise_plan: which types are converted to one another, and which are reduced") {

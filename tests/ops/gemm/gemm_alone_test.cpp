@@ -46,7 +46,7 @@ TEST_CASE("a batch row is no candidate where no run could take it") {
     INFO(what);
     GemmDesc other = desc;
     change(other);
-    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(other)).at(other.m))
+    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(other)).candidates(other.m))
       CHECK_FALSE(c.choice.has(kGemmBatched));
   };
   none("one product", [](GemmDesc& d) { d.batch = 1; });
@@ -54,7 +54,7 @@ TEST_CASE("a batch row is no candidate where no run could take it") {
   none("m of the device", [](GemmDesc& d) { d.flags = kGemmDeviceM; });
   none("scalars of the device", [](GemmDesc& d) { d.flags = kGemmDeviceScalars; });
   none("an odd pitch of D", [](GemmDesc& d) { d.ldd = 513; });
-  none("an odd distance of D", [](GemmDesc& d) { d.d_batch = 512 * 512 + 1; });
+  none("an odd distance of D", [](GemmDesc& d) { d.d_batch_stride = 512 * 512 + 1; });
   none("lines that end within 16 bytes", [](GemmDesc& d) {
     d.b_order = Order::column;
     d.n = 508;
@@ -66,7 +66,7 @@ TEST_CASE("a batch row is no candidate where no run could take it") {
   padded.b_order = Order::column;
   padded.n = 508;
   padded.ldd = 512;
-  padded.d_padding_free = true;
+  padded.d_padding_writable = true;
   CHECK(chosen(device, padded).has(kGemmBatched));
 }
 
@@ -193,10 +193,10 @@ TEST_CASE("what a forced batch row does not do is refused, and by name") {
     CHECK(std::string(last_error().fault.rule) == "candidate_stores");
   };
   never([](GemmDesc& d) { d.ldd = 257; });
-  never([](GemmDesc& d) { d.d_batch = 256 * 256 + 4; });
+  never([](GemmDesc& d) { d.d_batch_stride = 256 * 256 + 4; });
   never([](GemmDesc& d) { d.n = 252, d.ldd = 256; });
   desc.n = 252;
   desc.ldd = 256;
-  desc.d_padding_free = true;
+  desc.d_padding_writable = true;
   CHECK(launched(device, *forced(device, desc, row), 256, plain).kernel == row);
 }

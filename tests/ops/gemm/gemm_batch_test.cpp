@@ -18,7 +18,7 @@ bool shares_elements(const GemmDesc& d, int64_t leading, int64_t stride) {
   std::set<int64_t> seen;
   for (int64_t i = 0; i < d.batch; ++i)
     for (int64_t line = 0; line < lines; ++line)
-      for (int64_t at = 0; at < (d.d_padding_free ? leading : contiguous); ++at)
+      for (int64_t at = 0; at < (d.d_padding_writable ? leading : contiguous); ++at)
         if (!seen.insert(i * stride + line * leading + at).second) return true;
   return false;
 }
@@ -40,8 +40,8 @@ TEST_CASE("matrices of D are refused exactly where they share elements") {
               desc.d_order = order;
               desc.ldd = leading;
               desc.batch = 5;
-              desc.d_batch = stride;
-              desc.d_padding_free = padding;
+              desc.d_batch_stride = stride;
+              desc.d_padding_writable = padding;
               GemmProblem problem;
               const Status status = gemm_problem(desc, &problem);
               const bool shares = shares_elements(desc, leading, stride);
@@ -64,16 +64,16 @@ TEST_CASE(
   desc.b_order = Order::column;
   desc.d_order = Order::column;
   desc.batch = 3;
-  desc.b_batch = 0;
+  desc.b_batch_stride = 0;
   desc.flags = kGemmConstantA | kGemmProgrammatic;
   const GemmProblem seen = gemm_problem_of(desc);
   REQUIRE(seen.swapped);
-  CHECK(seen.desc.b_batch == 480);
-  CHECK(seen.desc.a_batch == 0);
-  CHECK(seen.desc.d_batch == 240);
+  CHECK(seen.desc.b_batch_stride == 480);
+  CHECK(seen.desc.a_batch_stride == 0);
+  CHECK(seen.desc.d_batch_stride == 240);
   CHECK(seen.desc.flags == (kGemmConstantB | kGemmProgrammatic));
-  CHECK(turned(seen).desc.flags == desc.flags);
-  CHECK(turned(seen).desc.a_batch == 480);
+  CHECK(swap_ab(seen).desc.flags == desc.flags);
+  CHECK(swap_ab(seen).desc.a_batch_stride == 480);
   desc.flags = kGemmConstantA | kGemmConstantB;
   CHECK(gemm_problem_of(desc).desc.flags == desc.flags);
 }
@@ -82,7 +82,7 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(1, 32832, 512);  // 513 tiles of 64 columns
   desc.a_alignment = desc.b_alignment = 16;
-  desc.b_batch = 0;
+  desc.b_batch_stride = 0;
   GemmChoice choice;
   REQUIRE(
       parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/8", &choice).ok());
@@ -93,7 +93,7 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
   const GemmRanking ranking(*device, gemm_problem_of(desc));
   const GemmProblem problem = gemm_problem_of(desc);
-  for (const GemmCandidate& one : ranking.at(1))
+  for (const GemmCandidate& one : ranking.candidates(1))
     CHECK(gemm_units(one.choice, gemm_kernel_view(one.choice, problem)) <=
           gemm_max_units(one.choice));
 }
@@ -122,7 +122,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
           desc.m = largest;
           const GemmRanking ranking(*device, gemm_problem_of(desc));
           for (int64_t m = 1; m <= largest; m += m < 64 ? 1 : m / 7)
-            for (const GemmCandidate& one : ranking.at(m)) {
+            for (const GemmCandidate& one : ranking.candidates(m)) {
               orders.insert(
                   {one.choice.split, one.choice.entry->variant & (kGemmNoMaps | kGemmSwapAB)});
               CHECK(one.choice.uses_maps() == promised);
@@ -150,7 +150,7 @@ TEST_CASE("an invariant plan with an epilogue has no row that writes D by other 
         const GemmRanking ranking(*device, gemm_problem_of(desc));
         std::set<bool> shares;
         for (int64_t m = 1; m <= desc.m; m += m < 64 ? 1 : m / 7)
-          for (const GemmCandidate& one : ranking.at(m)) {
+          for (const GemmCandidate& one : ranking.candidates(m)) {
             shares.insert(one.choice.has(kGemmSplit));
             splits += flags == 0 && one.choice.has(kGemmSplit) && one.choice.split == 1;
           }
@@ -174,7 +174,7 @@ TEST_CASE(
   GemmChoice choice;  // a split-K choice
   GemmDesc free_desc = desc;
   free_desc.flags = 0;
-  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(free_desc)).at(64))
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(free_desc)).candidates(64))
     if (one.choice.split > 1) choice = one.choice;
   REQUIRE(choice.entry);
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
@@ -218,7 +218,7 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
       CHECK(uses_maps(other, 9));
       if (flags == kGemmInvariant) {
         other = desc;
-        other.realign = true;
+        other.staging_copy = true;
         CHECK(uses_maps(other, 8));
         CHECK(uses_maps(other, 9));
       }
@@ -380,7 +380,7 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
                     .workspace_bytes = 1 << 30};
   for (const uint32_t flags : {0u, kGemmPointers}) {
     desc.flags = flags;
-    const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(128);
+    const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).candidates(128);
     REQUIRE(ranked.size() > 2);
     for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmEpilogue));
     const GemmChoice last = ranked.back().choice;  // the clock favors this one

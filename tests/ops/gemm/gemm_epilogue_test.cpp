@@ -69,7 +69,7 @@ TEST_CASE("functions of what is no number, and of infinities") {
 TEST_CASE("an epilogue takes full rows, nothing else does") {
   const auto device = hopper();
   const GemmProblem plain = gemm_problem_of(with({}));
-  for (const GemmCandidate& c : GemmRanking(*device, plain).at(256))
+  for (const GemmCandidate& c : GemmRanking(*device, plain).candidates(256))
     CHECK_FALSE(c.choice.has(kGemmEpilogue));
   const GemmEpilogue epilogues[] = {{.bias = Per::row},     {.activation = Activation::gelu},
                                     {.gate = Gate::halves}, {.gate = Gate::interleaved},
@@ -84,7 +84,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
           desc.b_order = static_cast<Order>(orders >> 1 & 1);
           desc.d_order = static_cast<Order>(orders >> 2);
           desc.lda = 4096;
-          const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
+          const auto all = GemmRanking(*device, gemm_problem_of(desc)).candidates(m);
           REQUIRE_FALSE(all.empty());
           for (const GemmCandidate& c : all) CHECK(c.choice.has(kGemmEpilogue));
           INFO("gate " << static_cast<int>(epilogue.gate) << ", orders " << orders << ", m " << m
@@ -273,7 +273,7 @@ TEST_CASE("numbers of a plan that leave 64 bits end there") {
   CHECK(plan_of(device, desc)->info().flops == UINT64_MAX);
   CHECK(plan_of(device, desc)->info().bytes_read == (1ull << 61) + (1ull << 46));
   desc.batch = 64;
-  desc.a_batch = desc.b_batch = 8;  // overlapping matrices count in full
+  desc.a_batch_stride = desc.b_batch_stride = 8;  // overlapping matrices count in full
   desc.n = 8;
   const PlanInfo info = plan_of(device, desc)->info();
   CHECK(info.bytes_read == UINT64_MAX);

@@ -45,7 +45,7 @@ TEST_CASE("a split of one part has no more tiles than it can step over") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(kGemmMaxExtent, 1, 1);
   desc.lda = desc.ldb = 8;
-  desc.a_batch = desc.b_batch = 0;
+  desc.a_batch_stride = desc.b_batch_stride = 0;
   desc.batch = 9;  // 2^27 - 64 tiles each: more than 2^30
   const std::string text = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/1";
   CHECK_FALSE(forced(device, desc, text));
@@ -77,7 +77,7 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
     CHECK_FALSE(forced(device, of, gemm_symbol(128, 128, 1, 0)));
     CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
     CHECK(std::string(last_error().message).find("2^40") != std::string::npos);
-    of.realign = true;  // the staging copy has its own pitch
+    of.staging_copy = true;  // the staging copy has its own pitch
     of.min_m = of.m;
     const auto copied = forced(device, of, gemm_symbol(128, 128, 1, 0));
     REQUIRE(copied);
@@ -116,7 +116,7 @@ TEST_CASE(
         desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
         INFO((leading == &GemmDesc::lda ? "lda " : "ldb ") << pitch << ", flags " << flags);
         const GemmRanking where_it_lies(*device, gemm_problem_of(desc));
-        const std::vector<GemmCandidate> all = where_it_lies.at(3);
+        const std::vector<GemmCandidate> all = where_it_lies.candidates(3);
         REQUIRE(!all.empty());
         double before = 0;
         for (const GemmCandidate& one : all) {
@@ -129,13 +129,13 @@ TEST_CASE(
         CHECK(where_it_lies.best_without_maps(3).choice == all[0].choice);
         CHECK(plan_of(device, desc)->kernel_for(3).choice() == all[0].choice);
 
-        desc.realign = true;
+        desc.staging_copy = true;
         const GemmProblem served = gemm_with_staging(gemm_problem_of(desc));
         CHECK(served.desc.*leading == 4160);  // the staging copy's: whole lines of 128 bytes
-        CHECK(served.copies > 0);
-        CHECK(served.copied_bytes > 0);
+        CHECK(served.staging_copies > 0);
+        CHECK(served.staging_copy_bytes > 0);
         int uses_maps = 0, splits = 0;
-        for (const GemmCandidate& one : GemmRanking(*device, served).at(3)) {
+        for (const GemmCandidate& one : GemmRanking(*device, served).candidates(3)) {
           INFO(gemm_choice_text(one.choice));
           CHECK(one.nanoseconds < 1e9);
           uses_maps += one.choice.uses_maps();
@@ -158,7 +158,7 @@ TEST_CASE("lines that lie 2^40 bytes apart are copied from where they lie to whe
   desc.lda = kLongPitch;
   desc.ldb = 4 * kLongPitch + 3;
   desc.ldc = desc.ldd = 2 * kLongPitch;
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.min_m = desc.m;
   const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
   REQUIRE(plan);
@@ -167,7 +167,7 @@ TEST_CASE("lines that lie 2^40 bytes apart are copied from where they lie to whe
   CHECK(run.workspace_bytes == (3 + 64) * 256);
   REQUIRE(plan->run(*stream, run).ok());
   REQUIRE(device->launches.size() == 2);
-  const GemmRealignOperand &a = device->launches[0].realign.operands[0],
+  const GemmStagingOperand &a = device->launches[0].realign.operands[0],
                            &b = device->launches[0].realign.operands[1];
   CHECK(a.src_pitch == 2 * desc.lda);
   CHECK(b.src_pitch == 2 * desc.ldb);
@@ -240,7 +240,7 @@ TEST_CASE("C is read in pairs where the run's lines have whole ones, not the pla
   const auto device = hopper();
   GemmDesc desc = gemm_desc(512, 512, 512);
   desc.d_order = Order::column;  // a run's m is the length of D's lines
-  desc.d_padding_free = true;
+  desc.d_padding_writable = true;
   desc.batch = 2;
   const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128_1x1_full");
   REQUIRE(plan);
@@ -347,10 +347,11 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
     desc.ldd = 1024;
     desc.batch = 3;
     desc.flags = c.flags;
-    desc.d_padding_free = c.padding_free;
+    desc.d_padding_writable = c.padding_free;
     desc.a_alignment = desc.b_alignment = 16;
     desc.d_alignment = c.d_alignment;
-    for (const GemmCandidate& candidate : GemmRanking(*device, gemm_problem_of(desc)).at(c.m)) {
+    for (const GemmCandidate& candidate :
+         GemmRanking(*device, gemm_problem_of(desc)).candidates(c.m)) {
       const std::string text = gemm_choice_text(candidate.choice);
       INFO(text << ", n " << c.n);
       const auto plan = forced(device, desc, text);
@@ -443,7 +444,7 @@ TEST_CASE("behind a copy of its own a product loads early what was not copied, a
         if (odd & 2) desc.ldb = 513;
         desc.a_alignment = desc.b_alignment = 16;
         desc.min_m = desc.m;
-        desc.realign = true;
+        desc.staging_copy = true;
         desc.flags = flags;
         const auto plan = forced(device, desc, text);
         REQUIRE(plan);

@@ -33,7 +33,7 @@ GemmDesc quantizing(Gate gate, int64_t m = 1000) {
 }
 
 std::vector<GemmCandidate> candidates(const GemmDesc& desc) {
-  return GemmRanking(*hopper(132, "NVIDIA H200"), gemm_problem_of(desc)).at(desc.m);
+  return GemmRanking(*hopper(132, "NVIDIA H200"), gemm_problem_of(desc)).candidates(desc.m);
 }
 
 }  // namespace
@@ -73,29 +73,29 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     CHECK(shares == (gate == Gate::none));
 
     const GemmChoice choice = all.front().choice;
-    const GemmProblem seen = turned(gemm_problem_of(desc));
+    const GemmProblem seen = swap_ab(gemm_problem_of(desc));
     const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
     const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132, clusters);
-    CHECK(s.together == (gate == Gate::none ? 1 : 2));
+    CHECK(s.tiles_together == (gate == Gate::none ? 1 : 2));
     CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
     CHECK(s.units() == gemm_units(choice, seen));
     if (gate == Gate::none) continue;
-    CHECK(s.width <= kGemmMostParked);
-    CHECK(s.shared() == 0);
+    CHECK(s.width <= kGemmMaxHeldColumns);
+    CHECK(s.divided_units() == 0);
     CHECK(s.clusters <= s.units() / 2);
   }
 }
 
 TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them along k") {
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
-    if (entry.feature != feature::wgmma || (entry.variant & kGemmScaled) == 0) continue;
+    if (entry.feature != feature::wgmma || (entry.variant & kGemmNarrow) == 0) continue;
     INFO(entry.symbol);
     const GemmChoice choice{&entry, 1};
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
-    const GemmDesc desc = turned(gemm_problem_of(quantizing(Gate::halves))).desc;
+    const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
       const int64_t width = gemm_tile_columns(choice, desc, n);
-      REQUIRE(width <= kGemmMostParked);
+      REQUIRE(width <= kGemmMaxHeldColumns);
       REQUIRE(gemm_ring_bytes(choice, desc, tile, width) >=
               4 * gemm_stream_stage(tile, static_cast<u32>(width)));
     }

@@ -13,14 +13,14 @@ namespace {
 GemmDesc short_desc(int64_t m, int64_t n, int64_t k, bool realign) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.min_m = m;
-  desc.realign = realign;
+  desc.staging_copy = realign;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
   return desc;
 }
 
 int short_rows(const std::shared_ptr<Device>& device, const GemmDesc& desc) {
   int found = 0;
-  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(desc.m))
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).candidates(desc.m))
     found += one.choice.has(kGemmShort);
   return found;
 }
@@ -69,7 +69,8 @@ TEST_CASE("rows of a short k are predicted no faster than memory takes D") {
       desc.d_dtype = out;
       const double bytes = 32.0 * static_cast<double>(desc.n) * dtype_bytes(out);
       int found = 0;
-      for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(desc.m)) {
+      for (const GemmCandidate& one :
+           GemmRanking(*device, gemm_problem_of(desc)).candidates(desc.m)) {
         if (!one.choice.has(kGemmShort)) continue;
         INFO("k " << k << ", " << gemm_choice_text(one.choice));
         CHECK(one.nanoseconds > bytes / kMostBytesPerNs);

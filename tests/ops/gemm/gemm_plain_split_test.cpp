@@ -18,7 +18,7 @@ bool splits_plain(const GemmChoice& choice) {
 GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool realign) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.min_m = m;
-  desc.realign = realign;
+  desc.staging_copy = realign;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
   return desc;
 }
@@ -60,7 +60,7 @@ TEST_CASE("rows without maps that share k take one pair of orders, any D, and no
     desc.d_order = static_cast<Order>(orders >> 2);
     const bool along_k = desc.a_order == Order::row && desc.b_order == Order::column;
     int found = 0;
-    for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(17))
+    for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).candidates(17))
       found += splits_plain(one.choice);
     CHECK(found == (along_k ? 8 : 0));
     const std::string text = "gemm_bf16_bf16_plainsplit_128x32x32/3";
@@ -69,7 +69,7 @@ TEST_CASE("rows without maps that share k take one pair of orders, any D, and no
   }
   GemmDesc batch = odd_desc(17, 512, 1001, false);
   batch.batch = 2;
-  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(batch)).at(17))
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(batch)).candidates(17))
     CHECK_FALSE(splits_plain(one.choice));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("how k is shared without maps depends on m, which invariant plans leav
   const auto device = hopper();
   GemmDesc desc = odd_desc(17, 4096, 4097, false);
   desc.flags = kGemmInvariant;
-  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(17))
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).candidates(17))
     CHECK_FALSE(one.choice.has(kGemmSplit));
   CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/8"));
 }
@@ -103,7 +103,7 @@ TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
     GemmDesc desc = odd_desc(1, 4096, 5, realign);
     if (realign) desc.a_alignment = desc.b_alignment = 0;
     const GemmProblem problem = gemm_with_staging(gemm_problem_of(desc));
-    for (const GemmCandidate& one : GemmRanking(*device, problem).at(1))
+    for (const GemmCandidate& one : GemmRanking(*device, problem).candidates(1))
       CHECK_FALSE(splits_plain(one.choice));
     CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));
     CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/1"));

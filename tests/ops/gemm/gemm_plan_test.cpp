@@ -70,7 +70,7 @@ TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactl
       const PaperLaunch by_range = launched(device, *whole, m);
       REQUIRE(same_launch(by_range, launched(device, *exact, m)));
       REQUIRE(by_range.kernel ==
-              GemmRanking(*device, gemm_problem_of(own)).at(m)[0].choice.entry->symbol);
+              GemmRanking(*device, gemm_problem_of(own)).candidates(m)[0].choice.entry->symbol);
       kernels.insert(by_range.kernel);
     }
     CHECK(kernels.size() > 2);  // otherwise the ranges were not exercised
@@ -110,9 +110,9 @@ TEST_CASE("what is empty is planned, however many tiles it would have with one m
   desc.batch = 0;
   planned(desc);
   desc = gemm_desc(0, kGemmMaxExtent, 8);
-  desc.a_batch = desc.b_batch = 0;
+  desc.a_batch_stride = desc.b_batch_stride = 0;
   desc.batch = kGemmMaxBatch;
-  desc.d_batch = desc.c_batch = kGemmMaxExtent;
+  desc.d_batch_stride = desc.c_batch_stride = kGemmMaxExtent;
   planned(desc);
   std::swap(desc.m, desc.n);
   planned(desc);
@@ -122,20 +122,20 @@ TEST_CASE("the copy engine adds where D is C, f32 and beta is 1") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(4096, 4096, 4096);
   const GemmRun in_place = {.beta = 1.0f, .a = kA, .b = kB, .c = kD, .d = kD};
-  CHECK(launched(device, *plan_of(device, desc), 4096, in_place).args.adds == 0);
+  CHECK(launched(device, *plan_of(device, desc), 4096, in_place).args.adds_to_d == 0);
   desc.d_dtype = DType::F32;
   const auto plan = plan_of(device, desc);
-  CHECK(launched(device, *plan, 4096, in_place).args.adds == 1);
+  CHECK(launched(device, *plan, 4096, in_place).args.adds_to_d == 1);
   GemmRun run = in_place;
   run.beta = 0.5f;
-  CHECK(launched(device, *plan, 4096, run).args.adds == 0);
+  CHECK(launched(device, *plan, 4096, run).args.adds_to_d == 0);
   run = in_place;
   run.c = kC;
-  CHECK(launched(device, *plan, 4096, run).args.adds == 0);
+  CHECK(launched(device, *plan, 4096, run).args.adds_to_d == 0);
   desc.ldc = 4100;
   run = in_place;
   run.c = kC;
-  CHECK(launched(device, *plan_of(device, desc), 4096, run).args.adds == 0);
+  CHECK(launched(device, *plan_of(device, desc), 4096, run).args.adds_to_d == 0);
 }
 
 TEST_CASE("ranges follow one another and name the kernels of the runs") {
@@ -211,7 +211,7 @@ TEST_CASE("a plan for one m prepares one kernel") {
 TEST_CASE("every candidate can be forced, and runs for every m") {
   const auto device = hopper();
   const GemmDesc desc = gemm_desc(300, 520, 1024);
-  const auto candidates = GemmRanking(*device, gemm_problem_of(desc)).at(300);
+  const auto candidates = GemmRanking(*device, gemm_problem_of(desc)).candidates(300);
   for (const GemmCandidate& candidate : candidates) {
     const std::string text = gemm_choice_text(candidate.choice);
     INFO(text);
@@ -334,17 +334,17 @@ TEST_CASE("max_sms bounds every grid") {
       const auto by_force = forced(device, desc, "gemm_bf16_bf16_plain_64x64x32");
       CHECK(launched(device, *by_force, m).config.grid[0] <= sms);
       // The candidates' waves assume the same bound.
-      const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
+      const auto all = GemmRanking(*device, gemm_problem_of(desc)).candidates(m);
       for (const GemmCandidate& one : all)
         if (!one.choice.uses_maps())
           CHECK(one.waves ==
                 doctest::Approx(static_cast<double>(gemm_units(one.choice, gemm_problem_of(desc))) /
-                                by_force->kernel_for(m).room()));
+                                by_force->kernel_for(m).resident_clusters()));
       // Staging copies of operands that no map can read, and the product after them.
       GemmDesc moved = desc;
       moved.lda = 7169;
       moved.ldb = 7170;
-      moved.realign = true;
+      moved.staging_copy = true;
       moved.min_m = m;
       GemmRun with_room = run;
       with_room.workspace = 1ull << 52;
@@ -394,7 +394,7 @@ TEST_CASE("free padding leaves nothing to plain stores") {
   GemmDesc desc = gemm_desc(100, 1003, 512);
   desc.ldd = 1008;
   CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1000);
-  desc.d_padding_free = true;
+  desc.d_padding_writable = true;
   CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1003);
   // A pitch that no map can have: plain stores write all of D.
   desc.ldd = 1009;
@@ -407,7 +407,7 @@ TEST_CASE("sums in f16 are had by asking") {
   desc.a_dtype = desc.d_dtype = DType::F16;
   const auto halves = [&] {
     int count = 0;
-    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096))
+    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).candidates(4096))
       count += c.choice.has(kGemmF16Accumulators);
     return count;
   };
@@ -434,7 +434,7 @@ TEST_CASE("transposed rows see the product turned round") {
     desc.lda = desc.a_order == Order::row ? 520 : 208;
     desc.ldb = desc.b_order == Order::row ? 1008 : 528;
     desc.ldc = desc.ldd = desc.d_order == Order::row ? 1008 : 216;
-    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(200)) {
+    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).candidates(200)) {
       if (!c.choice.has(kGemmSwapAB) || c.choice.has(kGemmStreamK)) continue;
       ++seen;
       const std::string text = gemm_choice_text(c.choice);
@@ -487,7 +487,7 @@ TEST_CASE("realigned operands are read from the workspace, others from where the
     desc.d_order = d_order;
     desc.lda = 1025;
     desc.b_alignment = 16;
-    desc.realign = true;
+    desc.staging_copy = true;
     desc.min_m = 256;
     const auto plan = plan_of(device, desc);
     const uint64_t bytes = plan->info().workspace_bytes;
@@ -504,7 +504,7 @@ TEST_CASE("realigned operands are read from the workspace, others from where the
     CHECK(device->launches[1].kernel == std::string(plan->info().kernel));
     // The same kernel as in a plan whose A has that pitch.
     GemmDesc own = desc;
-    own.realign = false;
+    own.staging_copy = false;
     own.lda = 1024;
     own.a_alignment = 16;
     CHECK(plan->info().kernel == std::string(plan_of(device, own)->info().kernel));

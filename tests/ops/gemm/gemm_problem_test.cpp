@@ -59,8 +59,8 @@ TEST_CASE("a stride whose bytes leave 63 bits is refused with the last that does
     with_limit(desc, &GemmDesc::ldd, "ldd");
     for (const int64_t batch : {2, 5}) {
       desc.batch = batch;
-      with_limit(desc, &GemmDesc::a_batch, "a_batch_stride");
-      with_limit(desc, &GemmDesc::d_batch, "d_batch_stride");
+      with_limit(desc, &GemmDesc::a_batch_stride, "a_batch_stride");
+      with_limit(desc, &GemmDesc::d_batch_stride, "d_batch_stride");
     }
   }
 }

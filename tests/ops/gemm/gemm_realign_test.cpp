@@ -16,7 +16,7 @@ namespace {
 GemmDesc batch_of(Order d_order) {
   GemmDesc desc = gemm_desc(64, 128, 64);
   desc.d_order = d_order;
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.min_m = 64;
   desc.batch = 4;
   return desc;
@@ -28,7 +28,7 @@ TEST_CASE("an A that is copied is copied whole: runs of fewer rows are not suppo
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   GemmDesc desc;
   desc.m = desc.n = desc.k = 333;
-  desc.realign = true;
+  desc.staging_copy = true;
   std::unique_ptr<Plan> plan;
   CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().fault.rule) == "gemm_realign_rows");
@@ -48,8 +48,9 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
   };
   for (const Order d_order : {Order::row, Order::column})
     for (const Side& side :
-         {Side{"a_batch_stride", &GemmDesc::a_batch, &GemmDesc::lda, &GemmDesc::a_alignment},
-          Side{"b_batch_stride", &GemmDesc::b_batch, &GemmDesc::ldb, &GemmDesc::b_alignment}}) {
+         {Side{"a_batch_stride", &GemmDesc::a_batch_stride, &GemmDesc::lda, &GemmDesc::a_alignment},
+          Side{"b_batch_stride", &GemmDesc::b_batch_stride, &GemmDesc::ldb,
+               &GemmDesc::b_alignment}}) {
       INFO(side.argument);
       GemmDesc desc = batch_of(d_order);
       std::unique_ptr<Plan> plan;
@@ -61,13 +62,13 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       const std::string message = last_error().message;
       CHECK(message.find("STAGING_COPY") != std::string::npos);
       CHECK(message.find("dst_") == std::string::npos);
-      CHECK(last_error().fault.limit == (side.stride == &GemmDesc::a_batch ? 4096 : 8192));
+      CHECK(last_error().fault.limit == (side.stride == &GemmDesc::a_batch_stride ? 4096 : 8192));
       // Each remedy that the message names.
       GemmDesc other = desc;
       other.*side.alignment = 16;
       CHECK(GemmPlan::create(device, other, &plan).ok());
       other = desc;
-      other.realign = false;
+      other.staging_copy = false;
       CHECK(GemmPlan::create(device, other, &plan).ok());
       other = desc;
       other.*side.stride = last_error().fault.limit;
@@ -93,8 +94,8 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
     int64_t GemmDesc::*apart;
   };
   const Side sides[] = {
-      {"lda", "a_batch_stride", &GemmDesc::m, &GemmDesc::lda, &GemmDesc::a_batch},
-      {"ldb", "b_batch_stride", &GemmDesc::n, &GemmDesc::ldb, &GemmDesc::b_batch}};
+      {"lda", "a_batch_stride", &GemmDesc::m, &GemmDesc::lda, &GemmDesc::a_batch_stride},
+      {"ldb", "b_batch_stride", &GemmDesc::n, &GemmDesc::ldb, &GemmDesc::b_batch_stride}};
   std::unique_ptr<Plan> plan;
   const auto planned = [&](GemmDesc desc) {
     desc.min_m = desc.m;
@@ -118,7 +119,7 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
       for (const int64_t lines : {42918, 1 << 24}) {
         GemmDesc desc = gemm_desc(4, 4, 5);
         desc.d_order = d_order;
-        desc.realign = true;
+        desc.staging_copy = true;
         desc.*side.lines = lines;
         const int64_t most = (kMost / 2 - 5) / (lines - 1);
         desc.*side.pitch = most + 1;
@@ -126,12 +127,12 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
         desc.*side.pitch = most;
         CHECK(planned(desc));
         desc.*side.pitch = most + 1;
-        desc.realign = false;
+        desc.staging_copy = false;
         CHECK(planned(desc));
         // A batch of matrices, where the batch stride is at fault.
         desc = gemm_desc(4, 4, 5);
         desc.d_order = d_order;
-        desc.realign = true;
+        desc.staging_copy = true;
         desc.batch = 1025;
         desc.*side.pitch = 1 << 30;
         const int64_t apart = (kMost / 2 - 3 * (int64_t{1} << 30) - 5) / 1024;
@@ -142,16 +143,16 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
       }
   // If matrices share most of their elements, the copies are larger than the operand.
   GemmDesc desc = gemm_desc(512, 4, kGemmMaxExtent - 1);
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.batch = 1 << 20;
-  desc.a_batch = 1;
+  desc.a_batch_stride = 1;
   const int64_t one = 512 * kGemmMaxExtent * 2;
   refused(desc, "batch_count", 1 << 20, kMost / one);
   desc.batch = kMost / one;
   CHECK(planned(desc));
   // The lines of a copy are padded to 128 bytes.
   desc = gemm_desc((1 << 30) + 2, 4, (1 << 29) - 1);
-  desc.realign = true;
+  desc.staging_copy = true;
   refused(desc, "flags", 1, 0);
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
       GemmDesc desc = gemm_desc(m, n, k);
       desc.d_order = d_order;
       desc.ldb = k + 2;
-      desc.realign = true;
+      desc.staging_copy = true;
       desc.min_m = m;
       const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
       REQUIRE(plan);
@@ -176,7 +177,7 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
       REQUIRE(plan->run(*stream, run).ok());
       REQUIRE(device->launches.size() == 2);
       const PaperLaunch& copy = device->launches[0];
-      const GemmRealignOperand &a = copy.realign.operands[0], &b = copy.realign.operands[1];
+      const GemmStagingOperand &a = copy.realign.operands[0], &b = copy.realign.operands[1];
       CHECK(copy.kernel == "gemm_realign");
       CHECK(a.src == run.a);
       CHECK(b.src == run.b);
@@ -187,15 +188,15 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
       CHECK(run.workspace_bytes == static_cast<uint64_t>((m + n) * a.dst_pitch));
       CHECK(a.src_pitch == 2 * k);
       CHECK(b.src_pitch == 2 * (k + 2));
-      for (const GemmRealignOperand& one : {a, b}) {
+      for (const GemmStagingOperand& one : {a, b}) {
         CHECK(one.dst_pitch == (2 * k + 127) / 128 * 128);
-        CHECK(one.of_line.divisor == (2 * k + 15) / 16);
+        CHECK(one.line_pieces.divisor == (2 * k + 15) / 16);
       }
-      CHECK(a.pieces == a.of_line.divisor * m);
-      CHECK(b.pieces == b.of_line.divisor * n);
+      CHECK(a.pieces == a.line_pieces.divisor * m);
+      CHECK(b.pieces == b.line_pieces.divisor * n);
       const auto blocks = [](uint32_t pieces) { return (pieces + 255) / 256; };
       const uint32_t most = 132 * kStagingCtasPerSm, grid = copy.config.grid[0];
-      CHECK(copy.config.block[0] == kRealignThreads);
+      CHECK(copy.config.block[0] == kStagingThreads);
       CHECK(grid == std::min(most, blocks(a.pieces) + blocks(b.pieces)));
       if (grid < most)
         CHECK(copy.realign.blocks == blocks(a.pieces));
@@ -221,7 +222,7 @@ TEST_CASE("beside the copy's blocks of an SM there is room for one of the produc
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if (std::string_view(entry.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &entry;
   REQUIRE(product);
-  CHECK(kStagingCtasPerSm * kRealignThreads + static_cast<uint32_t>(product->threads) <=
+  CHECK(kStagingCtasPerSm * kStagingThreads + static_cast<uint32_t>(product->threads) <=
         kSmThreads);
   CHECK(kStagingCtasPerSm * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
         kSmShared);
@@ -232,13 +233,13 @@ TEST_CASE(
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  constexpr int64_t kMost = 132 * kStagingCtasPerSm * kRealignThreads * kStagingMaxPieces;
+  constexpr int64_t kMost = 132 * kStagingCtasPerSm * kStagingThreads * kStagingMaxPieces;
   // B has 128 pieces per line.
   for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
     GemmDesc desc = gemm_desc(64, n, 1023);
     desc.lda = 1024;
     desc.a_alignment = 16;
-    desc.realign = true;
+    desc.staging_copy = true;
     desc.min_m = desc.m;
     const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
     REQUIRE(plan);
@@ -260,7 +261,7 @@ TEST_CASE("of two operands only that is copied which no map reads, and what is a
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   GemmDesc desc = gemm_desc(256, 512, 1024);  // promises no alignment
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.min_m = 256;
   const auto plan = plan_of(device, desc);
   for (int odd = 0; odd < 4; ++odd) {
@@ -271,7 +272,7 @@ TEST_CASE("of two operands only that is copied which no map reads, and what is a
     REQUIRE(plan->run(*stream, run).ok());
     REQUIRE(device->launches.size() == (odd == 0 ? 1 : 2));
     if (odd == 0) continue;
-    const GemmRealignArgs& copy = device->launches[0].realign;
+    const GemmStagingArgs& copy = device->launches[0].realign;
     CHECK((copy.operands[0].pieces != 0) == ((odd & 1) != 0));
     CHECK((copy.operands[1].pieces != 0) == ((odd & 2) != 0));
     if (!(odd & 1)) CHECK(copy.blocks == 0);

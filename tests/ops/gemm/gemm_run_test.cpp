@@ -25,7 +25,7 @@ constexpr GemmRun kApart{.alpha = 1.0f,
                          .device_m = 6ull << 40,
                          .device_alpha = 7ull << 40,
                          .device_beta = 8ull << 40,
-                         .skipped = 9ull << 40,
+                         .invalid_count = 9ull << 40,
                          .bias = 10ull << 40,
                          .scale = 11ull << 40,
                          .amax = 12ull << 40};
@@ -44,7 +44,7 @@ constexpr Field kFields[] = {{"a", &GemmRun::a, false},
                              {"device_m", &GemmRun::device_m, false},
                              {"device_alpha", &GemmRun::device_alpha, false},
                              {"device_beta", &GemmRun::device_beta, false},
-                             {"skipped", &GemmRun::skipped, true},
+                             {"skipped", &GemmRun::invalid_count, true},
                              {"bias", &GemmRun::bias, false},
                              {"scale", &GemmRun::scale, false},
                              {"amax", &GemmRun::amax, true}};
@@ -102,13 +102,14 @@ GemmDesc interleaved(std::mt19937_64& random) {
   d.a_order = pick(random, 0, 1) ? Order::row : Order::column;
   d.b_order = pick(random, 0, 1) ? Order::row : Order::column;
   d.d_order = pick(random, 0, 1) ? Order::row : Order::column;
-  d.d_padding_free = pick(random, 0, 4) == 0;
+  d.d_padding_writable = pick(random, 0, 4) == 0;
   d.batch = pick(random, 1, 3);
   const bool one_pitch = pick(random, 0, 1) != 0;
   const int64_t pitch = pick(random, 5, 16), apart = pick(random, 1, 3) * 5;
   for (int64_t* leading : {&d.lda, &d.ldb, &d.ldc, &d.ldd})
     *leading = one_pitch ? pitch : pick(random, 5, 16);
-  for (int64_t* stride : {&d.a_batch, &d.b_batch, &d.c_batch, &d.d_batch})
+  for (int64_t* stride :
+       {&d.a_batch_stride, &d.b_batch_stride, &d.c_batch_stride, &d.d_batch_stride})
     *stride = one_pitch ? apart : pick(random, 0, 3) == 0 ? 0 : pick(random, 1, 80);
   return d;
 }
@@ -128,7 +129,7 @@ TEST_CASE("what a run writes is nothing else that it names") {
   for (const uint32_t flags : {0u, kGemmPointers}) {
     Refuser runs(device, everything(flags));
     GemmRun all = kApart;
-    if (flags == 0) all.skipped = 0;
+    if (flags == 0) all.invalid_count = 0;
     REQUIRE_FALSE(runs.refused(all));
     const auto named = [&](const Field& field) {
       return flags != 0 || !(is(field, "skipped") || is(field, "workspace"));
@@ -185,7 +186,7 @@ TEST_CASE("what a run does not look at may lie anywhere") {
   desc.epilogue.scale = Per::tensor;
   Refuser runs(device, desc);
   GemmRun run = kApart;
-  run.skipped = run.device_alpha = run.device_beta = 0;
+  run.invalid_count = run.device_alpha = run.device_beta = 0;
   run.alpha = run.beta = 0;
   run.a = run.b = run.c = run.amax;  // not read
   CHECK_FALSE(runs.refused(run));
@@ -199,7 +200,7 @@ TEST_CASE("a workspace that nothing is copied into may be any operand") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(64, 64, 64);
   desc.lda = 65;
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.min_m = 64;
   Refuser runs(device, desc);
   GemmRun run{.beta = 0.5f, .a = kA, .b = kB, .c = kC, .d = kD};
@@ -235,14 +236,14 @@ TEST_CASE("operands may lie between each other's lines, and are refused where th
                       .c = pick(random, 0, 3) == 0 ? kD : near(40),
                       .d = kD};
     const auto a = bytes_of(run.a, a_row ? desc.m : desc.k, a_row ? desc.k : desc.m, desc.lda,
-                            desc.batch, desc.a_batch, 2);
+                            desc.batch, desc.a_batch_stride, 2);
     const auto b = bytes_of(run.b, b_row ? desc.k : desc.n, b_row ? desc.n : desc.k, desc.ldb,
-                            desc.batch, desc.b_batch, 2);
+                            desc.batch, desc.b_batch_stride, 2);
     const int64_t lines = d_row ? desc.m : desc.n, contiguous = d_row ? desc.n : desc.m;
-    const auto c = bytes_of(run.c, lines, contiguous, desc.ldc, desc.batch, desc.c_batch, 2);
-    const auto d = bytes_of(run.d, lines, contiguous, desc.ldd, desc.batch, desc.d_batch, 2);
-    const auto written = bytes_of(run.d, lines, desc.d_padding_free ? desc.ldd : contiguous,
-                                  desc.ldd, desc.batch, desc.d_batch, 2);
+    const auto c = bytes_of(run.c, lines, contiguous, desc.ldc, desc.batch, desc.c_batch_stride, 2);
+    const auto d = bytes_of(run.d, lines, contiguous, desc.ldd, desc.batch, desc.d_batch_stride, 2);
+    const auto written = bytes_of(run.d, lines, desc.d_padding_writable ? desc.ldd : contiguous,
+                                  desc.ldd, desc.batch, desc.d_batch_stride, 2);
     const bool ab = share_bytes(a, written) || share_bytes(b, written);
     const bool in_c = run.beta != 0 && c != d && share_bytes(c, written);
     INFO("case " << i << ": m " << desc.m << " n " << desc.n << " k " << desc.k << " ld "
@@ -259,7 +260,8 @@ TEST_CASE("operands may lie between each other's lines, and are refused where th
         return of.front() <= written.back() && written.front() <= of.back();
       };
       between += spans(a) || spans(b);
-      in_place += run.beta != 0 && c == d && (desc.ldc != desc.ldd || desc.c_batch != desc.d_batch);
+      in_place += run.beta != 0 && c == d &&
+                  (desc.ldc != desc.ldd || desc.c_batch_stride != desc.d_batch_stride);
     }
     device->launches.clear();
   }
@@ -279,7 +281,7 @@ TEST_CASE(
       desc.d_order = order;
       desc.ldc = 16;
       desc.batch = 2;
-      desc.d_batch = desc.c_batch = 128;
+      desc.d_batch_stride = desc.c_batch_stride = 128;
       if (pointers) desc.flags = kGemmPointers;
       const auto said = [&](const GemmDesc& of, const GemmRun& run, const char* words) {
         const Status status = plan_of(device, of)->run(*stream, run);
@@ -305,11 +307,11 @@ TEST_CASE(
       if (pointers) continue;
       one = desc;
       one.ldc = 8;
-      one.c_batch = 0;
+      one.c_batch_stride = 0;
       said(one, run, "c_batch_stride is 0 and d_batch_stride 128");
       one.batch = 1;
       for (const int64_t unused : {int64_t{0}, int64_t{129}, INT64_MAX}) {
-        one.c_batch = unused;
+        one.c_batch_stride = unused;
         CHECK(plan_of(device, one)->run(*stream, run).ok());
       }
     }
@@ -323,7 +325,7 @@ TEST_CASE("whether large operands share bytes is known in a few steps") {
   GemmDesc desc = gemm_desc(1 << 16, 128, 128);
   desc.batch = 64;
   desc.lda = desc.ldd = 3 * 64 * 128;
-  desc.a_batch = desc.d_batch = 128;
+  desc.a_batch_stride = desc.d_batch_stride = 128;
   const auto plan = plan_of(device, desc);
   const uint64_t row = 64 * 128 * 2;
   for (const uint64_t third : {1, 2}) {

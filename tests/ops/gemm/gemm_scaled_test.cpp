@@ -46,9 +46,9 @@ TEST_CASE("gemm scaled: packed scales, their batch strides and accumulators are 
   desc.a_scaling.leading = 0;
   const GemmDesc d = problem_of(desc).desc;
   CHECK(d.a_scaling.leading == 100);  // M-major, four blocks of k
-  CHECK(d.a_scaling.batch == 400);
+  CHECK(d.a_scaling.batch_stride == 400);
   CHECK(d.b_scaling.leading == 4);  // three lines of four blocks
-  CHECK(d.b_scaling.batch == 12);
+  CHECK(d.b_scaling.batch_stride == 12);
   desc.a_dtype = DType::I8;
   desc.b_dtype = DType{};
   desc.accumulator = DType::I32;
@@ -56,8 +56,8 @@ TEST_CASE("gemm scaled: packed scales, their batch strides and accumulators are 
   desc.b_scaling = {.kind = ScaleKind::row};
   const GemmDesc rows = problem_of(desc).desc;
   CHECK(rows.accumulator == DType::F32);
-  CHECK(rows.a_scaling.batch == 100);
-  CHECK(rows.b_scaling.batch == 300);
+  CHECK(rows.a_scaling.batch_stride == 100);
+  CHECK(rows.b_scaling.batch_stride == 300);
 }
 
 TEST_CASE("gemm scaled: kernels get each scale's steps, swapped where operands are") {
@@ -77,7 +77,7 @@ TEST_CASE("gemm scaled: kernels get each scale's steps, swapped where operands a
   CHECK(own.d.address == 0);
   CHECK(gemm_scales_along_k(own));
 
-  const GemmProblem other = turned(problem);
+  const GemmProblem other = swap_ab(problem);
   CHECK(other.desc.a_dtype == DType::F8E5M2);
   CHECK(other.desc.b_type() == DType::F8E4M3);
   const GemmScales swapped = scales_of(other);
@@ -88,7 +88,7 @@ TEST_CASE("gemm scaled: kernels get each scale's steps, swapped where operands a
   CHECK(swapped.b.block_step == own.a.block_step);
   CHECK(swapped.a_by == kScaleBlock);
   CHECK(swapped.a_type == kFormatE5M2);
-  const GemmProblem back = turned(other);
+  const GemmProblem back = swap_ab(other);
   CHECK(back.desc.a_scaling.order == problem.desc.a_scaling.order);
   CHECK(back.desc.b_scaling.order == problem.desc.b_scaling.order);
 }
@@ -108,7 +108,7 @@ TEST_CASE("gemm scaled: a plan for other types or sums is refused with both name
 
 TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   GemmDesc desc = mixed();
-  desc.realign = true;
+  desc.staging_copy = true;
   desc.min_m = desc.m;
   desc.a_order = Order::column;
   desc.b_order = Order::row;
@@ -117,8 +117,8 @@ TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   CHECK(served.desc.b_order == Order::column);
   CHECK(served.desc.lda == 512);
   CHECK(served.desc.ldb == 512);
-  CHECK(served.copies == 2);
-  CHECK(served.copied_bytes == 2.0 * (100 * 500 + 500 * 300));
+  CHECK(served.staging_copies == 2);
+  CHECK(served.staging_copy_bytes == 2.0 * (100 * 500 + 500 * 300));
   // Without TMA kernels no staging copy is needed.
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
@@ -126,7 +126,7 @@ TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {
   REQUIRE(GemmPlan::create(device, desc, &plan).ok());
   CHECK(plan->info().workspace_bytes == 0);
   // 16-bit types need no K-major copy.
-  GemmDesc wide{.m = 100, .n = 300, .k = 500, .min_m = 100, .realign = true};
+  GemmDesc wide{.m = 100, .n = 300, .k = 500, .min_m = 100, .staging_copy = true};
   wide.a_order = Order::column;
   CHECK(gemm_with_staging(problem_of(wide)).desc.a_order == Order::column);
 }

@@ -27,7 +27,7 @@ std::vector<const KernelEntry*> stream_entries() {
 }
 
 GemmProblem seen(int64_t m, int64_t n, int64_t k) {
-  return turned(gemm_problem_of(gemm_desc(m, n, k)));
+  return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
 // The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by cluster.
@@ -37,14 +37,14 @@ struct Part {
 std::map<int64_t, std::vector<Part>> walk(const GemmShares& s) {
   std::map<int64_t, std::vector<Part>> units;
   for (int64_t cluster = 0; cluster < s.clusters; ++cluster) {
-    for (int64_t unit = cluster; unit < s.whole; unit += s.clusters)
+    for (int64_t unit = cluster; unit < s.whole_units; unit += s.clusters)
       units[unit].push_back({cluster, 0, s.k_blocks});
-    const int64_t all = s.shared() * s.depth;
+    const int64_t all = s.divided_units() * s.depth;
     int64_t at = std::min(cluster * s.share, all);
     const int64_t stop = std::min(at + s.share, all);
     while (at < stop) {
       const int64_t begin = at % s.depth, end = std::min(s.depth, begin + stop - at);
-      units[s.whole + at / s.depth].push_back({cluster, begin, std::min(end, s.k_blocks)});
+      units[s.whole_units + at / s.depth].push_back({cluster, begin, std::min(end, s.k_blocks)});
       at += end - begin;
     }
   }
@@ -72,7 +72,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     CHECK(s.clusters <= at_once);
     CHECK(s.units_m * entry->tile[0] * entry->cluster[0] >= p.desc.m);
     CHECK(s.units_n * s.width * entry->cluster[1] >= p.desc.n);
-    CHECK(kGemmWidths[s.width_number] == s.width);
+    CHECK(kGemmWidths[s.width_index] == s.width);
     const auto units = walk(s);
     CHECK(static_cast<int64_t>(units.size()) == s.units());
     int64_t most = 0;
@@ -86,20 +86,20 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       }
       CHECK(at == s.k_blocks);
       most = std::max<int64_t>(most, static_cast<int64_t>(parts.size()));
-      if (unit < s.whole) continue;
-      const GemmParts who = gemm_stream_parts(static_cast<i32>(unit - s.whole),
+      if (unit < s.whole_units) continue;
+      const GemmParts who = gemm_stream_parts(static_cast<i32>(unit - s.whole_units),
                                               static_cast<i32>(s.depth), static_cast<i32>(s.share));
       CHECK(who.first == parts.front().cluster);
       CHECK(who.last == parts.back().cluster);
     }
-    CHECK(most <= s.parts());
-    CHECK(s.parts() <= choice.split + 1);
+    CHECK(most <= s.max_parts());
+    CHECK(s.max_parts() <= choice.split + 1);
     if (s.workspace_bytes(choice) == 0) CHECK((most == 1 || s.joined > 0));
     if (s.joined > 0) {
       for (const auto& [unit, parts] : units) CHECK(static_cast<int64_t>(parts.size()) == s.joined);
       CHECK(s.units() <= clusters[s.joined]);
       CHECK(s.workspace_bytes(choice) == 0);
-      CHECK(s.share <= s.chain);
+      CHECK(s.share <= s.chain_blocks);
       CHECK(s.joined_bytes(choice) >= s.joined * entry->tile[0] * 4 * 16);
     }
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, p.desc.n, at_once));
@@ -125,7 +125,7 @@ TEST_CASE("gemm shares: no chain of products is longer than an f32 sum may be") 
     desc.d_dtype = DType::F16;
     CHECK(gemm_chain_length(desc) <= std::max<int64_t>(16384, (desc.k + 1) / 2));
     desc.d_dtype = DType::F32;
-    CHECK(gemm_chain_length(desc) * gemm_chains(desc.k) >= desc.k);
+    CHECK(gemm_chain_length(desc) * gemm_chain_count(desc.k) >= desc.k);
     CHECK(gemm_chain_length(desc) <= std::max<int64_t>(4096, (desc.k + 1) / 2));
   }
 }

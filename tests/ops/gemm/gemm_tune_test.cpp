@@ -47,7 +47,7 @@ Tuned tuned(const std::shared_ptr<PaperDevice>& device, const std::string& fast,
 TEST_CASE("the tuner picks the fastest by the clock, whatever was first") {
   const auto device = hopper();
   const GemmDesc desc = gemm_desc(64, 576, 7168);
-  const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(64);
+  const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).candidates(64);
   for (const size_t place : {size_t{0}, size_t{1}, size_t{7}, ranked.size() - 1}) {
     const std::string fast = gemm_choice_text(ranked[place].choice);
     INFO(fast);
@@ -66,7 +66,8 @@ TEST_CASE("the tuner picks the fastest by the clock, whatever was first") {
 
 TEST_CASE("the tuner tries as many as it is told, the ranking's first and what was chosen before") {
   const auto device = hopper();
-  const auto ranked = GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).at(64);
+  const auto ranked =
+      GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).candidates(64);
   const std::string seventh = gemm_choice_text(ranked[6].choice);
   GemmTuning tuning;
   CHECK(tuned(device, seventh, {.candidates = 6}, &tuning).choice != seventh);
@@ -80,7 +81,8 @@ TEST_CASE("the tuner writes where it is told, flushes, and skips what cannot tak
   const auto device = hopper();
   GemmTuning tuning;
   const GemmRun run{.a = 1 << 20, .b = 1 << 25, .d = 1 << 30};
-  const auto ranked = GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).at(64);
+  const auto ranked =
+      GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).candidates(64);
   tuned(device, gemm_choice_text(ranked[0].choice),
         {.scratch_d = 1ull << 40, .flush = 1ull << 41, .flush_bytes = 1 << 20}, &tuning, run);
   int flushes = 0, runs = 0;

@@ -23,7 +23,7 @@ GroupedDesc desc_of() {
 }
 
 // Each token is multiplied by two groups. Pair numbers index the rows of A and D.
-GroupedDesc by_pairs(Combine combine = Combine::add) {
+GroupedDesc by_pairs(Combine combine = Combine::sum) {
   GroupedDesc desc = desc_of();
   desc.flags = kGroupedDescGather | kGroupedDescScatter;
   desc.combine = combine;
@@ -133,7 +133,7 @@ using R = GroupedRun;
 TEST_CASE("grouped: steps are launched where they are needed, in their order") {
   R run = run_of();
   CHECK(steps_of(desc_of(), run) == "mma");
-  run.faults = at(9);
+  run.invalid_count = at(9);
   CHECK(steps_of(desc_of(), run) == "check mma");
   D desc = desc_of();
   desc.flags = kGroupedDescZeroOthers;
@@ -190,7 +190,7 @@ TEST_CASE("grouped: max_sms bounds the blocks of every launch") {
   desc.max_sms = 5;
   desc.grouping = Grouping::by_row;
   R run = pairs_run();
-  run.faults = at(9);
+  run.invalid_count = at(9);
   const auto launches = launches_of(desc, run);
   REQUIRE(launches.size() == 6);
   for (const PaperLaunch& launch : launches) CHECK(launch.config.grid[0] <= 5);
@@ -232,13 +232,13 @@ TEST_CASE("grouped: a plan says what it is") {
   CHECK(info.workspace_bytes >= 1000 * 64 * 4 + 500 * 4 + 1000 * 4);
   says(*plan_of(desc),
        "up to 1000 rows, n 64, k 32, in 8 groups with 8 weight matrices, bf16 to f32");
-  says(*plan_of(desc), "added to rows of D by index, in their own order");
+  says(*plan_of(desc), "summed into rows of D by index, in ascending order");
   says(*plan_of(desc), "gathered by index");
   says(*plan_of(desc_of()), "no workspace is needed");
   says(*plan_of(desc_of()), "stored in place");
   says(*plan_of(ranges()), "groups are ranges of k");
   desc.flags |= kGroupedDescInverse;
-  says(*plan_of(desc), "by their inverse");
+  says(*plan_of(desc), "in the order of inverse");
   CHECK(plan_of(desc)->info().workspace_bytes == 1000 * 64 * 4);
   says(*plan_of(by_pairs(Combine::add_atomic)), "in any order");
   says(*plan_of(by_pairs(Combine::store)), "stored at rows of D by index");
@@ -251,7 +251,7 @@ TEST_CASE("grouped: a plan says what it is") {
   desc.gate = Gate::halves, desc.activation = Activation::silu, desc.gate_limit = 7;
   says(*plan_of(desc), "then silu of the first half of the columns times the second, limited by 7");
   desc = desc_of();
-  desc.groups = -1, desc.grouping = Grouping::all;
+  desc.groups = -1, desc.grouping = Grouping::one;
   says(*plan_of(desc), "in 1 groups");
 }
 
@@ -299,7 +299,7 @@ TEST_CASE("grouped: sizes and pitches that cannot be are refused by name") {
   }
   refused(kInvalid, "groups", "grouped_groups", [](D& d) { d.groups = -1; });
   refused(kUnsupported, "groups", "grouped_groups", [](D& d) { d.groups = 1025; });
-  refused(kInvalid, "groups", "grouped_groups", [](D& d) { d.grouping = Grouping::all; });
+  refused(kInvalid, "groups", "grouped_groups", [](D& d) { d.grouping = Grouping::one; });
   refused(kInvalid, "group_rows", "grouped_group_rows",
           [](D& d) { d.grouping = Grouping::masked, d.group_rows = 126; });
   refused(kInvalid, "lda", "grouped_pitch", [](D& d) { d.lda = 31; });
@@ -350,7 +350,7 @@ TEST_CASE("grouped: fields that the others exclude are refused by name") {
   excluded("a_divisor", [](D& d) { d.a_divisor = 1; });
   excluded("d_count", [](D& d) { d.d_count = 4; });
   excluded("d_divisor", [](D& d) { d.d_divisor = 2; });
-  excluded("combine", [](D& d) { d.combine = Combine::add; });
+  excluded("combine", [](D& d) { d.combine = Combine::sum; });
   excluded("combine", [](D& d) { d.combine = Combine::add_atomic; });
   excluded("flags", [](D& d) { d.flags = kGroupedDescWeightByIndex; });
   excluded("flags", [](D& d) { d.flags = kGroupedDescInverse; });
@@ -362,7 +362,7 @@ TEST_CASE("grouped: fields that the others exclude are refused by name") {
     excluded(
         "flags", [&](D& d) { d.flags = flag; }, ranges());
   excluded(
-      "combine", [](D& d) { d.combine = Combine::add; }, ranges());
+      "combine", [](D& d) { d.combine = Combine::sum; }, ranges());
   excluded(
       "bias_dtype", [](D& d) { d.bias_dtype = DType::F32; }, ranges());
   excluded(
@@ -425,7 +425,7 @@ TEST_CASE("grouped: addresses that runs lack or have too many of are refused by 
   none_wanted(desc, "d_rows", &R::d_rows);
   none_wanted(desc, "inverse", &R::inverse);
   other = desc;
-  other.grouping = Grouping::all, other.groups = 1;
+  other.grouping = Grouping::one, other.groups = 1;
   none_wanted(other, "groups", &R::groups);
   none_wanted(ranges(), "group_map", &R::group_map);
   none_wanted(ranges(), "group_alpha", &R::group_alpha);
@@ -444,7 +444,7 @@ TEST_CASE("grouped: misaligned and shared addresses of runs are refused by name"
   desc.bias_dtype = DType::F32;
   const auto whole = [](R& r) {
     r.bias = at(11), r.group_map = at(12), r.group_alpha = at(13), r.row_weights = at(14);
-    r.inverse = at(15), r.faults = at(16);
+    r.inverse = at(15), r.invalid_count = at(16);
   };
   const std::pair<const char*, uint64_t R::*> operands[] = {{"a", &R::a},
                                                             {"b", &R::b},
@@ -471,7 +471,7 @@ TEST_CASE("grouped: misaligned and shared addresses of runs are refused by name"
   refused_run(desc, Code::ERROR_MISALIGNED, "d", "address_alignment",
               [&](R& r) { whole(r), r.d += 2; });
   refused_run(desc, Code::ERROR_MISALIGNED, "invalid_count", "address_alignment",
-              [&](R& r) { whole(r), r.faults += 4; });
+              [&](R& r) { whole(r), r.invalid_count += 4; });
   refused_run(desc, Code::ERROR_MISALIGNED, "workspace", "address_alignment",
               [&](R& r) { whole(r), r.workspace += 128; });
   desc = desc_of();

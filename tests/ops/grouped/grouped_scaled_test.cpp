@@ -64,7 +64,7 @@ TEST_CASE("grouped scaled: packed scales and their strides are filled in") {
   const D d = problem_of(blocks()).desc;
   CHECK(d.a_scaling.leading == 100);  // rows of A, for each of four blocks of k
   CHECK(d.b_scaling.leading == 4);    // blocks of k, for each of three blocks of n
-  CHECK(d.b_scaling.batch == 12);
+  CHECK(d.b_scaling.batch_stride == 12);
   D gathered = blocks();
   gathered.flags = kGroupedDescGather;
   gathered.a_count = 30;
@@ -72,8 +72,9 @@ TEST_CASE("grouped scaled: packed scales and their strides are filled in") {
   D split = masked();
   split.a_scale_stride = 81;
   CHECK(problem_of(split).desc.a_scaling.leading == 20);
-  CHECK(problem_of(of_kinds(ScaleKind::row, ScaleKind::row)).desc.b_scaling.batch == 300);
-  CHECK(problem_of(of_kinds(ScaleKind::tensor, ScaleKind::tensor)).desc.b_scaling.batch == 1);
+  CHECK(problem_of(of_kinds(ScaleKind::row, ScaleKind::row)).desc.b_scaling.batch_stride == 300);
+  CHECK(problem_of(of_kinds(ScaleKind::tensor, ScaleKind::tensor)).desc.b_scaling.batch_stride ==
+        1);
 }
 
 TEST_CASE("grouped scaled: kernels are told where scales lie") {
@@ -233,12 +234,13 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
   d.d_dtype = DType::F32;
   CHECK(kernel_of(d) == "grouped_f8e4m3_f32_rc_128");
   d.d_dtype = DType::F16;
-  CHECK(kernel_of(d, "not by wgmma: of 8-bit floats it gives bf16 and f32") == kAny);
+  CHECK(kernel_of(d, "not by wgmma: with 8-bit floats it supports only a D of bf16 or f32") ==
+        kAny);
   d = blocks();
   CHECK(kernel_of(d, "not by wgmma: lda is not a multiple of 16 bytes") == kAny);
   d.k = 512;
   d.b_dtype = DType::F8E5M2;
-  CHECK(kernel_of(d, "not by wgmma: of 8-bit types it takes f8e4m3 twice") == kAny);
+  CHECK(kernel_of(d, "not by wgmma: of the 8-bit types it supports only f8e4m3") == kAny);
   d.a_dtype = DType::I8, d.b_dtype = {};
   CHECK(kernel_of(d) == "grouped_i8_mma_32x128x32");
   d = of_kinds(ScaleKind::row, ScaleKind::row);

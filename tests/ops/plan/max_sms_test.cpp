@@ -77,7 +77,7 @@ void check_rows(Op op, const RowsDesc& desc, FeatureMask features = kHopper) {
         const RowsRun run{.table = at(1),
                           .index = at(2),
                           .packed = at(3),
-                          .outside = at(4),
+                          .invalid_count = at(4),
                           .workspace = bytes == 0 ? 0 : at(5),
                           .workspace_bytes = bytes};
         return static_cast<const RowsPlan&>(plan).run(stream, run);
@@ -166,7 +166,7 @@ TEST_CASE("max_sms: lists of copies") {
     desc.count = 100000;
     check_bound<CopiesDesc>(
         desc, kHopper, CopiesPlan::create, [](Stream& stream, const Plan& plan) {
-          const CopiesRun run{.src_list = at(1), .dst_list = at(2), .skipped = at(3)};
+          const CopiesRun run{.src_list = at(1), .dst_list = at(2), .invalid_count = at(3)};
           return static_cast<const CopiesPlan&>(plan).run(stream, run);
         });
   }
@@ -181,7 +181,8 @@ TEST_CASE("max_sms: ragged copies") {
     desc.columns = columns;
     check_bound<RaggedDesc>(
         desc, kHopper, RaggedPlan::create, [](Stream& stream, const Plan& plan) {
-          const RaggedRun run{.packed = at(1), .offsets = at(2), .padded = at(3), .faults = at(4)};
+          const RaggedRun run{
+              .packed = at(1), .offsets = at(2), .padded = at(3), .invalid_count = at(4)};
           return static_cast<const RaggedPlan&>(plan).run(stream, run);
         });
   }
@@ -196,7 +197,7 @@ TEST_CASE("max_sms: routings") {
     const RouteRun run{.logits = at(1),
                        .offsets = at(2),
                        .order = at(3),
-                       .faults = at(4),
+                       .invalid_count = at(4),
                        .workspace = at(5),
                        .workspace_bytes = uint64_t{1} << 40};
     return static_cast<const RoutePlan&>(plan).run(stream, run);
@@ -208,7 +209,7 @@ TEST_CASE("max_sms: grouped products and their steps") {
   desc.grouping = Grouping::by_row;
   desc.m = 100000, desc.n = desc.k = 512, desc.groups = 64;
   desc.flags = kGroupedDescScatter | kGroupedDescZeroOthers;
-  desc.combine = Combine::add;
+  desc.combine = Combine::sum;
   desc.d_count = 50000;
   check_bound<GroupedDesc>(desc, kHopper, GroupedPlan::create,
                            [](Stream& stream, const Plan& plan) {
@@ -217,7 +218,7 @@ TEST_CASE("max_sms: grouped products and their steps") {
                                                   .d = at(3),
                                                   .groups = at(4),
                                                   .d_rows = at(5),
-                                                  .faults = at(6),
+                                                  .invalid_count = at(6),
                                                   .workspace = at(7),
                                                   .workspace_bytes = uint64_t{1} << 40};
                              return static_cast<const GroupedPlan&>(plan).run(stream, run);

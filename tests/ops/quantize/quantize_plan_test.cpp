@@ -197,7 +197,8 @@ TEST_CASE("quantize: a plan says what it is") {
   CHECK(info.bytes_written == 100 * 1000 + 100 * 8 * 4);
   CHECK(info.workspace_bytes == 0);
   says(*plan_of(desc), "quantization of 100 by 1000 elements, bf16 to f8e4m3");
-  says(*plan_of(desc), "each 128 of a row: 100 by 8, column-major with leading dimension 104");
+  says(*plan_of(desc),
+       "each 128 elements of a row: 100 by 8, column-major with leading dimension 104");
   says(*plan_of(desc), "largest finite magnitude / 448\n");
   says(*plan_of(desc), "by vectors of 8 elements");
   desc.flags = kQuantizeDescPowersOfTwo;

@@ -168,8 +168,10 @@ TEST_CASE("ragged: all tiles are in one launch, and the count of faults in anoth
     REQUIRE(RaggedPlan::create(device, desc_of(columns), &plan).ok());
     std::unique_ptr<Stream> stream;
     REQUIRE(device->create_stream(&stream).ok());
-    const RaggedRun run{
-        .packed = 1ull << 32, .offsets = 1ull << 42, .padded = 1ull << 40, .faults = 1ull << 43};
+    const RaggedRun run{.packed = 1ull << 32,
+                        .offsets = 1ull << 42,
+                        .padded = 1ull << 40,
+                        .invalid_count = 1ull << 43};
     REQUIRE(static_cast<RaggedPlan&>(*plan).run(*stream, run).ok());
     CHECK(device->launches.size() == 2);
   }
@@ -185,8 +187,8 @@ TEST_CASE("ragged: rows of any length are cut into tiles that hold them") {
         CHECK((cut.parts - 1) * uint64_t{cut.part_bytes} + cut.last_bytes == row_bytes);
         CHECK((cut.parts == 1 || cut.part_bytes % 16 == 0));
         CHECK(cut.last_bytes >= 1);
-        CHECK(cut.items == 7 * cut.of_each);
-        CHECK(cut.of_each == (rows + cut.tile_rows - 1) / cut.tile_rows * cut.parts);
+        CHECK(cut.items == 7 * cut.operand_tiles);
+        CHECK(cut.operand_tiles == (rows + cut.tile_rows - 1) / cut.tile_rows * cut.parts);
       }
   TileCut cut;
   CHECK(cut_tiles(1ull << 40, 1ull << 40, 4096, 4096, &cut).code() == Code::ERROR_OVERFLOW);

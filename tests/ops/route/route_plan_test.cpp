@@ -39,7 +39,7 @@ RouteRun run_of() {
           .order = at(6),
           .order_tokens = at(7),
           .inverse = at(8),
-          .faults = at(9),
+          .invalid_count = at(9),
           .workspace = at(10),
           .workspace_bytes = uint64_t{1} << 36};
 }
@@ -228,7 +228,7 @@ TEST_CASE("route: runs that cannot work are refused by name, and launch nothing"
   local.local_experts = 32;
   refused_run(local, kInvalid, "expert_map", "route_map", [](R&) {});
   refused_run(desc, kInvalid, "ids", "route_no_output",
-              [](R& r) { r = {.logits = at(1), .faults = at(9)}; });
+              [](R& r) { r = {.logits = at(1), .invalid_count = at(9)}; });
   refused_run(desc, kInvalid, "workspace", "address_not_null", [](R& r) { r.workspace = 0; });
   refused_run(desc, Code::ERROR_BUFFER_TOO_SMALL, "workspace_bytes", "workspace_size",
               [](R& r) { r.workspace_bytes = 1000; });
@@ -249,7 +249,7 @@ TEST_CASE("route: misaligned addresses are refused by name") {
   };
   misaligned("logits", &RouteRun::logits, 1, desc);
   misaligned("bias", &RouteRun::bias, 2, desc);
-  misaligned("expert_map", &RouteRun::map, 2, desc);
+  misaligned("expert_map", &RouteRun::expert_map, 2, desc);
   misaligned("ids", &RouteRun::ids, 2, desc);
   misaligned("weights", &RouteRun::weights, 1, desc);
   misaligned("counts", &RouteRun::counts, 2, desc);
@@ -257,7 +257,7 @@ TEST_CASE("route: misaligned addresses are refused by name") {
   misaligned("order", &RouteRun::order, 2, desc);
   misaligned("order_tokens", &RouteRun::order_tokens, 2, desc);
   misaligned("inverse", &RouteRun::inverse, 2, desc);
-  misaligned("invalid_count", &RouteRun::faults, 4, desc);
+  misaligned("invalid_count", &RouteRun::invalid_count, 4, desc);
   misaligned("workspace", &RouteRun::workspace, 128, desc);
   RouteDesc wide = desc;
   wide.offset_dtype = DType::I64;

@@ -332,7 +332,7 @@ void check_every_address(FeatureMask features, const Window& w) {
       if (bits % 16 == 0)
         CHECK(kernel != "gather_shift_tma");
       else
-        CHECK(kernel == (gather_realigns(bits, problem.inner_bytes) ? "gather_shift_tma"
+        CHECK(kernel == (gather_realigns(bits, problem.moved_bytes) ? "gather_shift_tma"
                                                                     : "gather_plain_tma"));
     }
 }

@@ -21,8 +21,9 @@ TEST_CASE("a map in words") {
         "  dimension 0: 512 elements, contiguous, box 64\n"
         "  dimension 1: 1024 elements, stride 1024 bytes, box 128\n"
         "  box: 128 rows of 128 bytes, 16384 bytes a transaction\n"
-        "  shared memory: 16384 bytes, aligned to 1024 for the pattern to begin with it\n"
-        "  swizzle: 128 bytes: address bits 4-6 take up bits 7-9\n"
+        "  shared memory: 16384 bytes, to be aligned to 1024 bytes so that the swizzle "
+        "pattern begins there\n"
+        "  swizzle: 128 bytes: address bits 4-6 are XORed with bits 7-9\n"
         "  outside the tensor: loads give zeros\n"
         "  boxes that cover the tensor: 64\n"
         "  stores: end with the tensor's last element\n");
@@ -33,12 +34,12 @@ TEST_CASE("a store's overhang is told, and whose bytes it takes") {
   desc.global_stride_bytes[0] = 48;
   CHECK(store_overhang(desc) == 8);
   CHECK(has(explain(desc),
-            "write 8 bytes past the tensor's end of each row (40 bytes are not a "
+            "write 8 bytes past the end of each row of the tensor (40 bytes are not a "
             "multiple of 16), which must be padding"));
   desc.global_stride_bytes[0] = 32;  // overlapping windows
   CHECK(has(explain(desc), "which other rows own"));
   desc.rank = 1;
-  CHECK(has(explain(desc), "which lie behind the tensor"));
+  CHECK(has(explain(desc), "which lie after the tensor"));
   desc.global_dim[0] = 24;
   CHECK(store_overhang(desc) == 0);
 }
@@ -48,7 +49,7 @@ TEST_CASE("packed elements lie without gaps in global memory") {
   desc.global_stride_bytes[0] = 32;
   CHECK(check(desc, 100).ok());
   CHECK(store_overhang(desc) == 15);
-  CHECK(has(explain(desc, 100), "write 15 bytes past the tensor's end of each row (17 bytes"));
+  CHECK(has(explain(desc, 100), "write 15 bytes past the end of each row of the tensor (17 bytes"));
   desc = test::matrix(16, 256, 8, 128, Swizzle::none, DType::U6X16_ALIGN16B);
   CHECK(store_overhang(desc) == 0);
   desc.global_dim[0] = 128;  // 96 bytes

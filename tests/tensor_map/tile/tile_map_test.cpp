@@ -234,13 +234,13 @@ TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
       CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
       CHECK(last_error().fault.got == column);
       CHECK(last_error().fault.limit == 4);
-      CHECK(untiled_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
+      CHECK(plain_map_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
     }
     for (const int64_t column : {-4, 0, 36}) {
       const int64_t start[] = {5, column};
       CHECK(tile_box(map, start, 0, coord, &offset).ok());
       CHECK(coord[0] == column);
-      CHECK(untiled_box(map.desc, start, 0, coord).ok());
+      CHECK(plain_map_box(map.desc, start, 0, coord).ok());
     }
   }
 }
@@ -464,9 +464,9 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
           CHECK(map.aligned[k] == 1);
           start[k] += (static_cast<int64_t>(random() % 3) - 1) * (request.stride[k] == 1 ? 8 : 1);
         }
-        if (map.inside[k] != 0) {
+        if (map.start_limit[k] != 0) {
           ++merged;
-          start[k] = std::clamp(start[k], int64_t{0}, map.inside[k] - request.tile[k]);
+          start[k] = std::clamp(start[k], int64_t{0}, map.start_limit[k] - request.tile[k]);
         }
       }
       check_tile(tensor, map, start);

@@ -200,7 +200,7 @@ pub const TW_SCALE_1X128: tw_scale_kind = 3;
 pub const TW_SCALE_128X128: tw_scale_kind = 4;
 pub const TW_SCALE_K32_UE8M0: tw_scale_kind = 20;
 pub const TW_SCALE_K16_UE4M3: tw_scale_kind = 21;
-pub const TW_GROUPING_ALL: tw_grouping = 0;
+pub const TW_GROUPING_ONE: tw_grouping = 0;
 pub const TW_GROUPING_ENDS: tw_grouping = 1;
 pub const TW_GROUPING_OFFSETS: tw_grouping = 2;
 pub const TW_GROUPING_PSUM: tw_grouping = 3;
@@ -208,9 +208,9 @@ pub const TW_GROUPING_ROW_GROUPS: tw_grouping = 4;
 pub const TW_GROUPING_MASKED: tw_grouping = 5;
 pub const TW_GROUPING_K_RANGES: tw_grouping = 6;
 pub const TW_GROUPING_BLOCKS: tw_grouping = 20;
-pub const TW_GROUPED_STORE: tw_grouped_combine = 0;
-pub const TW_GROUPED_ADD: tw_grouped_combine = 1;
-pub const TW_GROUPED_ADD_ATOMIC: tw_grouped_combine = 2;
+pub const TW_GROUPED_COMBINE_STORE: tw_grouped_combine = 0;
+pub const TW_GROUPED_COMBINE_SUM: tw_grouped_combine = 1;
+pub const TW_GROUPED_COMBINE_ADD_ATOMIC: tw_grouped_combine = 2;
 pub const TW_GROUPED_GATHER: tw_grouped_combine = 1;
 pub const TW_GROUPED_SCATTER: tw_grouped_combine = 2;
 pub const TW_GROUPED_BATCH_INVARIANT: tw_grouped_combine = 4;
@@ -888,7 +888,7 @@ pub struct tw_quantize_args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct tw_kernel_entry {
+pub struct tw_kernels_entry {
     pub struct_size: u32,
     pub struct_mark: u32,
     pub op: tw_op,
@@ -1391,14 +1391,14 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_quantize_args,
     ) -> tw_status;
-    pub fn tw_kernel_entry_init(entry: *mut tw_kernel_entry, size: usize) -> tw_status;
-    pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
+    pub fn tw_kernels_entry_init(entry: *mut tw_kernels_entry, size: usize) -> tw_status;
+    pub fn tw_kernels_get(index: i32, entry: *mut tw_kernels_entry, count: *mut i32) -> tw_status;
     pub fn tw_kernels_info(
         name: *const c_char,
         target: *const c_char,
         info: *mut tw_kernel_info,
     ) -> tw_status;
-    pub fn tw_kernel_image(
+    pub fn tw_kernels_image(
         name: *const c_char,
         target: *const c_char,
         buffer: *mut c_void,
@@ -1529,7 +1529,7 @@ extern "C" {
     pub fn tw_layout_make_tv(
         threads: *const tw_layout,
         values: *const tw_layout,
-        tiler: *mut *mut tw_tuple,
+        tile: *mut *mut tw_tuple,
         out: *mut *mut tw_layout,
     ) -> tw_status;
     pub fn tw_layout_domain_distribute(
@@ -1917,7 +1917,7 @@ structs! {
     tw_grouped_args: tw_grouped_args_init,
     tw_quantize_desc: tw_quantize_desc_init,
     tw_quantize_args: tw_quantize_args_init,
-    tw_kernel_entry: tw_kernel_entry_init,
+    tw_kernels_entry: tw_kernels_entry_init,
 }
 
 /// Every struct's size, alignment and offsets are the C compiler's.
@@ -2139,7 +2139,7 @@ mod layouts {
     );
 
     layout!(
-        tw_kernel_entry, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
+        tw_kernels_entry, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
         target: 24, threads: 32, tile: 36, stages: 48, cluster: 52, dtypes: 60, driver_version:
         68, packed_bytes: 72, image_bytes: 80
     );

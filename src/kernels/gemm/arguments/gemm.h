@@ -42,7 +42,7 @@ struct GemmArgs {
   i32 k;        // 0 where alpha is 0: neither A nor B is read
   i32 units_m;  // work units along m and n: a unit is what one cluster computes at a time
   i32 units_n;
-  i32 band;        // units along m that run before the next one along n, for L2 reuse: gemm_band
+  i32 band;        // units along m that run before the next ones along n, for L2 reuse: gemm_band
   i32 plain_from;  // first column of D that is written by plain stores; 0: all, n: none
   float alpha;
   float beta;  // 0: C is not read
@@ -52,8 +52,8 @@ struct GemmArgs {
   unsigned char host_column_a;
   unsigned char host_column_b;
   u32 stage_bytes;            // bytes of A and B that land in one stage, see gemm_stage_bytes
-  unsigned char adds;         // 1 if D is C and beta is 1: TMA reductions add to D, C is not read
-  unsigned char more_chains;  // accumulation chains beyond the first: gemm_chains(k) - 1
+  unsigned char adds_to_d;    // 1 if D is C and beta is 1: TMA reductions add to D, C is not read
+  unsigned char more_chains;  // accumulation chains beyond the first: gemm_chain_count(k) - 1
   unsigned short early;       // kGemmEarly bits; 0 unless this is a dependent launch
 };
 
@@ -62,13 +62,13 @@ static_assert(__builtin_offsetof(GemmArgs, a) == 384, "host and device must agre
 static_assert(__builtin_offsetof(GemmArgs, m) == 464, "host and device must agree on the layout");
 static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 
-/// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor
-/// cores truncate every sum towards zero. With N(0, 1) inputs the error of one chain over all of k,
-/// relative to the sum of magnitudes, is E = 0.73 * 2^-20 at k = 4096 and 1.3 * 2^-20 at k = 16384
-/// on an H200: it grows with sqrt(k). Each of c chains covers k / c and 1 / c of the magnitudes, so
-/// its error is E / (c sqrt(c)). These c errors have independent signs and add up to E / c. One
-/// chain suffices for a k of up to `longest`; GemmArgs::more_chains limits c to 256.
-TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
+/// Number of accumulation chains that an f32 D is the sum of; each chain covers a range of k.
+/// Tensor cores truncate every sum towards zero. With N(0, 1) inputs the error of one chain over
+/// all of k, relative to the sum of magnitudes, is E = 0.73 * 2^-20 at k = 4096 and 1.3 * 2^-20 at
+/// k = 16384 on an H200: it grows with sqrt(k). Each of c chains covers k / c and 1 / c of the
+/// magnitudes, so its error is E / (c sqrt(c)). These c errors have independent signs and add up to
+/// E / c. One chain suffices for a k of up to `longest`; GemmArgs::more_chains limits c to 256.
+TW_KERNEL_HD constexpr i32 gemm_chain_count(i64 k, i64 longest = 4096) {
   i32 chains = 1;
   while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
   return chains;
@@ -92,15 +92,15 @@ enum : u32 {
   kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
   kGemmStreamK = 4096,      // stream-K: units after the last full wave are divided along k
   kGemmGrouped = 8192,      // grouped family: each group of rows has its own weight matrix
-  kGemmScaled = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
+  kGemmNarrow = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
   kGemmNoPromotion = 32768,  // narrow types: no promotion, accumulators stay in the tensor cores
   // Launched with gemm_full.h's arguments: every epilogue, C and batches, unless kGemmBatched
   // restricts the kernel.
   kGemmEpilogue = 128
 };
 
-/// The schedules, by the names that kernel entries use. "full" in the names of schedules, types and
-/// files means an epilogue kernel.
+/// The schedules, by the names that kernel entries use. "full" in the names of schedules, functions
+/// and files means an epilogue kernel, "scaled" a kernel for narrow types.
 inline constexpr u32 kSchedule_coop = 0;
 inline constexpr u32 kSchedule_ping = kGemmPingpong;
 inline constexpr u32 kSchedule_split = kGemmSplit;
@@ -111,8 +111,8 @@ inline constexpr u32 kSchedule_swapsplit = kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmSwapAB;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmEpilogue;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
-inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmScaled;
-inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmScaled;
+inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmNarrow;
+inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmNarrow;
 inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmNoPromotion;
 inline constexpr u32 kSchedule_plainsplit = kGemmNoMaps | kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmEpilogue;
@@ -130,12 +130,12 @@ struct GemmTile {
 };
 
 /// Tile widths of stream-K kernels: each run chooses one. wgmma_any_width has the same list in the
-/// same order. All are multiples of kGemmWidthStep, which is half the lines of a slab.
+/// same order. All are multiples of kGemmWidthStep, half of a slab's lines (gemm_slab).
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
-/// Columns of accumulators that a stream-K epilogue kernel stages in shared memory at a time. They
-/// are lines of D, because these kernels swap the operands.
-inline constexpr u32 kGemmFullLines = 16;
+/// Columns of accumulators that a stream-K epilogue kernel stages in shared memory at a time: one
+/// slab. They are lines of D, because these kernels use swap-AB.
+inline constexpr u32 kGemmStreamSlabLines = 16;
 /// Shared memory for a grouped kernel's table of groups, see kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17600;
 
@@ -145,10 +145,10 @@ inline constexpr u32 kGemmAnyBytes = 4;
 /// bytes for each 128-byte line of the pipeline.
 inline constexpr u32 kGemmScaleBytes = 6656;
 
-/// A slab is the part of D that one TMA store takes from shared memory: `lines` lines of
-/// `contiguous` elements along D's contiguous dimension. A swizzled line has 128 bytes, in epilogue
-/// kernels also 64. A line without swizzle is an odd multiple of eight columns, so that consecutive
-/// lines start in different banks.
+/// A slab is the piece of a D tile that one TMA store takes from shared memory: `lines` lines of
+/// `contiguous` elements. A line runs along D's contiguous dimension: it is a row of a row-major D.
+/// A swizzled line has 128 bytes, in epilogue kernels also 64. A line without swizzle is an odd
+/// multiple of eight columns, so that consecutive lines start in different banks.
 struct GemmSlab {
   u32 contiguous, lines;
   bool swizzled;
@@ -162,8 +162,9 @@ TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmStreamK) return {line, 2 * kGemmWidthStep, true};
-  // A tile of more than 192 columns is written in slabs of a quarter of its columns (`lines`): if
-  // tile.n is 256, two slabs of 64 columns leave memory for five stages, two of 256 for only four.
+  // With swap-AB a tile's columns are lines of D. A tile of more than 192 is written in slabs of a
+  // quarter: if tile.n is 256, two slabs of 64 lines leave memory for five stages, two of 256 for
+  // only four.
   if (tile.variant & kGemmSwapAB) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
   if (gemm_stages_by_warp(tile) && tile.n % (line / 2) == 0) return {line / 2, 64, true};
@@ -177,26 +178,26 @@ TW_KERNEL_HD constexpr u32 gemm_b_stage_columns(const GemmTile& tile) {
   return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
 }
 
-/// Bytes of an epilogue kernel's table of bias and scale: one float of each per column of a tile,
-/// twice for ping-pong (epilogue/full_board.cuh). Split-K and swap-AB kernels have none.
-TW_KERNEL_HD constexpr u32 gemm_board_bytes(const GemmTile& tile) {
+/// Bytes of an epilogue kernel's table of bias and scale (epilogue/full_board.cuh): one float of
+/// each per column of a tile, twice for ping-pong. Split-K and swap-AB kernels have no table.
+TW_KERNEL_HD constexpr u32 gemm_table_bytes(const GemmTile& tile) {
   if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmSwapAB))) return 0;
   return tile.n * 8 * (tile.variant & kGemmPingpong ? 2 : 1);
 }
 
 /// Shared-memory layout of a wgmma kernel, in this order: `stages` times A and B, the slabs of D,
-/// the barriers, the table at `board`.
+/// the barriers, the table.
 struct GemmShared {
   u32 stages;
   u32 a_bytes;  // one stage
   u32 b_bytes;  // one stage
   u32 d_offset;
-  u32 slab_bytes;  // a multiple of 1024 where slabs are swizzled
-  u32 slabs;       // for each consumer warpgroup
-  u32 room;      // bytes at d_offset for split-K partial accumulators, see gemm_split_receive_bytes
-  u32 barriers;  // offset of full[stages], empty[stages], tile coordinates[stages] (not in
-                 // epilogue kernels without stream-K), and the barrier of split-K partials
-  u32 board;     // offset of bias and scale, a grouped kernel's table or a narrow type's scales
+  u32 slab_bytes;     // a multiple of 1024 where slabs are swizzled
+  u32 slabs;          // for each consumer warpgroup
+  u32 receive_bytes;  // at d_offset, for split-K partial accumulators: gemm_split_receive_bytes
+  u32 barriers;       // offset of full[stages], empty[stages], tile coordinates[stages] (not in
+                      // epilogue kernels without stream-K), and the barrier of split-K partials
+  u32 table_offset;   // of bias and scale, a grouped kernel's table, or a narrow type's scales
   u32 total;
 };
 
@@ -213,16 +214,16 @@ TW_KERNEL_HD constexpr u32 gemm_rows_per_warpgroup(const GemmTile& tile) {
   return tile.variant & kGemmPingpong ? tile.m : tile.m / gemm_consumers(tile.m);
 }
 
-/// Whether a thread has registers for the accumulators of two chains: it then adds the chains up
-/// before it writes D. If neither this nor gemm_parks_chains holds, the kernel writes the first
-/// chain to D and adds the others to it in memory.
+/// Whether a kernel keeps the sum of earlier chains in registers: a thread has registers for two
+/// sets of accumulators, and adds the chains up before it writes D. If neither this nor
+/// gemm_parks_chains holds, the kernel writes the first chain to D and adds the others to it there.
 TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 variant) {
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }
 
 /// Whether a thread has registers to split each accumulator at the end of a chain (gemm_park): it
 /// parks the upper 16 bits, two accumulators to a register. The exact remainder is the start value
-/// of the next chain, at whose end the parked part is added again.
+/// of the next chain. At that chain's end, the parked bits are added again.
 TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 variant) {
   const u32 sharers = variant & kGemmPingpong ? 1 : gemm_consumers(tile_m);
   return !gemm_keeps_chains(tile_m, tile_n, variant) && tile_m / 64 / sharers * tile_n / 2 <= 128;
@@ -236,9 +237,9 @@ TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   return across * (gemm_rows_per_warpgroup(tile) / 64);
 }
 
-/// Bytes in which a split-K CTA receives the partial accumulators of the others, so that senders
-/// need not wait until its pipeline is drained. 0 for larger tiles, which receive them in the
-/// pipeline. One CTA sums up each group of eight columns.
+/// Bytes of the memory in which a split-K CTA receives the partial accumulators of the others, so
+/// that senders need not wait until its pipeline is drained. It is 0 for larger tiles, which
+/// receive them in the pipeline's memory. Each group of eight columns is added up by one CTA.
 TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
   if (!(tile.variant & kGemmSplit) || (tile.variant & kGemmEpilogue)) return 0;
   if (tile.m > 64 || tile.n > 72) return 0;
@@ -263,60 +264,61 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
   const bool by_warp = gemm_stages_by_warp(tile);
   if (tile.variant & kGemmStreamK && tile.variant & kGemmEpilogue) {
-    const u32 accumulators = (gemm_rows_per_warpgroup(tile) + 4) * kGemmFullLines * 4;
-    shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmScaled)
+    const u32 accumulators = (gemm_rows_per_warpgroup(tile) + 4) * kGemmStreamSlabLines * 4;
+    shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmNarrow)
                             ? accumulators
                             : (accumulators + 1023) / 1024 * 1024;
   }
   // Split-K CTAs reduce and write D in the memory of the pipeline.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
-  // Bytes for each stage: two barriers and, except in epilogue kernels without stream-K, the tile's
+  // Each stage has two barriers and, except in epilogue kernels without stream-K, the tile's
   // coordinates.
-  const u32 notes = (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
-  const u32 last = stages_d ? 0 : 8;  // the barrier of the partial accumulators
-  const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
+  const u32 barrier_bytes =
+      (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
+  const u32 last = stages_d ? 0 : 8;  // bytes of the barrier of split-K partials
+  const u32 limit = kGemmSharedLimit - last - gemm_table_bytes(tile);
   if (tile.variant & kGemmStreamK) {
     // Two slabs, the barriers of kGemmMaxStages stages and the table have fixed sizes; the pipeline
     // has the rest. The plan splits it into stages by the run's width.
     const u32 table = tile.variant & kGemmGrouped  ? kGemmGroupTableBytes
-                      : tile.variant & kGemmScaled ? kGemmScaleBytes
+                      : tile.variant & kGemmNarrow ? kGemmScaleBytes
                                                    : 0;
     shared.slabs = 2;
     shared.d_offset =
-        (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * notes - table) / 1024 * 1024;
+        (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * barrier_bytes - table) / 1024 * 1024;
     shared.stages = shared.d_offset / (shared.a_bytes + shared.b_bytes);
     shared.barriers = shared.d_offset + 2 * one_each;
-    shared.board = shared.barriers + kGemmMaxStages * notes;
-    shared.total = shared.board + table;
+    shared.table_offset = shared.barriers + kGemmMaxStages * barrier_bytes;
+    shared.total = shared.table_offset + table;
     return shared;
   }
-  shared.room = gemm_split_receive_bytes(tile);
-  const u32 stage = shared.a_bytes + shared.b_bytes + notes;
-  // Kernels that stage by warp load C into their slabs ahead, so they want slabs for a whole tile;
-  // two slabs if that makes a fourth stage possible.
-  const u32 of_tile = gemm_slabs_of_tile(tile);
+  shared.receive_bytes = gemm_split_receive_bytes(tile);
+  const u32 stage = shared.a_bytes + shared.b_bytes + barrier_bytes;
+  // Kernels that stage by warp load C into their slabs before the main loop, so they want slabs for
+  // a whole tile. They get only two if that makes a fourth stage possible.
+  const u32 tile_slabs = gemm_slabs_of_tile(tile);
   const u32 across = tile.n / slab.contiguous;
   const u32 wanted = across > 4 && across % 2 != 0 ? across
-                     : of_tile < 2                 ? 2
-                     : of_tile < 4                 ? of_tile
+                     : tile_slabs < 2              ? 2
+                     : tile_slabs < 4              ? tile_slabs
                                                    : 4;
   const u32 least = by_warp ? wanted : 2;
   const u32 fewer = by_warp ? 2 : 1;
   shared.slabs = least;
-  shared.stages = (limit - shared.room - least * one_each) / stage;
+  shared.stages = (limit - shared.receive_bytes - least * one_each) / stage;
   if (shared.stages < 4 && (limit - fewer * one_each) / stage > shared.stages) {
     shared.slabs = fewer;
     shared.stages = (limit - fewer * one_each) / stage;
   }
-  const u32 most = by_warp ? shared.slabs : of_tile < 4 ? of_tile : 4;
+  const u32 most = by_warp ? shared.slabs : tile_slabs < 4 ? tile_slabs : 4;
   while (shared.slabs < most && (limit - (shared.slabs + 1) * one_each) / stage == shared.stages)
     ++shared.slabs;
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
-  shared.barriers = shared.d_offset + shared.room + shared.slabs * one_each;
-  shared.board = shared.barriers + shared.stages * notes + last;
-  shared.total = shared.board + gemm_board_bytes(tile);
+  shared.barriers = shared.d_offset + shared.receive_bytes + shared.slabs * one_each;
+  shared.table_offset = shared.barriers + shared.stages * barrier_bytes + last;
+  shared.total = shared.table_offset + gemm_table_bytes(tile);
   return shared;
 }
 
@@ -369,22 +371,22 @@ TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 a
 /// The tile scheduler: coordinates of unit `index`. Units are ordered in bands of args.band units
 /// along m; within a band, units along m come first, then the next ones along n. `divide(a, b)`
 /// computes the quotients.
-template <class Walk, class Divide>
-TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n,
+template <class Sizes, class Divide>
+TW_KERNEL_HD constexpr void gemm_unit(const Sizes& sizes, i32 index, i32* unit_m, i32* unit_n,
                                       Divide divide) {
-  const i32 per_band = args.band * args.units_n;
+  const i32 per_band = sizes.band * sizes.units_n;
   const i32 bands = divide(index, per_band);
-  const i32 first = bands * args.band;
-  const i32 rest = args.units_m - first;
-  const i32 height = rest < args.band ? rest : args.band;
+  const i32 first = bands * sizes.band;
+  const i32 rest = sizes.units_m - first;
+  const i32 height = rest < sizes.band ? rest : sizes.band;
   const i32 inside = index - bands * per_band;
   const i32 across = divide(inside, height);
   *unit_m = first + inside - across * height;
   *unit_n = across;
 }
-template <class Walk>
-TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n) {
-  gemm_unit(args, index, unit_m, unit_n, [](i32 a, i32 b) { return a / b; });
+template <class Sizes>
+TW_KERNEL_HD constexpr void gemm_unit(const Sizes& sizes, i32 index, i32* unit_m, i32* unit_n) {
+  gemm_unit(sizes, index, unit_m, unit_n, [](i32 a, i32 b) { return a / b; });
 }
 
 }  // namespace tw

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue): those of the basic
-// kernels, then the options of an epilogue and of a batch. One kernel body serves all options at
-// run time.
+// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue), which names mark by
+// "full": the basic kernels' arguments, then the options of an epilogue and of a batch. One kernel
+// body serves all options at run time.
 //
 //   v = alpha * A B + beta * C + bias             m x n, as C
 //   D = act(v) * scale
@@ -13,9 +13,11 @@
 // plain stores of pairs, or of 16 bytes if D is aligned to that.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
-// scale vary along D's lines or across them. With a gate, each element of D comes from two elements
-// of v, which are neighbors or `half` apart. TMA kernels take a gate along D's lines only; if its
-// elements are `half` apart, a tile loads half of its columns from each half of the operand.
+// scale vary along D's lines (one value per element of a line) or across them (one value per line).
+// With a gate, each element of D comes from two elements of v: the gate element and the value
+// element. They are neighbors (interleaved gate) or `half` apart (gate of halves). TMA kernels take
+// a gate along D's lines only. With a gate of halves, a tile loads half of its columns from each
+// half of the operand.
 
 #include "kernels/common/activation.h"
 #include "kernels/gemm/arguments/gemm.h"
@@ -33,14 +35,15 @@ enum : unsigned char {
 /// Value of bias_f32: operands of a narrow type with an f16 bias.
 inline constexpr unsigned char kBiasF16 = 2;
 
-enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
+enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateInterleaved = 2 };
 
 struct GemmEpilogueArgs {
-  // plain_from, adds, more_chains and early are not used; units_m and units_n count one matrix.
+  // plain_from, adds_to_d, more_chains and early are unused. units_m and units_n count one matrix.
   GemmArgs base;
   u64 bias;
   u64 scale;  // f32; 0 with kFullSingle: scale_value applies
-  u64 amax;   // f32 word, raised to the largest |D|, of 8-bit floats before their scale; 0: none
+  u64 amax;   // f32 that becomes the largest |D| (8-bit floats: before their scale) if that is
+              // larger; 0: none
   // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
   // D) for each matrix. 0: the maps of base and constant batch strides apply.
   u64 maps;
@@ -86,24 +89,24 @@ enum : u32 {
 /// Lines of D's TMA box: the share of one warp in a warpgroup's 64 rows.
 inline constexpr u32 kGemmStoreLines = 16;
 
-/// Position in v of the elements for a run of D's: line, position in the line, and the step from
-/// one element to the next.
+/// Where successive elements of a line of D are in v: line, position of the first in that line, and
+/// the step from one element to the next.
 struct FullPlace {
   i32 line, at, step;
 };
 
-/// How v is gated, and whether across lines.
+/// The kind of gate, and whether it is across D's lines.
 struct FullGate {
   unsigned char gate, across;
   i32 half;  // distance of the two elements with kGateHalves
 };
 
-/// Position in v for D's element (line, at). `second` selects the value element, otherwise the gate
+/// Position in v for D's element (line, at): of the value element if `second`, else of the gate
 /// element.
 TW_KERNEL_HD constexpr FullPlace full_place(FullGate gated, i32 line, i32 at, bool second) {
   if (gated.gate == kGateNone) return {line, at, 1};
   const i32 more = second ? 1 : 0;
-  if (gated.gate == kGateNeighbours)
+  if (gated.gate == kGateInterleaved)
     return gated.across ? FullPlace{2 * line + more, at, 1} : FullPlace{line, 2 * at + more, 2};
   return gated.across ? FullPlace{line + more * gated.half, at, 1}
                       : FullPlace{line, at + more * gated.half, 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Effective sizes, scalars and matrices of an epilogue kernel: launch arguments, replaced by values
-// in device memory where the run gives such. Kernels and host bodies share these functions. Kernels
-// call them after griddepcontrol.wait only.
+// Effective sizes, scalars and matrices of an epilogue kernel: the launch arguments, except those
+// that the run gives as addresses of values in device memory. Kernels and host bodies share these
+// functions. Kernels call them only after griddepcontrol.wait.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm_pointers.h"
@@ -15,8 +15,9 @@ struct GemmEffectiveSizes {
   i32 units_m, units_n, band;
 };
 
-TW_KERNEL_HD inline float gemm_scalar(u64 address, float own) {
-  return address == 0 ? own : *reinterpret_cast<const float*>(address);
+/// The f32 at `address`, or `otherwise` if the address is 0.
+TW_KERNEL_HD inline float gemm_scalar(u64 address, float otherwise) {
+  return address == 0 ? otherwise : *reinterpret_cast<const float*>(address);
 }
 
 /// device_m clamped to 0 .. the run's m.
@@ -24,28 +25,28 @@ TW_KERNEL_HD inline i32 gemm_clamped_rows(i64 wanted, i32 most) {
   return wanted < 0 ? 0 : wanted < most ? static_cast<i32>(wanted) : most;
 }
 
-/// `rows` and `columns` are the size of a unit.
-TW_KERNEL_HD inline GemmEffectiveSizes gemm_live(const GemmEpilogueArgs& args, i32 rows,
-                                                 i32 columns) {
-  const GemmArgs& own = args.base;
-  GemmEffectiveSizes live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
+/// The sizes of a run. `rows` and `columns` are those of a unit.
+TW_KERNEL_HD inline GemmEffectiveSizes gemm_effective_sizes(const GemmEpilogueArgs& args, i32 rows,
+                                                            i32 columns) {
+  const GemmArgs& base = args.base;
+  GemmEffectiveSizes sizes{base.m, base.n, base.k, base.units_m, base.units_n, base.band};
   if (args.device_alpha != 0 && *reinterpret_cast<const float*>(args.device_alpha) == 0.0f)
-    live.k = 0;
-  if (args.device_m == 0) return live;
+    sizes.k = 0;
+  if (args.device_m == 0) return sizes;
   const i64 wanted = *reinterpret_cast<const i64*>(args.device_m);
   if (args.flags & kFullSwapped) {
-    live.n = gemm_clamped_rows(wanted, live.n);
-    live.units_n = (live.n + columns - 1) / columns;
+    sizes.n = gemm_clamped_rows(wanted, sizes.n);
+    sizes.units_n = (sizes.n + columns - 1) / columns;
   } else {
-    live.m = gemm_clamped_rows(wanted, live.m);
-    live.units_m = (live.m + rows - 1) / rows;
-    if (live.band > live.units_m) live.band = live.units_m;
+    sizes.m = gemm_clamped_rows(wanted, sizes.m);
+    sizes.units_m = (sizes.m + rows - 1) / rows;
+    if (sizes.band > sizes.units_m) sizes.band = sizes.units_m;
   }
-  return live;
+  return sizes;
 }
 
-TW_KERNEL_HD inline i32 gemm_units(const GemmEpilogueArgs& args, const GemmEffectiveSizes& live) {
-  return live.units_m * live.units_n * args.batch;
+TW_KERNEL_HD inline i32 gemm_units(const GemmEpilogueArgs& args, const GemmEffectiveSizes& sizes) {
+  return sizes.units_m * sizes.units_n * args.batch;
 }
 
 /// Addresses of product `z` of the batch; d is 0 if the product is skipped (gemm_pointers.h).
@@ -60,13 +61,13 @@ TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmEpilogueArgs& args, i32 z, 
 
 /// The maps of product `z`, and its index in their third dimension. A skipped product has an index
 /// outside of the map, so that its boxes load zeros and touch no memory.
-struct GemmMapsAt {
+struct GemmProductMaps {
   const KernelMap* a;
   const KernelMap* b;
   i32 a_index, b_index;
 };
 
-TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmEpilogueArgs& args, i32 z) {
+TW_KERNEL_HD inline GemmProductMaps gemm_product_maps(const GemmEpilogueArgs& args, i32 z) {
   if (args.maps == 0)
     return {&args.base.map_a, &args.base.map_b, args.a_batch == 0 ? 0 : z,
             args.b_batch == 0 ? 0 : z};

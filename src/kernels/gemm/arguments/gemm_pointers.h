@@ -19,12 +19,12 @@ inline constexpr u32 kGemmOperands = 4;
 inline constexpr u32 kGemmMaps = 3;
 
 struct GemmPointersArgs {
-  KernelMap maps[kGemmMaps];     // templates, complete but for the address
+  KernelMap maps[kGemmMaps];     // templates: maps that lack only their address
   u64 arrays[kGemmOperands];     // each of `count` addresses; 0: the operand is not used
   u64 alignment[kGemmOperands];  // promised alignment of the addresses in bytes, a power of two
   u64 matrices;                  // output: GemmMatrix[count]
   u64 product_maps;              // output: KernelMap[count][kGemmMaps]; 0: none
-  u64 skipped;                   // u64 counter of skipped products, added to; 0: none
+  u64 skipped;                   // u64 to which the number of skipped products is added; 0: none
   i32 count;
   i32 reserved;
 };
@@ -43,7 +43,7 @@ TW_KERNEL_HD constexpr bool gemm_bad_address(u64 address, u64 alignment) {
 }
 
 /// Address for a map. A map needs a valid address even if its operand is unused or its product is
-/// skipped: it gets `instead`. Such a map is never read through, see gemm_maps_at.
+/// skipped: it gets `instead`. No kernel reads through such a map, see gemm_product_maps.
 TW_KERNEL_HD constexpr u64 gemm_map_address(u64 address, u64 instead) {
   return address == 0 ? instead : address;
 }

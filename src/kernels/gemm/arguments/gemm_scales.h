@@ -9,7 +9,7 @@
 // A scale lies at `address + 4 * (line * line_step + block * block_step)`. A line is a row of A or
 // a column of B, or 128 of those with kScaleBlock; a block is 128 elements of k. Scales of a whole
 // operand or of a line do not depend on k and are applied once, to the finished accumulators. All
-// are f32 and are read when the kernel executes. With swap-AB the scales are swapped too.
+// scales are f32 and are read when the kernel executes. With swap-AB the scales are swapped too.
 
 #include "kernels/common/convert.h"
 #include "kernels/gemm/arguments/gemm_full.h"
@@ -42,7 +42,7 @@ struct GemmScales {
   // Scales that the kernel writes, one per 128 elements along a line of D. It stores D / scale.
   // Address 0: D is not quantized.
   GemmScale d;
-  unsigned char a_by, b_by;      // kScale
+  unsigned char a_by, b_by;      // what has a scale of its own: kScaleNone to kScaleBlock
   unsigned char a_type, b_type;  // for kernels that serve several types
   unsigned char d_type;          // of D and C
   unsigned char reserved[3];
@@ -50,7 +50,7 @@ struct GemmScales {
 
 static_assert(sizeof(GemmScales) == 104, "host and device must agree on the layout");
 
-/// Arguments of the mma.sync kernels and host bodies for narrow types.
+/// Arguments of the mma.sync kernels and host bodies for narrow types ("scaled" in names).
 struct GemmScaledArgs {
   GemmEpilogueArgs full;
   GemmScales scales;
@@ -84,7 +84,7 @@ TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
 TW_KERNEL_HD inline float gemm_block_inverse(float scale) {
   return 1.0f / scale;
 }
-/// The bits of a magnitude as gemm_block_scale() counts it: 0 for infinities and NaNs.
+/// The bits of a magnitude for gemm_block_scale(), which ignores infinities and NaNs: 0 for those.
 TW_KERNEL_HD inline u32 gemm_finite(float value) {
   const u32 magnitude = bits_of(value) & 0x7fffffffu;
   return magnitude < kInfinityF32 ? magnitude : 0;

@@ -3,10 +3,11 @@
 // Launch arguments of stream-K kernels: the product's, and how its units are divided along k.
 //
 // With U units and G concurrent clusters, one cluster each computes the first `whole_units` =
-// U / G * G units. The k blocks of the remaining units, numbered unit by unit, are divided evenly:
-// cluster c multiplies blocks c * share to (c + 1) * share - 1. If several clusters multiply a
-// unit, their partial accumulators meet in the workspace, see wgmma/stream_meet.cuh, or in shared
-// memory if all of them form a cluster, see wgmma/stream_join.cuh.
+// U / G * G units (the quotient is rounded down). The remaining units are the divided ones. Their k
+// blocks, numbered unit by unit, are divided evenly: cluster c multiplies blocks c * share to
+// (c + 1) * share - 1. If several clusters multiply a unit, their partial accumulators are added in
+// the workspace (wgmma/stream_meet.cuh). They are added in shared memory if the CTAs that multiply
+// a unit are joined, which means that they form one cluster (wgmma/stream_join.cuh).
 
 #include "kernels/gemm/arguments/gemm_full.h"
 
@@ -14,19 +15,19 @@ namespace tw {
 
 struct GemmStreamArgs {
   GemmEpilogueArgs full;
-  u64 workspace;     // counters, then at `partials` partial accumulators
-  u64 counter_tag;   // upper 56 bits of a valid counter; a counter without it counts as zero
-  u32 partials;      // offset of the partial accumulators in bytes: in the workspace, or in the
-                     // shared memory of joined CTAs
-  i32 whole_units;   // units that one cluster computes alone
-  i32 share;         // k blocks of divided units for each cluster
-  i32 depth;         // k blocks counted per divided unit; those beyond the product's k are empty
-  i32 chain_blocks;  // most k blocks in an accumulation chain
-  i32 width;         // columns of a tile in use, and the index of that width in kGemmWidths
-  u32 width_number;
-  i32 stages;  // of the pipeline, and bytes from one to the next
-  u32 stage_step;
-  i32 joined;  // CTAs of a cluster that multiply one unit; 0: units meet in the workspace
+  u64 workspace;        // counters, then at partials_offset partial accumulators
+  u64 counter_tag;      // upper 56 bits of a valid counter; a counter without it counts as zero
+  u32 partials_offset;  // bytes before the partial accumulators: in the workspace, or in the
+                        // shared memory of joined CTAs
+  i32 whole_units;      // units that one cluster computes alone
+  i32 share;            // k blocks of divided units for each cluster
+  i32 depth;            // k blocks counted per divided unit; those beyond the product's k are empty
+  i32 chain_blocks;     // most k blocks in an accumulation chain
+  i32 width;            // columns of a tile in use
+  u32 width_index;      // index of `width` in kGemmWidths
+  i32 stages;           // of the pipeline
+  u32 stage_step;       // bytes from one stage to the next
+  i32 joined;  // CTAs of a cluster that multiply one unit; 0: parts are added in the workspace
 };
 
 static_assert(sizeof(GemmStreamArgs) == 768, "host and device must agree on the layout");
@@ -39,17 +40,17 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
-/// A gated D with scales for blocks takes two tiles for each block. The first tile's elements wait
-/// in shared memory: the bytes for each of its columns, and the most columns that leave room for
-/// enough stages.
-inline constexpr u32 kGemmParkedBytes = 256;
-inline constexpr i32 kGemmMostParked = 160;
+/// A gated D with a scale for each block of 128 elements takes two tiles for each block. The first
+/// tile's elements are held in shared memory: bytes for each of its columns, and the largest number
+/// of columns that leaves memory for enough stages.
+inline constexpr u32 kGemmHeldColumnBytes = 256;
+inline constexpr i32 kGemmMaxHeldColumns = 160;
 
 /// Bytes of the counters: one for each CTA of a cluster and divided unit, at least 4096. The
 /// minimum suffices on every chip so far, so that kernels that share a workspace have equal layouts
 /// and find each other's counters where they expect them, not accumulators.
-TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 shared_units, u32 cluster) {
-  const u32 bytes = (shared_units * cluster * 8 + 255) / 256 * 256;
+TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 divided_units, u32 cluster) {
+  const u32 bytes = (divided_units * cluster * 8 + 255) / 256 * 256;
   return bytes > 4096 ? bytes : 4096;
 }
 
@@ -59,7 +60,7 @@ TW_KERNEL_HD constexpr u32 gemm_stream_tile_bytes(u32 tile_m, u32 width) {
   return tile_m * width * 4;
 }
 
-/// First and last cluster that multiply divided unit `unit`; units have `depth` k blocks.
+/// First and last cluster that multiply divided unit number `unit`. A unit has `depth` k blocks.
 struct GemmParts {
   i32 first, last;
 };
@@ -67,18 +68,19 @@ TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 depth, i32 shar
   return {unit * depth / share, ((unit + 1) * depth - 1) / share};
 }
 
-/// Columns of a tile that each of `joined` CTAs adds up and writes, at most: a multiple of 16. And
-/// the bytes that a CTA receives.
+/// The largest number of columns of a tile that one of `joined` CTAs adds up and writes: a multiple
+/// of 16.
 TW_KERNEL_HD constexpr i32 gemm_joined_columns(i32 width, i32 joined) {
   return (width / 16 + joined - 1) / joined * 16;
 }
+/// Shared memory in which a CTA receives the partial accumulators of its columns.
 TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) {
   return tile_m * static_cast<u32>(gemm_joined_columns(width, joined) * joined) * 4;
 }
 
-/// Which of a cluster's two places in the workspace holds its part of a unit: the second (1) if the
+/// Which of a cluster's two slots in the workspace holds its part of a unit: the second (1) if the
 /// cluster's range begins in an earlier unit.
-TW_KERNEL_HD constexpr i32 gemm_stream_place(i32 unit, i32 depth, i32 share, i32 cluster) {
+TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 depth, i32 share, i32 cluster) {
   return cluster * share < unit * depth ? 1 : 0;
 }
 

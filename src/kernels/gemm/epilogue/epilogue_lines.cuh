@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue for a D whose pitch or address suits no tensor map, from a staged slab. For 2-byte
-// elements, a lane shifts aligned 16-byte pieces of D's lines out of two of the slab's, and single
-// elements cover the ends. For floats, a warp stores line by line, 4 bytes per lane. Stores from
-// the registers would give the L2 eight pieces of four elements per warp to merge.
+// The epilogue for a D whose pitch or address suits no tensor map: D is stored from a staged slab.
+// With 2-byte elements, a lane makes each aligned 16-byte piece of a line of D from two pieces of
+// the slab by a shift. The elements before the first and after the last such piece are stored
+// singly. With floats, a warp stores a line at a time, 4 bytes per lane. If D were stored from
+// registers, the L2 would have to merge eight pieces of four elements for each warp.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
@@ -74,15 +75,15 @@ struct LinePieces {
   __device__ __forceinline__ i32 single(i32 i) const { return i < head ? i : rest + i - head; }
 };
 
-// The same for 2-byte elements, which are never added to D. The pieces of all of the warp's lines
-// form one list, which keeps all lanes busy.
+// Likewise for a slab of 2-byte elements, which are never added to D. The pieces of all lines of
+// the warp form one list, which keeps all lanes busy.
 template <class Config, i32 kLines>
 __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 staging, i32 first,
                                           i32 end, i32 count, bool) {
   constexpr i32 kPieces = static_cast<i32>(Config::kSlab.contiguous) / 8;  // per line
   constexpr i32 kRounds = (kLines * kPieces + 31) / 32, kSingles = (kLines + 3) / 4;
-  // As many as registers allow beside the accumulators.
-  constexpr i32 kMost = Config::kPieces * Config::kAccumulators > 128 ? 2 : 4;
+  // As many rounds at once as registers allow beside the accumulators.
+  constexpr i32 kMost = Config::kRowBlocks * Config::kAccumulators > 128 ? 2 : 4;
   constexpr i32 kAtOnce = kRounds < kMost ? kRounds : kMost;
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto line_at = [&](i32 line) {
@@ -113,7 +114,8 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
                             make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
     }
   }
-  // Eight lanes per line. If count is a multiple of 8, head and rest have 8 or 0 elements in all.
+  // Single elements, with eight lanes per line. If count is a multiple of 8, a line has 8 or 0 of
+  // them in all.
   const i32 most = count % 8 == 0 ? 8 : 16;
 #pragma unroll 1
   for (i32 from = 0; from < most; from += 8) {
@@ -131,7 +133,8 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
 }
 
 /// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0), with alpha and
-/// beta applied, through the group's first slab. The TMA has no part in it. `adds`: to an f32 D.
+/// beta applied, through the group's first slab and by plain stores. `adds`: d is added to an f32
+/// D.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const GemmArgs& args,
                                                u32 staging, u32 group, i32 m0, i32 n0, bool adds) {
@@ -147,7 +150,7 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   // A warp writes a quarter of a slab's lines. It staged them by itself, except with swap-AB.
   const i32 warp = static_cast<i32>(threadIdx.x / 32 % 4);
   const i32 first = warp * (kLines / 4);
-  const auto meet = [&] {
+  const auto sync = [&] {
     if (kSwapAB)
       ptx::named_barrier(1 + group, 128);
     else
@@ -164,12 +167,12 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
       epilogue_stage_transposed<Config>(d, staging, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, staging, slab);
-    meet();
+    sync();
     auto* to =
         reinterpret_cast<Storage*>(args.d) + (line0 + first) * args.d_stride_m + start + from;
     const i32 count = min(columns - from, kContiguous);
     lines_put<Config, kLines / 4>(to, args.d_stride_m, staging, first, end, count, adds);
-    meet();
+    sync();
   }
 }
 

@@ -63,30 +63,31 @@ __device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], 
 }
 
 // Stages one slab of floats. In a swizzled slab, the same eight columns of two successive rows
-// share banks. Odd rows therefore swap the order of two groups with even rows.
+// share banks. Odd rows therefore store two groups of eight columns in the reverse order of even
+// rows.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], u32 staging,
                                                       int slab) {
   constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;
-  constexpr int kOn = Config::kSlab.swizzled ? 2 : 0;
-  static_assert(kOn == 0 || kGroups == 4,
+  constexpr int kSwapped = Config::kSlab.swizzled ? 2 : 0;
+  static_assert(kSwapped == 0 || kGroups == 4,
                 "a swizzled slab of floats has four groups of eight columns");
   u32 lane = ptx::lane_id();
-  asm volatile("" : "+r"(lane));  // stops nvcc from keeping offsets, too many for 192 columns
-  const bool odd = kOn != 0 && lane / 4 % 2 != 0;
+  asm volatile("" : "+r"(lane));  // else nvcc keeps offsets in too many registers for 192 columns
+  const bool odd = kSwapped != 0 && lane / 4 % 2 != 0;
 #pragma unroll
-  for (int group = 0; group < kGroups - kOn; ++group)
+  for (int group = 0; group < kGroups - kSwapped; ++group)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4 + static_cast<u32>(8 * half);
       const u32 piece = static_cast<u32>(2 * group) + lane % 4 / 2;
-      const int i = (slab * kGroups + group) * 4 + half * 2, j = i + kOn * 4;
+      const int i = (slab * kGroups + group) * 4 + half * 2, j = i + kSwapped * 4;
       const auto put = [&](u32 at, float first, float second) {
         ptx::store_shared_v2(epilogue_place<Config>(staging, row, at) + lane % 2 * 8, first,
                              second);
       };
       put(odd ? piece ^ 4 : piece, odd ? d[j] : d[i], odd ? d[j + 1] : d[i + 1]);
-      if (kOn != 0) put(odd ? piece : piece ^ 4, odd ? d[i] : d[j], odd ? d[i + 1] : d[j + 1]);
+      if (kSwapped != 0) put(odd ? piece : piece ^ 4, odd ? d[i] : d[j], odd ? d[i + 1] : d[j + 1]);
     }
 }
 
@@ -99,11 +100,11 @@ __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 sta
     epilogue_stage_floats<Config>(d, staging, slab);
 }
 
-// Stages a slab with swap-AB, where each column is a line of D: slab number `slab` along the lines,
-// and number `part` among the groups of lines.
+// Stages a slab with swap-AB, where each column is a line of D: the slab that is number `slab`
+// along the lines and number `line_group` among the groups of lines.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCount], u32 staging,
-                                                          int slab, int part) {
+                                                          int slab, int line_group) {
   constexpr int kGroups = static_cast<int>(Config::kSlab.lines) / 8;
   using Out = typename Config::Out;
   const u32 lane = ptx::lane_id();
@@ -112,7 +113,7 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
     // Lanes 0 to 15 address the eight columns of one group, lanes 16 to 31 those of the next.
 #pragma unroll
     for (int group = 0; group < kGroups; group += 2) {
-      const int i = (part * kGroups + group) * 4;
+      const int i = (line_group * kGroups + group) * 4;
       const u32 line = static_cast<u32>(group) * 8 + lane / 16 * 8 + lane % 8;
       const u32 to = epilogue_place<Config>(staging, line, warp * 2 + lane / 8 % 2);
       if (group + 1 < kGroups)
@@ -124,7 +125,7 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
   } else if (static_cast<int>(warp / 2) == slab) {
 #pragma unroll
     for (int j = 0; j < kGroups * 4; ++j) {
-      const int i = part * kGroups * 4 + j;
+      const int i = line_group * kGroups * 4 + j;
       const u32 row = warp % 2 * 16 + lane / 4 + static_cast<u32>(8 * epilogue_half(i));
       const u32 line = lane % 4 * 2 + static_cast<u32>(epilogue_column(j));
       ptx::store_shared(epilogue_place<Config>(staging, line, row / 4) + row % 4 * 4, d[i]);

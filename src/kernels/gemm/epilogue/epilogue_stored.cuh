@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// epilogue.cuh reduced to the common case in which TMA stores write all of D and C is not read. It
-// has a loop of its own (gemm_consume_stored): the time between two tiles is instruction fetch, and
-// code that is jumped over costs as much as code that runs.
+// epilogue.cuh reduced to the common case in which TMA stores write all of D and C is not read
+// ("all_tma" in names). This case has a loop of its own (gemm_consume_all_tma): between two tiles
+// warps mostly wait for instruction fetch, and code that is skipped is fetched too.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 
 namespace tw {
 
-/// Whether epilogue_stored can write D, for all tiles of a launch. It needs products (k > 0) and,
+/// Whether epilogue_all_tma() can write D for all tiles of a launch. It needs products (k > 0) and,
 /// for several accumulation chains, registers.
 template <class Config>
-__device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
+__device__ __forceinline__ bool epilogue_is_all_tma(const GemmArgs& args) {
   const i32 contiguous = Config::kSwapAB ? args.m : args.n;
-  return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
-         !(Config::kChains && !Config::kStoresChains && args.more_chains);
+  return (args.beta == 0.0f || args.adds_to_d) && args.plain_from >= contiguous && args.k > 0 &&
+         !(Config::kChains && !Config::kAllTmaAddsChains && args.more_chains);
 }
 
-// Slabs of a piece that are written between two barriers. Ping-pong kernels, which have time for
-// barriers, write one, so that the TMA reads it during the next. Others write as many as fit.
+// Slabs of a row block that are staged between two barriers. Ping-pong kernels, which have time for
+// barriers, stage one, so that the TMA reads it while the next is staged. Others stage as many as
+// there is memory for.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   if (Config::kPingpong) return 1;
@@ -27,11 +28,11 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   return at_once;
 }
 
-// Slabs of a tile that stay in registers, as 16-bit elements, until the next tile's main loop
-// writes them. That is all of them in cooperative kernels that can stage only half of a tile:
-// otherwise the second half would have to wait until the TMA has read the first.
+// Number of slabs of a tile that stay in registers, as 16-bit elements, until the next tile's main
+// loop writes them: all in cooperative kernels that can stage only half of a tile, otherwise none.
+// Without this, the second half would have to wait until the TMA has read the first.
 template <class Config>
-__device__ __forceinline__ constexpr u32 epilogue_left() {
+__device__ __forceinline__ constexpr u32 epilogue_pending_slabs() {
   if (Config::kPingpong || Config::kSwapAB || Config::Out::kBytes != 2 || Config::kTileN < 192)
     return 0;
   constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
@@ -40,9 +41,9 @@ __device__ __forceinline__ constexpr u32 epilogue_left() {
 
 /// The converted D of the tile at (m0, n0), not yet written.
 template <class Config>
-struct EpilogueLeft {
+struct EpiloguePending {
   static constexpr int kSlabPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
-  static constexpr int kPairs = static_cast<int>(epilogue_left<Config>()) * kSlabPairs;
+  static constexpr int kPairs = static_cast<int>(epilogue_pending_slabs<Config>()) * kSlabPairs;
   i32 m0, n0;
   u32 pairs[kPairs == 0 ? 1 : kPairs];
 };
@@ -53,7 +54,8 @@ __device__ __forceinline__ constexpr u32 epilogue_across() {
   return static_cast<u32>(Config::kSwapAB ? 64 : Config::kTileN) / Config::kSlab.contiguous;
 }
 
-// Stores the slabs that a warpgroup has written: each one by the first lane of its own warp.
+// Stores the kAtOnce slabs that a warpgroup has staged. One thread stores each: the first lane of
+// warp 0 the first slab, and so on.
 template <class Config, u32 kAtOnce>
 __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, u32 group,
                                               u32 first, i32 m0, i32 n0, bool adds) {
@@ -75,36 +77,39 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   ptx::store_commit();
 }
 
-/// Stages and stores half 0 or 1 of the slabs in `left`.
+/// Stages and stores half 0 or 1 of the slabs in `pending`.
 template <class Config, u32 kHalf>
-__device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& left,
-                                                    const GemmArgs& args, u32 staging, u32 group) {
-  constexpr u32 kSlabs = epilogue_left<Config>() / 2;
+__device__ __forceinline__ void epilogue_write_pending(const EpiloguePending<Config>& pending,
+                                                       const GemmArgs& args, u32 staging,
+                                                       u32 group) {
+  constexpr u32 kSlabs = epilogue_pending_slabs<Config>() / 2;
   if (threadIdx.x / 32 % 4 < kSlabs && threadIdx.x % 32 == 0) ptx::store_wait_read<0>();
   ptx::named_barrier(1 + group, 128);
 #pragma unroll
   for (u32 i = 0; i < kSlabs; ++i)
-    epilogue_stage_pairs<Config>(left.pairs, staging + i * Config::kShared.slab_bytes,
-                                 static_cast<int>(kHalf * kSlabs + i) * left.kSlabPairs);
-  epilogue_send<Config, kSlabs>(args, staging, group, kHalf * kSlabs, left.m0, left.n0, false);
+    epilogue_stage_pairs<Config>(pending.pairs, staging + i * Config::kShared.slab_bytes,
+                                 static_cast<int>(kHalf * kSlabs + i) * pending.kSlabPairs);
+  epilogue_send<Config, kSlabs>(args, staging, group, kHalf * kSlabs, pending.m0, pending.n0,
+                                false);
 }
 
-/// As epilogue(), but `turn` is in bytes. One warp per slab stores it and later waits until the TMA
-/// has read it, since the thread that commits a group of bulk stores must wait for it. Two barriers
-/// per step are faster than one for both purposes: the TMA delays stores while it loads, and a slab
-/// that is ready would wait for the next buffer to become free.
+/// As epilogue(), but with `slab_offset`, the bytes from `staging` to the next free slab. One warp
+/// per slab stores it and later waits until the TMA has read it, since the thread that commits a
+/// group of bulk stores must wait for it. Two barriers per step are faster than one for both
+/// purposes: the TMA delays stores while it loads, and a slab that is ready would wait for the next
+/// buffer to become free.
 template <class Config, int kCount>
-__device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
-                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
-                                                EpilogueLeft<Config>& left) {
+__device__ __forceinline__ void epilogue_all_tma(float (&d)[kCount], const GemmArgs& args,
+                                                 u32 staging, u32& slab_offset, u32 group, i32 m0,
+                                                 i32 n0, EpiloguePending<Config>& pending) {
   if (args.alpha != 1.0f) [[unlikely]] {
 #pragma unroll
     for (float& value : d) value *= args.alpha;
   }
-  if constexpr (epilogue_left<Config>() > 0) {
-    left.m0 = m0;
-    left.n0 = n0;
-    epilogue_pack<Config>(d, 0, left.pairs);
+  if constexpr (epilogue_pending_slabs<Config>() > 0) {
+    pending.m0 = m0;
+    pending.n0 = n0;
+    epilogue_pack<Config>(d, 0, pending.pairs);
   } else {
     constexpr bool kSwapAB = Config::kSwapAB;
     constexpr u32 kAcross = epilogue_across<Config>();
@@ -112,15 +117,15 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
     constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
     constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
     constexpr u32 kStep = kAtOnce * kSlabBytes;
-    constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
+    constexpr int kBuffers = static_cast<int>(Config::kShared.slabs / kAtOnce);
     const u32 warp = threadIdx.x / 32 % 4;
     const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
     const u32 barrier = 1 + group;
 #pragma unroll
     for (u32 first = 0; first < kSlabs; first += kAtOnce) {
-      const u32 buffer = staging + turn;
-      turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
-      if (issuer) ptx::store_wait_read<kTurns - 1>();
+      const u32 buffer = staging + slab_offset;
+      slab_offset = slab_offset + kStep < kBuffers * kStep ? slab_offset + kStep : 0;
+      if (issuer) ptx::store_wait_read<kBuffers - 1>();
       ptx::named_barrier(barrier, 128);
 #pragma unroll
       for (u32 i = 0; i < kAtOnce; ++i) {
@@ -131,7 +136,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
         else
           epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
       }
-      epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds);
+      epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds_to_d);
     }
   }
 }

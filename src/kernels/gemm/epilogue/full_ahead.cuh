@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads C of a tile before its products are made, into the staging memory of D.
+// Loads C of a tile before its products are computed, into the staging memory of D.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/async_copy.cuh"
@@ -9,8 +9,8 @@ namespace tw {
 
 /// Copies C of the slab that begins at (line, at), in pieces of kBytes, with 0 outside of C.
 template <class Slab, u32 kBytes>
-__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
-                                           u32 lane, u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void load_c_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                            u32 lane, u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr u32 kAcross = Slab::kLine / kBytes;
   constexpr i32 kElements = kBytes / Out::kBytes;
@@ -26,7 +26,7 @@ __device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const F
     const bool there = line + static_cast<i32>(own) < run.lines && rest > 0;
     const u64 from = full_c<Out>(args, run, {line, column, 1}) + own * step;
     if (kPieces % 32 == 0 || piece < kPieces)
-      ptx::async_copy<kBytes>(store_place<Slab>(slab, own, byte / 16) + byte % 16,
+      ptx::async_copy<kBytes>(store_address<Slab>(slab, own, byte / 16) + byte % 16,
                               there ? from : run.c,
                               there ? static_cast<u32>(rest) * Out::kBytes : 0);
   }
@@ -34,12 +34,12 @@ __device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const F
 
 /// Copies C of one slab in the largest pieces that its alignment allows.
 template <class Slab>
-__device__ __forceinline__ void ahead_slab(const GemmEpilogueArgs& args, const FullRun& run,
-                                           u32 lane, u32 slab, i32 line, i32 at) {
+__device__ __forceinline__ void load_c_slab(const GemmEpilogueArgs& args, const FullRun& run,
+                                            u32 lane, u32 slab, i32 line, i32 at) {
   if (args.flags & kFullAlignedC)
-    ahead_slab<Slab, 16>(args, run, lane, slab, line, at);
+    load_c_slab<Slab, 16>(args, run, lane, slab, line, at);
   else
-    ahead_slab<Slab, 2 * Slab::Out::kBytes>(args, run, lane, slab, line, at);
+    load_c_slab<Slab, 2 * Slab::Out::kBytes>(args, run, lane, slab, line, at);
 }
 
 }  // namespace tw

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue from accumulators in shared memory, for split-K, stream-K and mma.sync kernels:
-// eight neighbors of a line of D at a time, by plain stores. Bias, C, scale and D are accessed 16
-// bytes at once if they are aligned. One body serves all options. Also here: what every epilogue
-// kernel needs of a run. full_fragment.cuh has the epilogue in registers.
+// The epilogue kernels' epilogue ("full") from accumulators in shared memory, for split-K, stream-K
+// and mma.sync kernels. It computes eight neighboring elements of a line of D at a time and writes
+// them by plain stores. Bias, C, scale and D are accessed 16 bytes at once if they are aligned. One
+// body serves all options. FullRun, which every epilogue kernel needs, is here too.
+// full_fragment.cuh has the epilogue in registers.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/ptx/global.cuh"
@@ -13,12 +14,12 @@ namespace tw {
 
 /// A run's scalars, and one matrix of its batch.
 struct FullRun {
-  i32 lines, extent;  // of D, as far as it is written
+  i32 lines, extent;  // lines of D to write, and elements of a line
   u64 c, d;
   float alpha, beta;
 };
 
-/// `lines` and `extent` are D's. Scalars are read from device memory if they lie there.
+/// `lines` and `extent` are D's. Scalars are read from device memory if the run gives addresses.
 __device__ __forceinline__ FullRun full_run(const GemmEpilogueArgs& args, i32 lines, i32 extent) {
   FullRun run;
   run.lines = lines;
@@ -37,7 +38,7 @@ __device__ __forceinline__ float full_scale(const GemmEpilogueArgs& args) {
   return gemm_scalar(args.scale, args.scale_value);
 }
 
-/// Sets C and D of product `z`, and the lines of D to write: none if the product is left out.
+/// Sets C and D of product `z`, and the lines of D to write: none if the product is skipped.
 template <class In, class Out>
 __device__ __forceinline__ void full_matrix(const GemmEpilogueArgs& args, i32 z, i32 lines,
                                             FullRun* run) {
@@ -47,7 +48,8 @@ __device__ __forceinline__ void full_matrix(const GemmEpilogueArgs& args, i32 z,
   run->lines = matrix.d == 0 ? 0 : lines;
 }
 
-/// Loads eight neighbors, of which `count` exist; the others stay unchanged.
+/// Loads eight elements that are `step` apart. Only the first `count` exist; the others of v stay
+/// unchanged.
 template <class Type>
 __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
   const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
@@ -78,6 +80,7 @@ __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, floa
     if (i < count) v[i] = Type::to_float(from[i * step]);
 }
 
+/// Stores the first `count` of eight neighboring elements.
 template <class Out>
 __device__ __forceinline__ void full_store(u64 address, i32 count, const float (&v)[8]) {
   auto* to = reinterpret_cast<typename Out::Storage*>(address);
@@ -100,7 +103,7 @@ __device__ __forceinline__ void full_store(u64 address, i32 count, const float (
     if (i < count) to[i] = Out::from_float(v[i]);
 }
 
-// The type of a bias that is not f32: that of 16-bit operands, else bf16.
+// The type of a bias that is not f32: the operands' type if that has 16 bits, else bf16.
 template <class In, u32 kBytes = In::kBytes>
 struct FullBiasType {
   using Type = Bf16;
@@ -125,13 +128,14 @@ __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
   return full_element_of<FullBias<In>>(address, at);
 }
 
-/// Bias and scale of eight neighbors; with a gate, the gate's own bias.
+/// Bias and scale of eight neighboring elements of D. With a gate, the bias is that of the gate
+/// elements.
 struct FullVectors {
   float bias[8];
   float scale[8];
 };
 
-/// The bias along D's lines of the eight neighbors from `place` on.
+/// The bias along D's lines of the eight elements of v from `place` on.
 template <class In>
 __device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
@@ -143,7 +147,8 @@ __device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlac
     full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
-/// Bias and scale along D's lines for eight neighbors. full_across has those that vary by line.
+/// Bias and scale along D's lines for eight neighboring elements. full_across() loads a bias and a
+/// scale that vary by line.
 template <class In>
 __device__ __forceinline__ void full_along(const GemmEpilogueArgs& args, const FullRun& run, i32 at,
                                            i32 count, FullVectors& vectors) {
@@ -174,6 +179,7 @@ __device__ __forceinline__ FullAcross full_across(const GemmEpilogueArgs& args, 
   return across;
 }
 
+/// Sets all eight elements to a line's bias or scale.
 __device__ __forceinline__ void full_spread(const GemmEpilogueArgs& args, const FullAcross& across,
                                             FullVectors& vectors) {
   if (args.bias_by == kFullPerLine) {
@@ -186,7 +192,8 @@ __device__ __forceinline__ void full_spread(const GemmEpilogueArgs& args, const 
   }
 }
 
-/// The bias of the values that a gate multiplies. Read when needed: it takes eight registers.
+/// The bias of a gate's value elements. It is read when it is needed, since it takes eight
+/// registers.
 template <class In>
 __device__ __forceinline__ void full_second_bias(const GemmEpilogueArgs& args, FullPlace place,
                                                  i32 count, const FullVectors& vectors,
@@ -209,9 +216,9 @@ __device__ __forceinline__ u64 full_c(const GemmEpilogueArgs& args, const FullRu
   return run.c + static_cast<u64>(element * Out::kBytes);
 }
 
-/// v = alpha * v + (beta * C + bias), of the eight neighbors from `place` on.
+/// v = alpha * v + (beta * C + bias), for the eight elements of v from `place` on.
 template <class Out, class TakeC>
-__device__ __forceinline__ void full_before(float (&v)[8], const float (&bias)[8],
+__device__ __forceinline__ void full_linear(float (&v)[8], const float (&bias)[8],
                                             const FullRun& run, FullPlace place, TakeC take_c) {
   float addend[8];
 #pragma unroll
@@ -232,28 +239,30 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// Computes eight neighbors of D from (line, at) on, of which `count` exist. take(second, v)
-/// provides the accumulators, take_c(place, c) C; put(v) receives the result. `largest` collects
-/// the bits of the largest |D|, or of |D| before its scale (kLargestUnscaled). NaN is the largest.
+/// Computes eight neighboring elements of D from (line, at) on, of which `count` exist.
+/// take(second, v) loads the accumulators of the gate elements, or of the value elements
+/// (`second`); take_c(place, c) loads C; put(v) receives the result. `largest` becomes the bits of
+/// the largest |D|, or of the largest |D| before its scale (kLargestUnscaled). A NaN counts as the
+/// largest.
 template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
 __device__ __forceinline__ void full_make(const GemmEpilogueArgs& args, const FullRun& run,
                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
                                           u32& largest, Take take, TakeC take_c, Put put) {
   float v[8];
   take(false, v);
-  full_before<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
+  full_linear<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
   if (args.activation == kActRelu) full_activate<kActRelu>(v);
   if (args.activation == kActGelu) full_activate<kActGelu>(v);
   if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
   if (args.activation == kActSilu) full_activate<kActSilu>(v);
   if (args.gate != kGateNone) {
-    float through[8], bias[8];
-    take(true, through);
+    float value_elements[8], bias[8];
+    take(true, value_elements);
     const FullPlace place = full_place(args, line, at, true);
     full_second_bias<In>(args, place, count, vectors, bias);
-    full_before<Out>(through, bias, run, place, take_c);
+    full_linear<Out>(value_elements, bias, run, place, take_c);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] *= through[i];
+    for (int i = 0; i < 8; ++i) v[i] *= value_elements[i];
   }
   if (kLargestUnscaled && args.amax) {
 #pragma unroll
@@ -284,7 +293,7 @@ __device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const F
       });
 }
 
-/// The same for callers that have not loaded bias, scale and C.
+/// The same, but this function also loads bias, scale and C.
 template <class In, class Out, class Take>
 __device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
                                            i32 line, i32 at, i32 count, u32& largest, Take take) {
@@ -297,7 +306,8 @@ __device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const F
                       });
 }
 
-/// At the end, by whole warps: updates amax with the largest |D|. D's rounding is monotonic.
+/// Updates amax with the largest |D| at the end of a run. Whole warps call it. It is enough to
+/// round the largest |D| to D's type, since rounding is monotonic.
 template <class Out>
 __device__ __forceinline__ void full_amax(const GemmEpilogueArgs& args, u32 largest) {
   if (!args.amax) return;
@@ -307,7 +317,8 @@ __device__ __forceinline__ void full_amax(const GemmEpilogueArgs& args, u32 larg
   atomicMax(reinterpret_cast<u32*>(args.amax), act::bits(rounded) & 0x7fffffffu);
 }
 
-/// Every other one of sixteen neighbors.
+/// Every other one of sixteen neighboring elements: the first, third and so on, or with `second`
+/// the others.
 __device__ __forceinline__ void full_every_other(const float (&low)[8], const float (&high)[8],
                                                  bool second, float (&v)[8]) {
 #pragma unroll

@@ -1,38 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue in registers: a warp handles 16 lines by 64 bytes of D ("part") at a time, in
-// the layout of wgmma's fragment. Of the 16 lines a lane has two, eight apart, and in each the
-// columns 8 j + 2 (lane % 4) and the one after.
+// The epilogue kernels' epilogue ("full") in registers. A warp handles a fragment of D at a time:
+// 16 lines by 64 bytes, in the layout of wgmma's accumulators. Of the 16 lines a lane has two,
+// eight apart, and in each the columns 8 j + 2 (lane % 4) and the one after.
 //
 // There are two forms, which give the same bits except for gelu_tanh (FullChunks::kFactor). In a
 // warp that has its scheduler to itself, nothing hides loads or instruction cache misses. The
 // common form (full_chunks.cuh) therefore has no branches and loads its inputs before the products.
 // It computes options that are not asked for with neutral values: a bias of -0, a factor of 1, a
-// floor of minus infinity. The general form (full_general.cuh) has branches and supports the rest:
-// unaligned C, rare gates, long functions with C, a D without a tensor map. Split-K gives the
-// general form's bits.
+// maximum with minus infinity. The general form (full_general.cuh) has branches and supports the
+// rest: unaligned C, rare gates, long activations with C, a D without a tensor map. Split-K gives
+// the general form's bits.
+//
+// "along" is what varies along D's lines, "across" what varies from line to line.
 
 #include "kernels/gemm/epilogue/full_store.cuh"
 
 namespace tw {
 
-/// Columns of a part, which has 64 bytes per line, and a lane's values of it.
+/// Columns of a slab and of a fragment, and a lane's values of a fragment.
 template <class Out>
 inline constexpr i32 kSlabColumns = 128 / static_cast<i32>(Out::kBytes);
 template <class Out>
-inline constexpr i32 kPartColumns = kSlabColumns<Out> / 2;
+inline constexpr i32 kFragmentColumns = kSlabColumns<Out> / 2;
 template <class Out>
-inline constexpr int kPartValues = kPartColumns<Out> / 2;
+inline constexpr int kFragmentValues = kFragmentColumns<Out> / 2;
 
-/// A part's elements of bias and C. A gate has two such spans for one part of D.
+/// The elements of bias and C for a fragment. A gate has two such spans for one fragment of D.
 struct FragmentSpan {
   i32 from, count;
 };
 
-/// Lanes that hold two columns each of a part's bias and scale, which the others read by shuffles.
+/// Lanes that hold two columns each of a fragment's bias and scale. The others read them by
+/// shuffles.
 template <class Out>
-inline constexpr u32 kPartLanes = static_cast<u32>(kPartValues<Out>);
+inline constexpr u32 kFragmentLanes = static_cast<u32>(kFragmentValues<Out>);
 
+// Loads a lane's two columns of `count`, or `none` for those that do not exist.
 template <class Load>
 __device__ __forceinline__ void fragment_two(u32 lane, u32 lanes, i32 count, Load load, float none,
                                              float (&two)[2]) {
@@ -49,7 +53,7 @@ __device__ __forceinline__ void fragment_bias(const GemmEpilogueArgs& args, u32 
                                               FragmentSpan span, float (&bias)[2]) {
   if (args.bias_by != kFullPerElement) span.count = 0;
   fragment_two(
-      lane, kPartLanes<Out>, span.count,
+      lane, kFragmentLanes<Out>, span.count,
       [&](i32 i) { return full_element<In>(args.bias, args.bias_f32 != 0, span.from + i); }, -0.0f,
       bias);
 }
@@ -59,12 +63,12 @@ __device__ __forceinline__ void fragment_scales(const GemmEpilogueArgs& args, u3
                                                 FragmentSpan span, float (&scale)[2]) {
   if (args.scale_by != kFullPerElement) span.count = 0;
   fragment_two(
-      lane, kPartLanes<Out>, span.count,
+      lane, kFragmentLanes<Out>, span.count,
       [&](i32 i) { return reinterpret_cast<const float*>(args.scale)[span.from + i]; }, 1.0f,
       scale);
 }
 
-/// The value of column 8 j + 2 (lane % 4) + e of the part, from the lane that holds it.
+/// The value of column 8 j + 2 (lane % 4) + e of the fragment, from the lane that holds it.
 __device__ __forceinline__ float fragment_column(const float (&two)[2], u32 lane, int j, int e) {
   return __shfl_sync(0xffffffffu, two[e], 4 * j + static_cast<int>(lane % 4));
 }
@@ -100,7 +104,7 @@ __device__ __forceinline__ void fragment_scale_across(const GemmEpilogueArgs& ar
 /// v = alpha * v + (beta * C + bias). c(i) is C for value i; along(j, e) is the bias of column
 /// 8 j + 2 (lane % 4) + e. At most one of `along` and `across` is a bias, the other is -0.
 template <bool kAcross, bool kC, int kCount, class TakeAlong, class TakeC>
-__device__ __forceinline__ void fragment_before(float (&v)[kCount], const FullRun& run,
+__device__ __forceinline__ void fragment_linear(float (&v)[kCount], const FullRun& run,
                                                 TakeAlong along, const float (&across)[2],
                                                 TakeC c) {
 #pragma unroll
@@ -124,10 +128,10 @@ __device__ __forceinline__ void fragment_activate(float (&v)[kCount]) {
 
 /// Multiplies by `along` or `across`; the other one is 1.
 template <class Out>
-__device__ __forceinline__ void fragment_scale(float (&v)[kPartValues<Out>], u32 lane,
+__device__ __forceinline__ void fragment_scale(float (&v)[kFragmentValues<Out>], u32 lane,
                                                const float (&along)[2], const float (&across)[2]) {
 #pragma unroll
-  for (int j = 0; j < kPartColumns<Out> / 8; ++j) {
+  for (int j = 0; j < kFragmentColumns<Out> / 8; ++j) {
     const float column[2] = {fragment_column(along, lane, j, 0),
                              fragment_column(along, lane, j, 1)};
 #pragma unroll
@@ -135,16 +139,16 @@ __device__ __forceinline__ void fragment_scale(float (&v)[kPartValues<Out>], u32
   }
 }
 
-/// Copies part `place` of the accumulators, by branches, since registers cannot be indexed.
-template <class Out, int kPlace = 0, int kPieces, int kAccumulators>
-__device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kAccumulators], int place,
-                                              float (&v)[kPartValues<Out>]) {
-  constexpr int kParts = kAccumulators / kPartValues<Out>;
-  if (kPlace + 1 == kPieces * kParts || place == kPlace) {
+/// Copies fragment `place` of the accumulators, by branches, since registers cannot be indexed.
+template <class Out, int kPlace = 0, int kRowBlocks, int kAccumulators>
+__device__ __forceinline__ void fragment_take(const float (&d)[kRowBlocks][kAccumulators],
+                                              int place, float (&v)[kFragmentValues<Out>]) {
+  constexpr int kFragments = kAccumulators / kFragmentValues<Out>;
+  if (kPlace + 1 == kRowBlocks * kFragments || place == kPlace) {
 #pragma unroll
-    for (int i = 0; i < kPartValues<Out>; ++i)
-      v[i] = ptx::moved(d[kPlace / kParts][kPlace % kParts * kPartValues<Out> + i]);
-  } else if constexpr (kPlace + 1 < kPieces * kParts) {
+    for (int i = 0; i < kFragmentValues<Out>; ++i)
+      v[i] = ptx::moved(d[kPlace / kFragments][kPlace % kFragments * kFragmentValues<Out> + i]);
+  } else if constexpr (kPlace + 1 < kRowBlocks * kFragments) {
     fragment_take<Out, kPlace + 1>(d, place, v);
   }
 }
@@ -161,12 +165,13 @@ __device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const
       largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
 }
 
-/// Whether the epilogue has more than a bias along D's lines, C, an activation and a gate.
-__device__ __forceinline__ bool full_has_more(const GemmEpilogueArgs& args) {
+/// Whether the epilogue has extras: a bias per line, a scale or amax.
+__device__ __forceinline__ bool full_has_extras(const GemmEpilogueArgs& args) {
   return args.bias_by == kFullPerLine || args.scale_by != kFullNone || args.amax != 0;
 }
 
-/// Where a warp's part of a tile goes: D's map, first element, and index in the batch dimension.
+/// Where a warp writes its part of a tile: D's map, staging memory, first element, and index in the
+/// batch dimension.
 struct FragmentOut {
   const KernelMap* map;
   u32 staging;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Split-K: each CTA of a cluster multiplies a part of one tile's k. Each then adds up and writes a
-// share of the tile, in the order of ranks, so that equal inputs give equal bits.
+// share of the tile. It adds in the order of ranks, so that equal inputs give equal bits.
 //
 // CTAs send accumulators from registers to the CTA that adds them up, whose barrier counts the
-// bytes (st.async, at 14 bytes per cycle, the bandwidth of the network between SMs). If they have
-// room beside the stages, no cluster barrier is needed after the products, and a CTA without a
-// share exits at once. For (m, n, k) = (1, 3072, 1536) and a split-K factor of 2 this takes 5.15 us
-// instead of 6.07 us, of which cluster barriers were some 0.6 us. Code after the products runs
-// once: it costs six cycles per instruction, in any order.
+// bytes (st.async, at 14 bytes per cycle, the bandwidth of the network between SMs). If the
+// receiving CTA has memory for them beside its stages, no cluster barrier is needed after the
+// products, and a CTA that writes nothing exits at once. For (m, n, k) = (1, 3072, 1536) and a
+// split-K factor of 2 this takes 5.15 us instead of 6.07 us, of which cluster barriers were some
+// 0.6 us. Code after the products runs once: it costs six cycles per instruction, in any order.
 //
 // The epilogue kernels send accumulators by lines of D instead (wgmma/full_split.cuh).
 
@@ -18,8 +18,9 @@
 
 namespace tw {
 
-/// A tile's f32 accumulators in shared memory, in the epilogue kernels: `lines` lines of `extent`
-/// elements, as D lies. The pitch puts the lines that a warp accesses at once in different banks.
+/// A tile's f32 accumulators in shared memory, in the epilogue kernels: kLines lines of kExtent
+/// elements, in the order of D. The pitch puts the lines that a warp accesses at once in different
+/// banks.
 template <class Config>
 struct SplitTile {
   static constexpr u32 kLines = Config::kSwapAB ? Config::kTileN : Config::kTileM;
@@ -30,18 +31,19 @@ struct SplitTile {
                 "a tile's accumulators must fit into the stages");
 };
 
-/// How a tile is shared out to the `parts` CTAs. The unit is a group of eight columns, which has
-/// one cell of four accumulators per thread and piece. Groups and warps outside of D are left out.
+/// How a tile is shared out to the `parts` CTAs: in groups of eight columns. A group consists of
+/// cells, one for each thread and row block, with four accumulators each. Groups and warps outside
+/// of D are left out.
 template <class Config>
 struct SplitShare {
   static constexpr u32 kThreads = 128 * Config::kConsumers;
-  static constexpr u32 kPieces = static_cast<u32>(Config::kPieces);
+  static constexpr u32 kRowBlocks = static_cast<u32>(Config::kRowBlocks);
   static constexpr u32 kGroups = static_cast<u32>(Config::kTileN) / 8;
-  static constexpr u32 kStep = kPieces * kThreads * 16;  // bytes from a group to the next
+  static constexpr u32 kStep = kRowBlocks * kThreads * 16;  // bytes from a group to the next
   u32 part, parts;
   u32 groups;      // inside D
-  u32 each, more;  // groups of each CTA; the first `more` CTAs have one more
-  u32 warps;       // 16-row pieces inside D
+  u32 each, more;  // groups of each CTA; the first `more` CTAs have one group more
+  u32 warps;       // warps whose 16 rows begin inside D
 
   __device__ SplitShare(const GemmArgs& args, i32 m0, i32 n0) {
     part = ptx::cluster_rank() / Config::kCluster;
@@ -61,14 +63,15 @@ struct SplitShare {
   __device__ u32 bytes() const { return (parts - 1) * owned(part) * warps * 512; }
 };
 
-/// Sends the accumulators of one piece to the CTAs that add them up.
+/// Sends the accumulators of one row block to the CTAs that add them up. `received` is the shared
+/// address of the memory in which each CTA receives them.
 template <class Config>
 __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
-                                           const SplitShare<Config>& share, u32 room, u32 barrier,
-                                           u32 rank, u32 piece, u32 thread) {
+                                           const SplitShare<Config>& share, u32 received,
+                                           u32 barrier, u32 rank, u32 row_block, u32 thread) {
   constexpr u32 kStep = SplitShare<Config>::kStep;
   u32 block = 0, local = 0, owned = share.owned(0);
-  const u32 cell = room + (piece * SplitShare<Config>::kThreads + thread) * 16;
+  const u32 cell = received + (row_block * SplitShare<Config>::kThreads + thread) * 16;
 #pragma unroll
   for (u32 group = 0; group < SplitShare<Config>::kGroups; ++group) {
     if (group >= share.groups) return;
@@ -86,14 +89,15 @@ __device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
   }
 }
 
-// A thread's next cell in D. Successive groups of eight columns are `step` elements apart.
+// Where a thread writes its next cell to D. Successive groups of eight columns are `step` elements
+// apart.
 template <class Config>
 struct SplitPlace {
   using Out = typename Config::Out;
   static constexpr bool kTransposesPairs = Config::kSwapAB && Out::kBytes == 2;
   typename Out::Storage* out;
   i64 step;
-  i32 row, column, columns;  // `columns`: where D ends, or this CTA's share
+  i32 row, column, columns;  // `columns`: the column at which D or this CTA's share ends
 
   __device__ SplitPlace(const GemmArgs& args, i32 row0, i32 column0, u32 groups) {
     const auto lane = static_cast<i32>(ptx::lane_id());
@@ -106,8 +110,8 @@ struct SplitPlace {
           (Config::kSwapAB ? column * across + row : row * across + column);
     step = Config::kSwapAB ? 8 * across : 8;
   }
-  // Whether the warp's cells need neither C nor stores of single elements.
-  __device__ bool is_plain(const GemmArgs& args, i32 row0) const {
+  // Whether the warp's cells need neither C nor stores of single elements, so that put() suffices.
+  __device__ bool put_suffices(const GemmArgs& args, i32 row0) const {
     return args.beta == 0.0f && (Config::kSwapAB ? row0 + 16 : columns) <= args.plain_from;
   }
   __device__ __forceinline__ void put(const GemmArgs& args, const float (&sum)[4]) {
@@ -166,25 +170,25 @@ __device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i3
 /// Adds up this CTA's share of the accumulators in the order of parts, and writes it.
 template <class Config>
 __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitShare<Config>& share,
-                                              u32 room, u32 barrier, u32 first_piece, u32 thread,
-                                              i32 m0, i32 n0) {
+                                              u32 received, u32 barrier, u32 first_row_block,
+                                              u32 thread, i32 m0, i32 n0) {
   using Share = SplitShare<Config>;
   constexpr u32 kAtOnce = Config::kTileN >= 32 ? 4 : Config::kTileN / 8;
   const u32 owned = share.owned(share.part);
   if (owned == 0 || share.warps == 0) return;
   const i32 column0 = n0 + static_cast<i32>(share.first()) * 8;
 #pragma unroll
-  for (u32 piece = 0; piece < Share::kPieces; ++piece) {
-    const u32 row = (first_piece + piece) * 64 + threadIdx.x / 32 % 4 * 16;
+  for (u32 row_block = 0; row_block < Share::kRowBlocks; ++row_block) {
+    const u32 row = (first_row_block + row_block) * 64 + threadIdx.x / 32 % 4 * 16;
     if (row >= share.warps * 16) return;
-    const u32 cell = room + (piece * Share::kThreads + thread) * 16;
+    const u32 cell = received + (row_block * Share::kThreads + thread) * 16;
     SplitPlace<Config> place(args, m0 + static_cast<i32>(row), column0, owned);
-    const bool plain = place.is_plain(args, m0 + static_cast<i32>(row));
-    if (piece == 0) ptx::mbarrier_wait(barrier, 0);  // after all that need not wait
+    const bool whole = place.put_suffices(args, m0 + static_cast<i32>(row));
+    if (row_block == 0) ptx::mbarrier_wait(barrier, 0);  // as late as possible
 #pragma unroll 1
     for (u32 local = 0; local < owned; local += kAtOnce) {
       float sum[kAtOnce][4] = {};
-      u32 from[kAtOnce];  // beyond the last group, the last one again
+      u32 from[kAtOnce];  // beyond the last group: the last group's address again
 #pragma unroll
       for (u32 i = 0; i < kAtOnce; ++i)
         from[i] = cell + (local + i < owned ? local + i : owned - 1) * Share::kStep;
@@ -205,7 +209,7 @@ __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitS
       for (u32 i = 0; i < kAtOnce; ++i)
 #pragma unroll
         for (u32 j = 0; j < 4; ++j) sum[i][j] *= args.alpha;
-      if (plain) {
+      if (whole) {
 #pragma unroll
         for (u32 i = 0; i < kAtOnce; ++i) place.put(args, sum[i]);
       } else {

@@ -35,7 +35,7 @@ struct Job {
     }
     return value;
   }
-  void write_plain(float value, i32 row, i32 column) const {
+  void write_converted(float value, i32 row, i32 column) const {
     write_element(const_cast<uint8_t*>(global(args.d, row * args.d_stride_m + column, out_bytes)),
                   out, value);
   }
@@ -51,21 +51,22 @@ void load_operand(HostEngine& engine, const KernelMap& map, bool along_k, i32 fi
   }
 }
 
+// Writes a tile to D through the TMA model, and the columns from plain_from on by single elements.
 void store_tile(HostEngine& engine, const Job& job, const Tile& tile, i32 m0, i32 n0) {
   const GemmArgs& args = job.args;
-  const i32 chunk_columns = 128 / job.out_bytes;
+  const i32 slab_columns = 128 / job.out_bytes;
   TensorMapBytes map;
   std::memcpy(map.words, args.map_d.words, sizeof map.words);
   for (i32 row = m0; row < std::min(m0 + kHostTile, args.m); row += 64)
     for (i32 column = n0; column < std::min(n0 + kHostTile, args.plain_from);
-         column += chunk_columns) {
-      uint8_t* chunk = engine.shared() + kShared.d_offset;
+         column += slab_columns) {
+      uint8_t* slab = engine.shared() + kShared.d_offset;
       for (i32 r = 0; r < 64; ++r)
-        for (i32 c = 0; c < chunk_columns; ++c) {
+        for (i32 c = 0; c < slab_columns; ++c) {
           const bool inside = row + r < args.m && column + c < args.n;
           const float sum = tile.d[row + r - m0][column + c - n0];
           write_element(
-              chunk + swizzled(static_cast<uint32_t>(r), static_cast<uint32_t>(c * job.out_bytes)),
+              slab + swizzled(static_cast<uint32_t>(r), static_cast<uint32_t>(c * job.out_bytes)),
               job.out, inside ? job.scaled(sum, row + r, column + c) : 0.0f);
         }
       const int32_t coord[2] = {column, row};
@@ -74,7 +75,7 @@ void store_tile(HostEngine& engine, const Job& job, const Tile& tile, i32 m0, i3
   for (i32 row = m0; row < std::min(m0 + kHostTile, args.m); ++row)
     for (i32 column = std::max(n0, args.plain_from); column < std::min(n0 + kHostTile, args.n);
          ++column)
-      job.write_plain(job.scaled(tile.d[row - m0][column - n0], row, column), row, column);
+      job.write_converted(job.scaled(tile.d[row - m0][column - n0], row, column), row, column);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ void gemm_host_plain(HostEngine&, const void* arguments) {
                             job.in) *
                read_element(global(args.b, k * args.b_stride_k + n * args.b_stride_n, job.in_bytes),
                             job.in);
-      job.write_plain(job.scaled(sum, m, n), m, n);
+      job.write_converted(job.scaled(sum, m, n), m, n);
     }
 }
 

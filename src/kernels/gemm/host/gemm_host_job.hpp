@@ -13,17 +13,18 @@ inline float f32_at(u64 address, i64 element = 0) {
   return read_element(global(address, element, 4), DType::F32);
 }
 
-// A launch's epilogue, the matrix that matrix() selected last, and the largest |D| so far.
+// A launch's epilogue, the matrix of the batch that select_matrix() selected last, and the largest
+// |D| so far.
 struct FullJob {
   const GemmEpilogueArgs& args;
   const GemmArgs& base;
   DType in, out, bias_type{};
   bool largest_before_scale = false;
   int32_t in_bytes, out_bytes;
-  GemmEffectiveSizes live;
+  GemmEffectiveSizes sizes;
   i32 lines, extent;  // of the selected product's D; no lines if it is skipped
   float alpha, beta, scale;
-  GemmMatrix at{};
+  GemmMatrix matrix{};
   u32 largest = 0;
 
   explicit FullJob(const GemmEpilogueArgs& a)
@@ -33,9 +34,9 @@ struct FullJob {
         out(static_cast<DType>(a.base.host_out)),
         in_bytes(dtype_bytes(in)),
         out_bytes(dtype_bytes(out)),
-        live(gemm_live(a, kHostTile, kHostTile)),
-        lines(live.m),
-        extent(live.n),
+        sizes(gemm_effective_sizes(a, kHostTile, kHostTile)),
+        lines(sizes.m),
+        extent(sizes.n),
         alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
         beta(gemm_scalar(a.device_beta, a.base.beta)),
         scale(gemm_scalar(a.scale_by == kFullSingle ? a.scale : 0, a.scale_value)) {
@@ -46,15 +47,15 @@ struct FullJob {
                                             : in;
     largest_before_scale = out == DType::F8E4M3 || out == DType::F8E5M2;
   }
-  void matrix(i32 z) {
-    at = gemm_matrix(args, z, in_bytes, out_bytes);
-    lines = live.m;
-    extent = live.n;
+  void select_matrix(i32 z) {
+    matrix = gemm_matrix(args, z, in_bytes, out_bytes);
+    lines = sizes.m;
+    extent = sizes.n;
     if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
-    if (at.d == 0) lines = 0;
+    if (matrix.d == 0) lines = 0;
   }
   // v, the input of the activation: alpha * sum + beta * C + bias.
-  float before(float sum, FullPlace place) const {
+  float linear(float sum, FullPlace place) const {
     float bias = -0.0f;
     if (args.bias_by != kFullNone) {
       const i32 element = args.bias_by == kFullPerElement ? place.at : place.line;
@@ -62,33 +63,35 @@ struct FullJob {
     }
     float added = 0.0f;
     if (beta != 0.0f)
-      added = read_element(global(at.c, place.line * base.c_stride_m + place.at, out_bytes), out);
+      added =
+          read_element(global(matrix.c, place.line * base.c_stride_m + place.at, out_bytes), out);
     return beta != 0.0f ? before_activation(alpha, sum, beta, added, bias)
                         : act::fused(alpha, sum, bias);
   }
-  void see(float value) {
+  void raise_largest(float value) {
     if (args.amax) largest = std::max(largest, act::bits(value) & 0x7fffffffu);
   }
-  // D's element (line, place) before rounding. sum_at(place of v, second of a gated pair) returns
-  // the sum of products. For 8-bit floats, amax is of the values before their scale.
+  // D's element (line, place) before rounding. sum_at(place in v, second) returns the sum of
+  // products for a gate element, or for a value element (`second`). For 8-bit floats, amax is the
+  // largest magnitude before their scale.
   template <class SumAt>
   float value_of(i32 line, i32 place, SumAt sum_at) {
     const FullPlace first = full_place(args, line, place, false);
-    float value = activate(args.activation, before(sum_at(first, false), first));
+    float value = activate(args.activation, linear(sum_at(first, false), first));
     if (args.gate != kGateNone) {
       const FullPlace second = full_place(args, line, place, true);
-      value *= before(sum_at(second, true), second);
+      value *= linear(sum_at(second, true), second);
     }
-    if (largest_before_scale) see(value);
+    if (largest_before_scale) raise_largest(value);
     if (args.scale_by == kFullSingle) value *= scale;
     if (args.scale_by == kFullPerElement) value *= f32_at(args.scale, place);
     if (args.scale_by == kFullPerLine) value *= f32_at(args.scale, line);
     return value;
   }
   void put(i32 line, i32 place, float value) {
-    auto* to = const_cast<uint8_t*>(global(at.d, line * base.d_stride_m + place, out_bytes));
+    auto* to = const_cast<uint8_t*>(global(matrix.d, line * base.d_stride_m + place, out_bytes));
     write_element(to, out, value);
-    if (!largest_before_scale) see(read_element(to, out));
+    if (!largest_before_scale) raise_largest(read_element(to, out));
   }
   template <class SumAt>
   void write(i32 line, i32 place, SumAt sum_at) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shared by the gemm family's host bodies: elements by type, and tiles out of shared memory.
+// What the gemm family's host bodies have in common: access to elements of any type, and to tiles
+// in shared memory.
 
 #include <algorithm>
 #include <cstring>

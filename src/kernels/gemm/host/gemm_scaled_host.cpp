@@ -39,18 +39,18 @@ class ScaledJob {
         along_k_(gemm_scales_along_k(scales_)) {}
 
   void run() {
-    GemmEffectiveSizes& live = job_.live;
+    GemmEffectiveSizes& sizes = job_.sizes;
     const bool quantizes = scales_.d.address != 0;
     // With a gate, the 128 columns of D that share a scale come from two tiles.
     const i32 passes = quantizes && along_ ? 2 : 1;
-    live.units_n = (live.units_n + passes - 1) / passes;
-    const i32 units = live.units_m * live.units_n;
+    sizes.units_n = (sizes.units_n + passes - 1) / passes;
+    const i32 units = sizes.units_m * sizes.units_n;
     for (i32 unit = 0; unit < units * job_.args.batch; ++unit) {
       z_ = unit / units;
-      job_.matrix(z_);
+      job_.select_matrix(z_);
       if (job_.lines == 0) continue;
       i32 m0, n0;
-      gemm_unit(live, unit % units, &m0, &n0);
+      gemm_unit(sizes, unit % units, &m0, &n0);
       m0 *= kTile;
       for (i32 pass = 0; pass < passes; ++pass)
         make_values(m0, (n0 * passes + pass) * kTile, pass * (kTile / 2));
@@ -73,22 +73,22 @@ class ScaledJob {
 
   void load(i32 m0, i32 n0, i32 k0) {
     const GemmArgs& base = job_.base;
-    const i32 depth = std::min(kScaleDepth, job_.live.k - k0);
+    const i32 depth = std::min(kScaleDepth, job_.sizes.k - k0);
     for (i32 i = 0; i < kTile; ++i)
       for (i32 k = 0; k < kScaleDepth; ++k) {
         const i32 m = row(m0, i), n = column(n0, i);
-        tile_.a[i][k] =
-            m < base.m && k < depth
-                ? read_element(global(job_.at.a, m * base.a_stride_m + (k0 + k) * base.a_stride_k,
-                                      job_.in_bytes),
-                               a_type_)
-                : 0.0f;
-        tile_.b[k][i] =
-            n < base.n && k < depth
-                ? read_element(global(job_.at.b, n * base.b_stride_n + (k0 + k) * base.b_stride_k,
-                                      job_.in_bytes),
-                               b_type_)
-                : 0.0f;
+        tile_.a[i][k] = m < base.m && k < depth
+                            ? read_element(global(job_.matrix.a,
+                                                  m * base.a_stride_m + (k0 + k) * base.a_stride_k,
+                                                  job_.in_bytes),
+                                           a_type_)
+                            : 0.0f;
+        tile_.b[k][i] = n < base.n && k < depth
+                            ? read_element(global(job_.matrix.b,
+                                                  n * base.b_stride_n + (k0 + k) * base.b_stride_k,
+                                                  job_.in_bytes),
+                                           b_type_)
+                            : 0.0f;
       }
   }
 
@@ -120,12 +120,12 @@ class ScaledJob {
   void make_values(i32 m0, i32 n0, i32 column0) {
     std::memset(tile_.total, 0, sizeof tile_.total);
     std::memset(tile_.integers, 0, sizeof tile_.integers);
-    for (i32 k = 0; k < job_.live.k; k += kScaleDepth) {
+    for (i32 k = 0; k < job_.sizes.k; k += kScaleDepth) {
       load(m0, n0, k);
       add_block(m0, n0, k / kScaleDepth);
     }
     if (job_.out == DType::I32) return write_integers(m0, n0);
-    if (!along_k_ && job_.live.k > 0)
+    if (!along_k_ && job_.sizes.k > 0)
       for (i32 m = 0; m < kTile; ++m)
         for (i32 n = 0; n < kTile; ++n) {
           float& total = tile_.total[m][n];
@@ -133,14 +133,14 @@ class ScaledJob {
             total = static_cast<float>(static_cast<i32>(tile_.integers[m][n]));
           if (scales_.a_by != kScaleNone) total *= factor(row(m0, m), column(n0, n), 0);
         }
-    const FullGate inside = {job_.args.gate, job_.args.gate_across, kTile / 2};
+    const FullGate tile_gate = {job_.args.gate, job_.args.gate_across, kTile / 2};
     const i32 lines = kTile / (across_ ? 2 : 1), columns = kTile / (along_ ? 2 : 1);
     const i32 line0 = across_ ? m0 / 2 : m0, at0 = along_ ? n0 / 2 : n0;
     for (i32 i = 0; i < lines && line0 + i < job_.lines; ++i)
       for (i32 j = 0; j < columns && at0 + j < job_.extent; ++j)
         tile_.values[i][column0 + j] =
             job_.value_of(line0 + i, at0 + j, [&](FullPlace, bool second) {
-              const FullPlace place = full_place(inside, i, j, second);
+              const FullPlace place = full_place(tile_gate, i, j, second);
               return tile_.total[place.line][place.at];
             });
   }
@@ -148,9 +148,9 @@ class ScaledJob {
   void write_integers(i32 m0, i32 n0) const {
     for (i32 i = 0; i < kTile && m0 + i < job_.lines; ++i)
       for (i32 j = 0; j < kTile && n0 + j < job_.extent; ++j)
-        std::memcpy(
-            const_cast<uint8_t*>(global(job_.at.d, (m0 + i) * job_.base.d_stride_m + n0 + j, 4)),
-            &tile_.integers[i][j], 4);
+        std::memcpy(const_cast<uint8_t*>(
+                        global(job_.matrix.d, (m0 + i) * job_.base.d_stride_m + n0 + j, 4)),
+                    &tile_.integers[i][j], 4);
   }
 
   // Computes the scale of 128 columns of each row, writes it, and divides the values by it.

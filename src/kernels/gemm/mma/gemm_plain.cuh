@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C for any strides and addresses: element loads, mma.sync, element stores.
-// For operands that the TMA cannot address (an odd pitch) and for chips without wgmma. A CTA
-// computes one 64 x 64 tile at a time; each of its four warps has 32 x 32 of it.
+// D = alpha A B + beta C for any strides and addresses, with element loads, mma.sync and element
+// stores. This kernel serves operands that the TMA cannot address (an odd pitch) and chips without
+// wgmma. A CTA computes one 64 x 64 tile at a time; each of its four warps computes 32 x 32 of it.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
 
-// Loads 64 lines of 32 elements along k, zeros outside of the operand. Consecutive threads load
-// along the dimension whose stride is 1.
+// Loads 64 lines (rows of A or columns of B) of 32 elements along k, with zeros outside of the
+// operand. Consecutive threads load along the dimension whose stride is 1.
 template <class Storage>
 __device__ __forceinline__ void plain_fetch(Storage* shared, const Storage* global, i64 line_stride,
                                             i64 k_stride, i32 line0, i32 lines, i32 k0, i32 k_end) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C for a k of at most 64. A and B are contiguous along k, at any address and
-// pitch. Such products of few rows are bound by latency: the kernel has one round of loads, a loop
-// without tensor cores and one round of stores. Its code is short, because code that runs once is
-// bound by instruction fetches. A CTA computes 32 x 32 of D, a thread four rows of one column.
+// D = alpha A B + beta C for a k of at most 64 ("plain_short" in names). A and B are contiguous
+// along k, at any address and pitch. Such products of few rows are bound by latency. The kernel
+// therefore has one round of loads, a loop without tensor cores and one round of stores. Its code
+// is short, because code that runs once is bound by instruction fetches. A CTA computes 32 x 32 of
+// D, a thread four rows of one column.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/basic.cuh"
@@ -24,14 +25,15 @@ inline constexpr i32 kPlainShortAcross = kPlainShortTile + 4;
 
 // Which elements of an operand's tile a thread loads. Elements are numbered line by line; a line
 // has k of them. Round r of thread t loads element t + r * kPlainShortThreads.
-struct PlainShortWalk {
+struct PlainShortElements {
   i32 k, inverse;
 
   // `inverse` exceeds 2^20 / k by less than 3. Quotients by k are exact, since number * k * 3 is
   // below 2^11 * 2^6 * 3 < 2^20.
-  __device__ __forceinline__ explicit PlainShortWalk(i32 depth)
+  __device__ __forceinline__ explicit PlainShortElements(i32 depth)
       : k(depth),
         inverse(static_cast<i32>(1048576.0f * ptx::reciprocal(static_cast<float>(depth))) + 2) {}
+  // Number of the element that the thread loads in a round.
   __device__ __forceinline__ i32 number(i32 round) const {
     return static_cast<i32>(threadIdx.x) + round * kPlainShortThreads;
   }
@@ -39,20 +41,20 @@ struct PlainShortWalk {
     return static_cast<i32>(static_cast<u32>(number) * static_cast<u32>(inverse) >> 20);
   }
   // Whether the round is beyond the tile.
-  __device__ __forceinline__ bool over(i32 round) const {
+  __device__ __forceinline__ bool is_past_end(i32 round) const {
     return round * kPlainShortThreads >= kPlainShortTile * k;
   }
 };
 
-// The lines of an operand that a tile covers: `count` of them exist.
+// The lines of an operand (rows of A or columns of B) that a tile covers, of which `count` exist.
 struct PlainShortLines {
   u64 first;
   i64 pitch;
   i32 count;
 
-  __device__ __forceinline__ PlainShortLines(u64 base, i64 elements, i32 line, i32 lines)
-      : first(base + static_cast<u64>(line * elements) * 2),
-        pitch(elements),
+  __device__ __forceinline__ PlainShortLines(u64 base, i64 line_pitch, i32 line, i32 lines)
+      : first(base + static_cast<u64>(line * line_pitch) * 2),
+        pitch(line_pitch),
         count(lines - line < kPlainShortTile ? lines - line : kPlainShortTile) {}
   __device__ __forceinline__ void load(u32& value, i32 line, i32 at) const {
     value = 0;
@@ -61,22 +63,24 @@ struct PlainShortLines {
 };
 
 template <class In>
-__device__ __forceinline__ void plain_short_fetch(const PlainShortWalk& walk,
+__device__ __forceinline__ void plain_short_fetch(const PlainShortElements& elements,
                                                   const PlainShortLines& of_a,
                                                   const PlainShortLines& of_b, float* a,
                                                   typename In::Storage* b) {
   u32 got_a[kPlainShortRounds], got_b[kPlainShortRounds];
 #pragma unroll
   for (i32 round = 0; round < kPlainShortRounds; ++round) {
-    if (walk.over(round)) break;
-    const i32 line = walk.line(walk.number(round)), at = walk.number(round) - line * walk.k;
+    if (elements.is_past_end(round)) break;
+    const i32 line = elements.line(elements.number(round)),
+              at = elements.number(round) - line * elements.k;
     of_b.load(got_b[round], line, at);
     of_a.load(got_a[round], line, at);
   }
 #pragma unroll
   for (i32 round = 0; round < kPlainShortRounds; ++round) {
-    if (walk.over(round)) break;
-    const i32 line = walk.line(walk.number(round)), at = walk.number(round) - line * walk.k;
+    if (elements.is_past_end(round)) break;
+    const i32 line = elements.line(elements.number(round)),
+              at = elements.number(round) - line * elements.k;
     if (line >= kPlainShortTile) break;
     using Storage = typename In::Storage;
     b[line * kPlainShortPitch + at] = static_cast<Storage>(got_b[round]);
@@ -106,15 +110,16 @@ __device__ void gemm_plain_short(const GemmArgs& args) {
   __shared__ typename In::Storage b[kPlainShortTile * kPlainShortPitch];
   const auto lane = static_cast<i32>(threadIdx.x % 32);
   const i32 row0 = static_cast<i32>(threadIdx.x / 32) * kPlainShortRows;
-  const PlainShortWalk walk(args.k);
+  const PlainShortElements elements(args.k);
   ptx::grid_dependency_wait_and_launch();
 #pragma unroll 1
   for (auto unit = static_cast<i32>(blockIdx.x); unit < args.units_m * args.units_n;
        unit += static_cast<i32>(gridDim.x)) {
-    // Few rows are one tile: skip the division, which takes longer than all other index arithmetic.
+    // Few rows are one tile along m. The division, which is then skipped, takes longer than all
+    // other index arithmetic.
     const i32 across = args.units_m == 1 ? unit : unit / args.units_m;
     const i32 m0 = (unit - across * args.units_m) * kPlainShortTile, n0 = across * kPlainShortTile;
-    plain_short_fetch<In>(walk, {args.a, args.a_stride_m, m0, args.m},
+    plain_short_fetch<In>(elements, {args.a, args.a_stride_m, m0, args.m},
                           {args.b, args.b_stride_n, n0, args.n}, a, b);
     ptx::sync_block();
     if (m0 + row0 < args.m) {

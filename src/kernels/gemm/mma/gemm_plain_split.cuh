@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C for a B of few columns (tokens; A has the weights), where A and B are
-// contiguous along k but have an address or pitch that the TMA cannot use. A goes from global
-// memory straight to the registers of mma.sync, B through shared memory. The CTAs of a cluster
-// divide k of each tile (split-K).
+// D = alpha A B + beta C ("plain_split" in names) for a B of few columns (tokens; A has the
+// weights). A and B are contiguous along k, but have an address or pitch that the TMA cannot use. A
+// goes from global memory straight to the registers of mma.sync, B through shared memory. The CTAs
+// of a cluster divide k of each tile (split-K).
 //
-// The order of k in a dot product is free as long as A and B use the same one. Here a thread's
-// operands of two mma.sync are eight consecutive elements along k: one aligned 16-byte load (a
-// piece) of its row of A. Rows eight apart have the same alignment within 16 bytes, whatever the
-// pitch. A warp takes 16 such rows, so that all its lanes share one offset between A and B.
+// The order of k in a dot product is free as long as A and B use the same order. Here a thread's
+// operands of two mma.sync are eight consecutive elements along k: a piece, which is one aligned
+// 16-byte load from its row of A. Rows eight apart have the same alignment within 16 bytes,
+// whatever the pitch. A warp takes 16 such rows, so that all its lanes share one offset between A
+// and B.
 
 #include "kernels/common/realign.h"
 #include "kernels/gemm/arguments/gemm.h"
@@ -20,11 +21,11 @@ namespace tw {
 
 inline constexpr i32 kPlainSplitRows = 128;
 inline constexpr i32 kPlainSplitColumns = 32;
-inline constexpr i32 kPlainSplitStep = 32;  // of k: one 16-byte piece for each thread and row
+inline constexpr i32 kPlainSplitStep = 32;  // k of a step: one piece for each thread and row
 inline constexpr u32 kPlainSplitThreads = 256;
 inline constexpr u32 kPlainSplitWords = 10240;  // shared memory: panel of B, then accumulators
 inline constexpr u32 kPlainSplitPitch = kPlainSplitRows + 1;  // of a column of accumulators
-// kPlainChain in steps.
+// Steps of an accumulation chain, which has a k of 1024 as kPlainChain.
 inline constexpr i32 kPlainSplitChain = 1024 / kPlainSplitStep;
 
 // A panel of B in shared memory: for each of 8 * kGroups columns, copies of the aligned 16-byte
@@ -35,8 +36,9 @@ struct PlainSplitPanel {
   // Steps that a thread multiplies while it loads the same number ahead; limited by registers.
   static constexpr i32 kAhead = kGroups == 4 ? 2 : kGroups == 3 ? 3 : 4;
   static constexpr u32 kPitch = kPlainSplitWords / (8 * kGroups) / 32 * 32;
-  static constexpr i32 kRoom = (kPitch - 24) / 16 / kAhead * kAhead;
-  static constexpr i32 kSteps = kRoom < kPlainSplitChain ? kRoom : kPlainSplitChain;
+  static constexpr i32 kHasReceiveBuffer = (kPitch - 24) / 16 / kAhead * kAhead;
+  static constexpr i32 kSteps =
+      kHasReceiveBuffer < kPlainSplitChain ? kHasReceiveBuffer : kPlainSplitChain;
   static __device__ __forceinline__ u32 column(u32 c, i64 pitch) {
     return c * kPitch + (pitch % 2 != 0 ? c % 2 : c / 4 % 2) * 16;
   }
@@ -46,11 +48,12 @@ struct PlainSplitSpan {
   i32 begin, end;  // steps
 };
 
-// The elements [first, end) of a piece's eight that belong to the row. cut() zeroes the others.
-struct PlainSplitPart {
+// Of a piece's eight elements those that belong to the row: `first` to `end` - 1. cut() zeroes the
+// others.
+struct PlainSplitInside {
   i32 first, end;
 
-  __device__ __forceinline__ PlainSplitPart(i32 k0, i32 k)
+  __device__ __forceinline__ PlainSplitInside(i32 k0, i32 k)
       : first(k0 < 0 ? -k0 : 0), end(k - k0 < 8 ? k - k0 : 8) {}
   __device__ __forceinline__ void cut(u32 (&word)[4]) const {
 #pragma unroll
@@ -87,7 +90,7 @@ struct PlainSplitLines {
     }
   }
 
-  // Loads the thread's pieces of kAhead steps from `step` on; zeros outside.
+  // Loads the thread's pieces of kAhead steps from `step` on, with zeros outside of A.
   template <i32 kAhead>
   __device__ __forceinline__ void load(uint4 (&v)[kAhead][2], i32 step) const {
     const u64 at = static_cast<u64>(step) * 64;
@@ -103,7 +106,8 @@ struct PlainSplitLines {
   }
 };
 
-// Loads elements k0 to k0 + 7 of a line one by one to shared memory; zeros outside of the line.
+// Loads elements k0 to k0 + 7 of a line to shared memory one by one, with zeros outside of the
+// line.
 __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, i32 k) {
   u32 element[8] = {};
 #pragma unroll
@@ -114,7 +118,8 @@ __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, 
   for (i32 w = 0; w < 4; ++w) to[w] = element[2 * w] | element[2 * w + 1] << 16;
 }
 
-// Loads the pieces of A whose aligned loads would leave A: the last, and the first if unaligned.
+// Loads the pieces of A whose aligned loads would reach outside of A: the last piece, and the first
+// one if A is not aligned.
 __device__ __forceinline__ void plain_split_corners(const GemmArgs& args, u32 (*corner)[4]) {
   if (threadIdx.x >= 2) return;
   const u64 start =
@@ -208,8 +213,8 @@ __device__ __forceinline__ void plain_split_put(const float (&d)[kGroups][4], u3
       ptx::store_shared(to + ((g * 8 + e % 2) * kPlainSplitPitch + e / 2 * 64) * 4, d[g][e]);
 }
 
-// Writes this CTA's share of D's columns: sums the CTAs' accumulators in the order of ranks, so
-// that equal inputs give equal bits.
+// Adds up the CTAs' accumulators of this CTA's share of D's columns and writes D. They are added in
+// the order of ranks, so that equal inputs give equal bits.
 template <class Out>
 __device__ __forceinline__ void plain_split_write(const GemmArgs& args, u32 shared, i32 m0,
                                                   i32 n0) {
@@ -249,26 +254,28 @@ __device__ __forceinline__ void plain_split_add(float (&d)[kGroups][4],
     for (i32 e = 0; e < 4; ++e) d[g][e] += chain[g][e];
 }
 
-// At the ends of rows: zeroes elements outside of the row, takes A's end pieces from `corner`.
+// Corrects the pieces at the ends of rows: zeroes elements outside of the row, and takes A's first
+// and last piece from `corner`.
 __device__ __forceinline__ void plain_split_cut(const GemmArgs& args, const u32 (*corner)[4],
                                                 uint4 (&a)[2], i32 m0, i32 step, i32 lead) {
   const auto lane = static_cast<i32>(ptx::lane_id());
   const i32 k0 = (step * 4 + lane % 4) * 8 - lead;
-  const PlainSplitPart part(k0, args.k);
+  const PlainSplitInside inside(k0, args.k);
 #pragma unroll
   for (i32 i = 0; i < 2; ++i) {
     const i32 row = m0 + static_cast<i32>(threadIdx.x / 32) + lane / 4 * 8 + i * 64;
     u32 word[4] = {a[i].x, a[i].y, a[i].z, a[i].w};
     const bool head = row == 0 && k0 < 0, tail = row == args.m - 1 && k0 + 8 >= args.k;
-    if ((head || tail) && part.first < part.end) {
+    if ((head || tail) && inside.first < inside.end) {
 #pragma unroll
       for (i32 w = 0; w < 4; ++w) word[w] = corner[head ? 0 : 1][w];
     }
-    part.cut(word);
+    inside.cut(word);
     a[i] = make_uint4(word[0], word[1], word[2], word[3]);
   }
 }
 
+// Multiplies the CTA's steps and stores the accumulators to shared memory.
 template <class In, int kGroups>
 __device__ __forceinline__ void plain_split_sum(const GemmArgs& args, u32* panel, u32 (*corner)[4],
                                                 i32 m0, i32 n0, PlainSplitSpan span) {
@@ -332,7 +339,8 @@ __device__ __forceinline__ void plain_split_sum(const GemmArgs& args, u32* panel
   plain_split_put<kGroups>(d, ptx::shared_address(panel));
 }
 
-__device__ __forceinline__ void plain_split_meet(u32 parts) {
+// Waits until all CTAs have stored their accumulators.
+__device__ __forceinline__ void plain_split_sync(u32 parts) {
   if (parts == 1) {
     ptx::sync_block();
     return;
@@ -368,7 +376,7 @@ __device__ void gemm_plain_split(const GemmArgs& args) {
     plain_split_sum<In, 3>(args, words, corner, m0, n0, span);
   else
     plain_split_sum<In, 4>(args, words, corner, m0, n0, span);
-  plain_split_meet(parts);
+  plain_split_sync(parts);
   plain_split_write<Out>(args, ptx::shared_address(words), m0, n0);
   if (parts > 1) {  // other CTAs may still read this one's accumulators
     ptx::cluster_arrive_relaxed();

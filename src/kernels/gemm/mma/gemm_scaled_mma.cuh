@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// mma.sync kernels for narrow types with any strides and addresses; scaled_loop.cuh has the main
-// loop.
+// mma.sync kernels for narrow types ("scaled" in names) with any strides and addresses.
+// scaled_loop.cuh has the main loop.
 //
-// A tile's 128 columns are the elements of a row that share a scale of a quantized D. With gated
-// columns two tiles have them. The CTA then multiplies both twice: to find the maximum, to write.
+// If D is quantized, 128 elements of a row share a scale: the columns of one tile, or with gated
+// columns those of two tiles. The CTA then multiplies both tiles twice: first to find the largest
+// magnitude, then to write D.
 
 #include "kernels/gemm/mma/scaled_loop.cuh"
 
@@ -16,7 +17,7 @@ struct ScaledTile {
 
   const GemmScaledArgs& all;
   const GemmEpilogueArgs& args;
-  GemmEffectiveSizes live;
+  GemmEffectiveSizes sizes;
   FullRun run;
   bool across, along;  // whether rows or columns are gated
   i32 z;
@@ -36,12 +37,12 @@ struct ScaledTile {
     const ScaledOperand of_b = {matrix.b, base.b_stride_n, base.b_stride_k, base.n, scales.b_type};
     float d[2][4][4] = {};
     scaled_sums<Loads>(
-        d, a, b, 0, live.k, gemm_scales_along_k(scales), scales.d_type == kGemmI32,
+        d, a, b, 0, sizes.k, gemm_scales_along_k(scales), scales.d_type == kGemmI32,
         [&](i32 k) {
           scaled_fetch<Loads, kScaledRows>(
-              a, of_a, [&](i32 i) { return row(m0, i); }, k, live.k);
+              a, of_a, [&](i32 i) { return row(m0, i); }, k, sizes.k);
           scaled_fetch<Loads, kScaledColumns>(
-              b, of_b, [&](i32 i) { return column(n0, i); }, k, live.k);
+              b, of_b, [&](i32 i) { return column(n0, i); }, k, sizes.k);
         },
         [&](float(&to)[2][4][4], Sum(&chain)[2][4][4], i32 block) {
           scaled_promote(
@@ -81,22 +82,22 @@ struct ScaledTile {
     });
   }
 
-  // Applies the epilogue to a tile. `largest_of` holds the largest finite magnitude of each row's
-  // scale block. The first phase (`finds`) only raises it. The second phase writes D, divided by
-  // the block's scale if `quantizes`.
-  __device__ __forceinline__ void write(const float* sums, u32* largest_of, bool finds,
+  // Applies the epilogue to a tile. row_largest[i] is the largest finite magnitude of row i's scale
+  // block. The first phase (`finds`) only computes row_largest. The second phase writes D, divided
+  // by the block's scale if `quantizes`.
+  __device__ __forceinline__ void write(const float* sums, u32* row_largest, bool finds,
                                         bool quantizes, i32 m0, i32 n0, u32& largest) const {
     const GemmScales& scales = all.scales;
     const u32 type = scales.d_type;
     const i32 half = across ? kScaledRows / 2 : kScaledColumns / 2;
-    const FullGate inside = {args.gate, args.gate_across, half};
+    const FullGate tile_gate = {args.gate, args.gate_across, half};
     each_eight(m0, n0, [&](i32 i, i32 j, i32 line, i32 at) {
       const i32 count = run.extent - at;
       FullVectors vectors;
       full_along<typename Loads::In>(args, run, at, count, vectors);
       full_spread(args, full_across<typename Loads::In>(args, line), vectors);
       const auto take = [&](bool second, float(&v)[8]) {
-        const FullPlace place = full_place(inside, i, j, second);
+        const FullPlace place = full_place(tile_gate, i, j, second);
         const float* from = sums + place.line * kScaledSumPitch + place.at;
 #pragma unroll
         for (i32 e = 0; e < 8; ++e) v[e] = from[e * place.step];
@@ -116,11 +117,11 @@ struct ScaledTile {
 #pragma unroll
           for (i32 e = 0; e < 8; ++e)
             if (e < count) most = max(most, gemm_finite(v[e]));
-          atomicMax(largest_of + i, most);
+          atomicMax(row_largest + i, most);
           return;
         }
         if (quantizes) {
-          const float scale = gemm_block_scale(float_of(largest_of[i]), format_max(type));
+          const float scale = gemm_block_scale(float_of(row_largest[i]), format_max(type));
           const float inverse = gemm_block_inverse(scale);
 #pragma unroll
           for (float& value : v) value *= inverse;
@@ -145,25 +146,25 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
   __shared__ __align__(16) u32 a[kScaledRows * kPitch];
   __shared__ __align__(16) u32 b[kScaledColumns * kPitch];
   __shared__ __align__(16) float sums[kScaledRows * kScaledSumPitch];
-  __shared__ u32 largest_of[kScaledRows];
+  __shared__ u32 row_largest[kScaledRows];
   ptx::grid_dependency_wait_and_launch();
   const GemmEpilogueArgs& args = all.full;
   const bool gated = args.gate != kGateNone;
   ScaledTile<Loads> tile = {all,
                             args,
-                            gemm_live(args, kScaledRows, kScaledColumns),
+                            gemm_effective_sizes(args, kScaledRows, kScaledColumns),
                             {},
                             gated && args.gate_across,
                             gated && !args.gate_across,
                             0};
-  GemmEffectiveSizes& live = tile.live;
+  GemmEffectiveSizes& sizes = tile.sizes;
   const bool quantizes = all.scales.d.address != 0;
   const i32 passes = quantizes && tile.along ? 2 : 1;
-  live.units_n = (live.units_n + passes - 1) / passes;
-  const i32 lines = tile.across ? args.half : live.m;
-  tile.run = full_run(args, lines, tile.along ? args.half : live.n);
+  sizes.units_n = (sizes.units_n + passes - 1) / passes;
+  const i32 lines = tile.across ? args.half : sizes.m;
+  tile.run = full_run(args, lines, tile.along ? args.half : sizes.n);
   u32 largest = 0;
-  const i32 units = live.units_m * live.units_n;
+  const i32 units = sizes.units_m * sizes.units_n;
   for (auto unit = static_cast<i32>(blockIdx.x); unit < units * args.batch;
        unit += static_cast<i32>(gridDim.x)) {
     tile.z = unit / units;
@@ -173,11 +174,11 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
     tile.run.c = matrix.c;
     tile.run.d = matrix.d;
     i32 m0, unit_n;
-    gemm_unit(live, unit - tile.z * units, &m0, &unit_n);
+    gemm_unit(sizes, unit - tile.z * units, &m0, &unit_n);
     m0 *= kScaledRows;
     if (quantizes) {
       for (auto i = static_cast<i32>(threadIdx.x); i < kScaledRows; i += kScaledThreads)
-        largest_of[i] = 0;
+        row_largest[i] = 0;
       ptx::sync_block();
     }
     for (i32 phase = quantizes ? 0 : 1; phase < 2; ++phase)
@@ -191,7 +192,7 @@ __device__ void gemm_scaled_mma(const GemmScaledArgs& all) {
         if (all.scales.d_type == kGemmI32)
           tile.write_integers(sums, m0, n0);
         else
-          tile.write(sums, largest_of, phase == 0, quantizes, m0, n0, largest);
+          tile.write(sums, row_largest, phase == 0, quantizes, m0, n0, largest);
         ptx::sync_block();
       }
   }

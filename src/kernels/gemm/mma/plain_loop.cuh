@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shared by the basic and the epilogue mma.sync kernels: the tile's constants, the products of one
-// k block, and the accumulators' way to shared memory.
+// What the basic and the epilogue mma.sync kernels ("plain" in names) have in common: the tile's
+// constants, the products of one k block, and how accumulators are stored to shared memory.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/types.cuh"
@@ -17,6 +17,7 @@ inline constexpr u32 kPlainThreads = 128;
 // nearest, and start the next chain at zero.
 inline constexpr i32 kPlainChain = 1024;
 
+// Adds the products of one k block to d.
 template <class In>
 __device__ __forceinline__ void plain_multiply(float (&d)[2][4][4], const typename In::Storage* a,
                                                const typename In::Storage* b) {
@@ -48,6 +49,7 @@ __device__ __forceinline__ void plain_multiply(float (&d)[2][4][4], const typena
   }
 }
 
+// Ends a chain: adds it to d and clears it.
 __device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2][4][4]) {
 #pragma unroll
   for (i32 i = 0; i < 2; ++i)
@@ -62,7 +64,7 @@ __device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2]
 
 inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
 
-__device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
+__device__ __forceinline__ void full_plain_stage(const float (&d)[2][4][4], float* sums) {
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32;
   const u32 row = warp / 2 * 32 + lane / 4;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The main loop of the mma.sync kernels for narrow types, dense and grouped: tiles of 32 x 128.
-// Threads convert elements on the way to shared memory: 8-bit floats to f16, which holds them
-// exactly.
+// The main loop of the mma.sync kernels for narrow types ("scaled" in names), of the gemm and the
+// grouped family. Tiles have 32 x 128 elements. Threads convert elements on the way to shared
+// memory: 8-bit floats to f16, which holds them exactly.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/scaled_types.cuh"
@@ -17,15 +17,15 @@ inline constexpr i32 kScaledSumPitch = kScaledColumns + 8;  // floats: rows star
 
 // How a type is loaded and multiplied. kWords 32-bit words in shared memory hold kScaledK elements
 // of a line. put() converts one element, put_four() (only if kFours) four elements of a word.
-// Exact accumulators (kExact) stay integers unless scales change along k. Other accumulators are
-// added in f32 every kScaleDepth elements of k.
+// Integer accumulators (kIntegerSums) stay integers unless scales change along k. Other
+// accumulators are added in f32 every kScaleDepth elements of k.
 
 struct ScaledEights {
   using In = F8E4M3;
   using Storage = unsigned char;
   using Sum = float;
   static constexpr i32 kWords = kScaledK / 2;
-  static constexpr bool kFours = true, kExact = false;
+  static constexpr bool kFours = true, kIntegerSums = false;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32 type) {
     const u32 half = type == kFormatE4M3 ? ptx::e4m3_to_f16(value) : static_cast<u32>(value) << 8;
     reinterpret_cast<unsigned short*>(line)[k] = static_cast<unsigned short>(half);
@@ -47,7 +47,7 @@ struct ScaledIntegers {
   using Storage = unsigned char;
   using Sum = i32;
   static constexpr i32 kWords = kScaledK / 4;
-  static constexpr bool kFours = true, kExact = true;
+  static constexpr bool kFours = true, kIntegerSums = true;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32) {
     reinterpret_cast<Storage*>(line)[k] = value;
   }
@@ -64,7 +64,7 @@ struct ScaledRounded {
   using Storage = float;
   using Sum = float;
   static constexpr i32 kWords = kScaledK;
-  static constexpr bool kFours = false, kExact = false;
+  static constexpr bool kFours = false, kIntegerSums = false;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32) {
     line[k] = bits_of(rounded_to_tf32(value));
   }
@@ -86,11 +86,11 @@ struct ScaledOperand {
   u32 type;
 };
 
-// Loads kLines lines of k0 to k0 + kScaledK - 1. Line i of the tile is line first(i) of the
-// operand. Elements outside the operand, or from k_end on, become zeros.
+// Loads elements k0 to k0 + kScaledK - 1 of kLines lines. Line i of the tile is line
+// operand_line(i) of the operand. Elements outside the operand, or from k_end on, become zeros.
 template <class Loads, i32 kLines, class First>
-__device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& from, First first,
-                                             i32 k0, i32 k_end) {
+__device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& from,
+                                             First operand_line, i32 k0, i32 k_end) {
   using Storage = typename Loads::Storage;
   const auto* global = reinterpret_cast<const Storage*>(from.address);
   const bool along_k = from.k_stride == 1;
@@ -101,10 +101,10 @@ __device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& f
     for (i32 i = 0; i < kLines * kScaledK / 4 / kScaledThreads; ++i) {
       const i32 item = i * kScaledThreads + thread;
       const i32 line = item / (kScaledK / 4), k = item % (kScaledK / 4) * 4;
-      const i32 of = first(line);
+      const i32 source = operand_line(line);
       u32 values = 0;
-      if (of < from.lines)
-        values = *reinterpret_cast<const u32*>(global + of * from.line_stride + k0 + k);
+      if (source < from.lines)
+        values = *reinterpret_cast<const u32*>(global + source * from.line_stride + k0 + k);
       Loads::put_four(shared + line * kScaledPitch<Loads>, k, values, from.type);
     }
     return;
@@ -114,10 +114,10 @@ __device__ __forceinline__ void scaled_fetch(u32* shared, const ScaledOperand& f
     const i32 item = i * kScaledThreads + thread;
     const i32 line = along_k ? item / kScaledK : item % kLines;
     const i32 k = along_k ? item % kScaledK : item / kLines;
-    const i32 of = first(line);
+    const i32 source = operand_line(line);
     Storage value = 0;
-    if (of < from.lines && k0 + k < k_end)
-      value = global[of * from.line_stride + (k0 + k) * from.k_stride];
+    if (source < from.lines && k0 + k < k_end)
+      value = global[source * from.line_stride + (k0 + k) * from.k_stride];
     Loads::put(shared + line * kScaledPitch<Loads>, k, value, from.type);
   }
 }
@@ -151,6 +151,7 @@ __device__ __forceinline__ void scaled_multiply(typename Loads::Sum (&d)[2][4][4
   }
 }
 
+// Calls visit(i, j, e) for each of a thread's accumulators d[i][j][e].
 template <class Visit>
 __device__ __forceinline__ void scaled_each(Visit visit) {
 #pragma unroll
@@ -162,7 +163,7 @@ __device__ __forceinline__ void scaled_each(Visit visit) {
 }
 // Copies accumulators bit by bit between f32 and i32.
 template <class To, class From>
-__device__ __forceinline__ void scaled_keep(To (&to)[2][4][4], const From (&from)[2][4][4]) {
+__device__ __forceinline__ void scaled_copy_bits(To (&to)[2][4][4], const From (&from)[2][4][4]) {
   scaled_each([&](i32 i, i32 j, i32 e) { to[i][j][e] = __builtin_bit_cast(To, from[i][j][e]); });
 }
 
@@ -193,7 +194,7 @@ __device__ __forceinline__ void scaled_promote(float (&d)[2][4][4], Sum (&chain)
 // Accumulates a tile over k from `begin` to `end` - 1 and applies its scales. fetch(k) loads a step
 // of k into `a` and `b`. promote(d, chain, block) adds scaled accumulators to d, for each block of
 // k if scales change along k (`along_k`), otherwise once. With `integers` d receives the bits of
-// the exact accumulators, without scales.
+// the integer accumulators, without scales.
 template <class Loads, class Fetch, class Promote>
 __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, const u32* b,
                                             i32 begin, i32 end, bool along_k, bool integers,
@@ -207,7 +208,7 @@ __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, c
     if ((k - begin + kScaledK) % kScaleDepth != 0 && end - k > kScaledK) continue;
     if (along_k) {
       promote(d, chain, k / kScaleDepth);
-    } else if constexpr (!Loads::kExact) {
+    } else if constexpr (!Loads::kIntegerSums) {
       scaled_each([&](i32 i, i32 j, i32 e) {
         d[i][j][e] += chain[i][j][e];
         chain[i][j][e] = 0.0f;
@@ -215,15 +216,16 @@ __device__ __forceinline__ void scaled_sums(float (&d)[2][4][4], const u32* a, c
     }
   }
   if (along_k || begin >= end) return;
-  if constexpr (Loads::kExact) {
-    if (integers) return scaled_keep(d, chain);
+  if constexpr (Loads::kIntegerSums) {
+    if (integers) return scaled_copy_bits(d, chain);
   } else {
-    scaled_keep(chain, d);
+    scaled_copy_bits(chain, d);
     scaled_each([&](i32 i, i32 j, i32 e) { d[i][j][e] = 0.0f; });
   }
   promote(d, chain, 0);
 }
 
+// Stores a tile's accumulators to shared memory.
 __device__ __forceinline__ void scaled_put(const float (&d)[2][4][4], float* sums) {
   const auto lane = static_cast<i32>(ptx::lane_id());
   const auto warp = static_cast<i32>(threadIdx.x / 32);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Setup and operand loads shared by the kernels that take gemm_full.h's arguments.
+// Setup and operand loads of the kernels that take gemm_full.h's arguments.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 
 namespace tw {
 
-// Split-K: barrier that counts the bytes of accumulators from other CTAs.
+// With split-K: the barrier that counts the bytes of accumulators from other CTAs.
 template <class Config>
-__device__ __forceinline__ u32 full_sums_barrier(const GemmPipeline<Config>& ring) {
-  return ring.empty_barrier(Config::kStages);
+__device__ __forceinline__ u32 full_partials_barrier(const GemmPipeline<Config>& pipeline) {
+  return pipeline.empty_barrier(Config::kStages);
 }
 
-// As gemm_load_share, for matrix z. kHalves: the halves of a gated operand lie apart, so that a box
-// has at most half of a tile's lines.
+// As gemm_load_share(), for matrix z. kHalves: the operand has a gate of halves, which lie apart,
+// so that a box has at most half of a tile's lines.
 template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u32 shared,
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,
@@ -40,21 +40,23 @@ __device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u3
   }
 }
 
-// Initializes the barriers and prefetches the tensor maps. One thread initializes all: ptxas
-// unrolls a loop over lanes into what each lane would do, which takes 1 us. Without a cluster, the
-// producer warp waits for nobody and the other warps wait for it. CTAs of a cluster wait for each
-// other's barriers. The mbarrier fence makes those visible, so that relaxed arrivals suffice.
+// Initializes the barriers and prefetches the tensor maps. One thread initializes all barriers:
+// with one lane for each, ptxas would unroll the loop into separate code for each lane, which takes
+// 1 us. Without a cluster, the other warps wait for the producer warp, which waits for none. CTAs
+// of a cluster wait for each other's barriers. The mbarrier fence makes the barriers visible, so
+// that relaxed arrivals suffice.
 template <class Config>
 __device__ __forceinline__ void full_begin(const GemmEpilogueArgs& args,
-                                           const GemmPipeline<Config>& ring, u32 warp) {
+                                           const GemmPipeline<Config>& pipeline, u32 warp) {
   if (warp == 0) {
     if (ptx::elect_one()) {
 #pragma unroll
       for (i32 stage = 0; stage < Config::kStages; ++stage) {
-        ptx::mbarrier_init(ring.full_barrier(stage), 1);
-        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
+        ptx::mbarrier_init(pipeline.full_barrier(stage), 1);
+        ptx::mbarrier_init(pipeline.empty_barrier(stage),
+                           Config::kReaders * Config::kMulticastCtas);
       }
-      if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
+      if (Config::kSplit) ptx::mbarrier_init(full_partials_barrier<Config>(pipeline), 1);
       ptx::fence_mbarrier_init();
     }
     ptx::sync_warp();
@@ -70,8 +72,10 @@ __device__ __forceinline__ void full_begin(const GemmEpilogueArgs& args,
   } else if (warp == 0) {
     ptx::named_barrier_arrive(5, Config::kThreads);
   } else {
-    // gemm_prefetch_weights knows only the basic arguments: one product, adjacent columns.
-    if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
+    // gemm_prefetch_weights() knows only the basic arguments: one product, without a gate of
+    // halves.
+    if (Config::kPrefetchesWeights && warp >= 4 && args.batch == 1 && args.maps == 0 &&
+        args.gate != kGateHalves)
       gemm_prefetch_weights<Config>(args.base);
     ptx::named_barrier(5, Config::kThreads);
   }

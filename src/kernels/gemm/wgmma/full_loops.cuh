@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Consumer loops of the epilogue kernels for epilogues that work chunk by chunk (full_chunks.cuh),
-// one loop for each common combination of options. A launch selects its loop once: the time between
-// two tiles is instruction fetch, and code that is jumped over costs as much as code that runs.
-// What a tile needs besides accumulators is looked up while its last products run.
+// Consumer loops of the epilogue kernels ("full" in names) for epilogues that work chunk by chunk
+// (full_chunks.cuh), one loop for each common combination of options. A launch selects its loop
+// once. Between two tiles the warps mostly wait for instruction fetch, and branches that are
+// skipped are fetched too, so options that are tested for each tile cost time even if they are off.
+// Bias, scale and the next tile's position are loaded or computed while a tile's last products run.
 
 #include "kernels/gemm/epilogue/full_chunks.cuh"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
@@ -12,27 +13,29 @@
 namespace tw {
 
 template <class Config>
-__device__ __forceinline__ GemmEffectiveSizes full_live(const GemmEpilogueArgs& args) {
-  return gemm_live(args, Config::kTileM * static_cast<i32>(Config::kClusterM),
-                   Config::kTileN * static_cast<i32>(Config::kClusterN));
+__device__ __forceinline__ GemmEffectiveSizes full_effective_sizes(const GemmEpilogueArgs& args) {
+  return gemm_effective_sizes(args, Config::kTileM * static_cast<i32>(Config::kClusterM),
+                              Config::kTileN * static_cast<i32>(Config::kClusterN));
 }
 
-// A consumer warp's staging memory and the first of its 16 lines of D.
+// A consumer warp's staging memory, which has kStagingSlabs slabs, and the first of its 16 lines of
+// D.
 template <class Config>
 struct FullWarp {
   using Slab = FullSlab<typename Config::Out, static_cast<i32>(Config::kSlab.contiguous)>;
-  static constexpr int kRing = static_cast<int>(Config::kShared.slabs);
+  static constexpr int kStagingSlabs = static_cast<int>(Config::kShared.slabs);
   u32 staging;
   i32 line;  // relative to the tile
 };
 
 template <class Config>
-__device__ __forceinline__ FullWarp<Config> full_warp(const GemmPipeline<Config>& ring, u32 group) {
+__device__ __forceinline__ FullWarp<Config> full_warp(const GemmPipeline<Config>& pipeline,
+                                                      u32 group) {
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32) % 4;
-  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  return {ring.base + Config::kShared.d_offset +
-              (group * 4 + warp) * FullWarp<Config>::kRing * FullWarp<Config>::Slab::kBytes,
-          static_cast<i32>(first_piece * 64 + warp * kGemmStoreLines)};
+  const u32 first_row_block = Config::kPingpong ? 0 : group * Config::kRowBlocks;
+  return {pipeline.base + Config::kShared.d_offset +
+              (group * 4 + warp) * FullWarp<Config>::kStagingSlabs * FullWarp<Config>::Slab::kBytes,
+          static_cast<i32>(first_row_block * 64 + warp * kGemmStoreLines)};
 }
 
 template <class Config>
@@ -46,137 +49,141 @@ __device__ __forceinline__ FragmentOut full_out(const GemmEpilogueArgs& args, co
 template <class Config>
 struct FullTileWarps {
   static constexpr i32 kThreads = Config::kPingpong ? 128 : 128 * Config::kConsumers;
-  static constexpr int kOfThread = (Config::kTileN + kThreads - 1) / kThreads;  // columns
-  u32 board, thread, barrier;
+  static constexpr int kThreadColumns = (Config::kTileN + kThreads - 1) / kThreads;
+  u32 table;    // shared address of the table
+  u32 thread;   // number of this thread among those of the warps
+  u32 barrier;  // named barrier of the warps
 };
 
 template <class Config>
-__device__ __forceinline__ FullTileWarps<Config> full_party(const GemmPipeline<Config>& ring,
-                                                            u32 group) {
+__device__ __forceinline__ FullTileWarps<Config> full_tile_warps(
+    const GemmPipeline<Config>& pipeline, u32 group) {
   const u32 own = Config::kPingpong ? group : 0;
-  return {ring.base + Config::kShared.board + own * Config::kTileN * 8,
+  return {pipeline.base + Config::kShared.table_offset + own * Config::kTileN * 8,
           (threadIdx.x - 128) % static_cast<u32>(FullTileWarps<Config>::kThreads), 1 + own};
 }
 
-/// The epilogue of a warp; Way is a FullWay.
-template <class Config, class Way>
-using FullWarpChunks =
-    FullChunks<typename Config::In, typename FullWarp<Config>::Slab, Way, FullWarp<Config>::kRing,
-               Config::kPieces, Config::kAccumulators, FullTileWarps<Config>::kOfThread>;
+/// The epilogue of a warp. Options is a FullOptions.
+template <class Config, class Options>
+using FullWarpChunks = FullChunks<typename Config::In, typename FullWarp<Config>::Slab, Options,
+                                  FullWarp<Config>::kStagingSlabs, Config::kRowBlocks,
+                                  Config::kAccumulators, FullTileWarps<Config>::kThreadColumns>;
 
-template <class Config, class Way>
+template <class Config, class Options>
 __device__ __forceinline__ void full_loop(const GemmEpilogueArgs& args,
-                                          const GemmEffectiveSizes& live, FullRun run,
-                                          GemmPipeline<Config> ring, u32 rank, u32 group,
+                                          const GemmEffectiveSizes& sizes, FullRun run,
+                                          GemmPipeline<Config> pipeline, u32 rank, u32 group,
                                           u32& largest) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   using Slab = typename FullWarp<Config>::Slab;
-  constexpr int kRing = FullWarp<Config>::kRing;
-  const FullWarp<Config> warp = full_warp<Config>(ring, group);
-  const FullTileWarps<Config> party = full_party<Config>(ring, group);
-  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  constexpr int kStagingSlabs = FullWarp<Config>::kStagingSlabs;
+  const FullWarp<Config> warp = full_warp<Config>(pipeline, group);
+  const FullTileWarps<Config> tile_warps = full_tile_warps<Config>(pipeline, group);
+  const u32 first_row_block = Config::kPingpong ? 0 : group * Config::kRowBlocks;
   const u32 lane = ptx::lane_id();
-  ring.base = ptx::kept(ring.base);
-  const i32 units = gemm_units(args, live);
-  const i32 k_blocks = (live.k + Config::kTileK - 1) / Config::kTileK;
+  pipeline.base = ptx::opaque(pipeline.base);
+  const i32 units = gemm_units(args, sizes);
+  const i32 k_blocks = (sizes.k + Config::kTileK - 1) / Config::kTileK;
   const i32 rows = run.lines;
-  using Chunks = FullWarpChunks<Config, Way>;
+  using Chunks = FullWarpChunks<Config, Options>;
   run.alpha *= Chunks::kFactor;
   const float floor =
-      Way::kFloor && args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
-  u32 turn = 0;
-  i32 unit = full_first<Config>();
+      Options::kRunTimeRelu && args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
+  u32 slabs_written = 0;
+  i32 unit = full_first_unit<Config>();
   if (Config::kPingpong) {
     if (group == 1) {
-      ring.skip(k_blocks);
+      pipeline.skip(k_blocks);
       gemm_pass_turn<Config>(1);
-      unit += full_step<Config>();
+      unit += full_unit_step<Config>();
     }
   }
-  // Zeros only so that the compiler sees d defined: the first product overwrites them.
-  float d[Config::kPieces][Config::kAccumulators];
+  // The zeros only define d for the compiler. The first product overwrites them.
+  float d[Config::kRowBlocks][Config::kAccumulators];
   gemm_no_products<Config>(d);
-  FullTile next = full_tile<Config>(args, live, unit, rank);
-  using Party = FullTileWarps<Config>;
-  const auto thread = static_cast<i32>(party.thread);
-  if (Way::kBias && unit < units)
-    board_prefetch<Config::kTileN, Party::kThreads>(args, next.n0, thread);
+  FullTile next = full_tile<Config>(args, sizes, unit, rank);
+  using TileWarps = FullTileWarps<Config>;
+  const auto thread = static_cast<i32>(tile_warps.thread);
+  if (Options::kBias && unit < units)
+    table_prefetch_bias<Config::kTileN, TileWarps::kThreads>(args, next.n0, thread);
   while (unit < units) {
     const FullTile tile = next;
     full_matrix<In, Out>(args, tile.z, rows, &run);
-    if (Way::kC) {
-      full_ask_c<Slab, kRing, Config::kPieces, Config::kAccumulators>(
-          args, run, lane, warp.staging, tile.m0 + warp.line, tile.n0, turn);
-      if (kRing < static_cast<int>(gemm_slabs_of_tile(Config::kTile)))
-        full_prefetch<Out>(args, run, tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0,
-                           Config::kPieces * 64, Config::kTileN);
+    if (Options::kC) {
+      full_load_c_ahead<Slab, kStagingSlabs, Config::kRowBlocks, Config::kAccumulators>(
+          args, run, lane, warp.staging, tile.m0 + warp.line, tile.n0, slabs_written);
+      if (kStagingSlabs < static_cast<int>(gemm_slabs_of_tile(Config::kTile)))
+        full_prefetch<Out>(args, run, tile.m0 + static_cast<i32>(first_row_block) * 64, tile.n0,
+                           Config::kRowBlocks * 64, Config::kTileN);
     }
     gemm_take_turn<Config>(group);
-    gemm_multiply<Config>(d, {0, live.k}, ring, first_piece, 0, nullptr, [] {});
+    gemm_multiply<Config>(d, {0, sizes.k}, pipeline, first_row_block, 0, nullptr, [] {});
     gemm_pass_turn<Config>(group);
-    FullLoaded<Config::kPieces, Party::kOfThread> asked;
-    if (Way::kBias)
-      board_load<Config::kTileN, Party::kThreads, Way::kMore>(args, run, tile.m0 + warp.line,
-                                                              tile.n0, thread, asked);
-    unit += full_step<Config>() * (Config::kPingpong ? 2 : 1);
-    next = full_tile<Config>(args, live, unit, rank);
-    if (Way::kBias && !Config::kPingpong) ptx::named_barrier(party.barrier, party.kThreads);
+    FullLoaded<Config::kRowBlocks, TileWarps::kThreadColumns> loaded;
+    if (Options::kBias)
+      table_load<Config::kTileN, TileWarps::kThreads, Options::kExtras>(
+          args, run, tile.m0 + warp.line, tile.n0, thread, loaded);
+    unit += full_unit_step<Config>() * (Config::kPingpong ? 2 : 1);
+    next = full_tile<Config>(args, sizes, unit, rank);
+    if (Options::kBias && !Config::kPingpong)
+      ptx::named_barrier(tile_warps.barrier, tile_warps.kThreads);
     gemm_wait_products<Config>(d);
-    gemm_release_last<Config>(ring);
-    if (Config::kPingpong) ring.skip(k_blocks);
-    if (Way::kBias) {
-      board_store<In, Config::kTileN, Party::kThreads, Way::kMore>(args, party.board, thread, asked,
-                                                                   Chunks::kFactor);
-      ptx::named_barrier(party.barrier, party.kThreads);
+    gemm_release_last<Config>(pipeline);
+    if (Config::kPingpong) pipeline.skip(k_blocks);
+    if (Options::kBias) {
+      table_store<In, Config::kTileN, TileWarps::kThreads, Options::kExtras>(
+          args, tile_warps.table, thread, loaded, Chunks::kFactor);
+      ptx::named_barrier(tile_warps.barrier, tile_warps.kThreads);
     }
-    if (Way::kC) {
+    if (Options::kC) {
       ptx::async_copy_wait<0>();
       ptx::sync_warp();
     }
     const FragmentOut out = full_out(args, tile, warp);
     if (args.maps != 0 && lane == 0) ptx::tensormap_acquire(out.map);
-    Chunks{args, run, out, asked, party.board + lane % 4 * 8, lane, floor, largest}.tile(d, turn);
+    Chunks{args, run, out, loaded, tile_warps.table + lane % 4 * 8, lane, floor, largest}
+        .write_tile(d, slabs_written);
   }
 }
 
-/// Consumes all tiles of a launch for which full_in_chunks() holds.
+/// Consumes all tiles of a launch for which full_is_chunked() holds.
 template <class Config>
-__device__ __forceinline__ void full_consume_in_chunks(const GemmEpilogueArgs& args,
-                                                       const GemmEffectiveSizes& live,
-                                                       const FullRun& run,
-                                                       const GemmPipeline<Config>& ring, u32 rank,
-                                                       u32 group, u32& largest) {
+__device__ __forceinline__ void full_consume_chunked(const GemmEpilogueArgs& args,
+                                                     const GemmEffectiveSizes& sizes,
+                                                     const FullRun& run,
+                                                     const GemmPipeline<Config>& pipeline, u32 rank,
+                                                     u32 group, u32& largest) {
   constexpr bool kGates = Config::kTileN % 128 == 0;
 #define TW_FULL_LOOP(...) \
-  full_loop<Config, FullWay<__VA_ARGS__>>(args, live, run, ring, rank, group, largest)
-  const bool more = full_has_more(args);
+  full_loop<Config, FullOptions<__VA_ARGS__>>(args, sizes, run, pipeline, rank, group, largest)
+  const bool extras = full_has_extras(args);
   if (args.gate == kGateHalves) {
     if constexpr (kGates) TW_FULL_LOOP(kActSilu, true, kGateHalves, false, false);
-  } else if (args.gate == kGateNeighbours) {
+  } else if (args.gate == kGateInterleaved) {
     if constexpr (kGates && Config::Out::kBytes == 2)
-      TW_FULL_LOOP(kActSilu, true, kGateNeighbours, false, false);
+      TW_FULL_LOOP(kActSilu, true, kGateInterleaved, false, false);
   } else if (args.activation == kActGelu) {
-    if (more)
+    if (extras)
       TW_FULL_LOOP(kActGelu, true, kGateNone, false, true);
     else
       TW_FULL_LOOP(kActGelu, true, kGateNone, false, false);
   } else if (args.activation == kActGeluTanh) {
-    if (more)
+    if (extras)
       TW_FULL_LOOP(kActGeluTanh, true, kGateNone, false, true);
     else
       TW_FULL_LOOP(kActGeluTanh, true, kGateNone, false, false);
   } else if (args.activation == kActSilu) {
-    if (more)
+    if (extras)
       TW_FULL_LOOP(kActSilu, true, kGateNone, false, true);
     else
       TW_FULL_LOOP(kActSilu, true, kGateNone, false, false);
   } else if (run.beta != 0.0f) {
-    if (more)
+    if (extras)
       TW_FULL_LOOP(kActRelu, true, kGateNone, true, true);
     else
       TW_FULL_LOOP(kActRelu, true, kGateNone, true, false);
-  } else if (more) {
+  } else if (extras) {
     TW_FULL_LOOP(kActRelu, true, kGateNone, false, true);
   } else if (args.activation == kActRelu) {
     if (args.bias_by == kFullNone)

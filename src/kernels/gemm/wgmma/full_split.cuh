@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, then
-// adds up and writes every parts-th line of D. The CTAs send each other the accumulators of those
-// lines (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster
-// has read its stages. A cluster may be one CTA, with the whole tile. C and bias are prefetched
-// before the products.
+// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k. It then
+// adds up and writes some lines of D: with P parts, every P-th line. CTAs send each other the
+// accumulators of these lines (st.async, see epilogue/split.cuh) into the memory of the stages,
+// once the whole cluster has read its stages. A cluster may consist of one CTA, with the whole
+// tile. C and bias are prefetched before the products.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -12,13 +12,15 @@
 
 namespace tw {
 
-// How the lines of a tile that lie in D are dealt out to the parts: line i to part i % parts.
+// How the lines of a tile that lie in D are shared out to the parts (CTAs): line i goes to part
+// i % parts.
 template <class Config>
 struct FullLineShares {
   using Tile = SplitTile<Config>;
   u32 part, parts, inverse;
-  u32 lines, own;  // in D, and of those this part's
-  u32 slots;       // lines reserved for the accumulators of each part
+  u32 lines;  // lines of the tile that lie in D
+  u32 own;    // those of this part
+  u32 slots;  // lines for which the receiver has memory for each part
   static_assert(!Config::kSplit || Config::kCluster == 1, "a split-K part must be one CTA");
   static_assert(!Config::kSplit ||
                     (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
@@ -29,37 +31,40 @@ struct FullLineShares {
     parts = ptx::cluster_size() / Config::kCluster;
     inverse = 65536u / parts + 1;
     lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
-    own = turn(lines + parts - 1 - part);
-    slots = turn(Tile::kLines + parts - 1);
+    own = quotient(lines + parts - 1 - part);
+    slots = quotient(Tile::kLines + parts - 1);
   }
   /// line / parts, for lines below 8192
-  __device__ u32 turn(u32 line) const { return line * inverse >> 16; }
-  /// Shared address of the accumulators of part `of` for the owner's line number `at`.
-  __device__ u32 place(u32 room, u32 of, u32 at) const {
-    return room + (of * slots + at) * (Tile::kPitch * 4);
+  __device__ u32 quotient(u32 line) const { return line * inverse >> 16; }
+  /// Shared address of the accumulators that part `sender` has sent for line number `index` of the
+  /// receiver.
+  __device__ u32 address(u32 received, u32 sender, u32 index) const {
+    return received + (sender * slots + index) * (Tile::kPitch * 4);
   }
   /// Bytes that the other CTAs send to this one.
   __device__ u32 bytes() const { return (parts - 1) * own * (Tile::kExtent * 4); }
 };
 
-// Sends the accumulators of one piece to the CTAs that own their lines: to shared address `room`
-// there, counted by `barrier` (st.async). This CTA's own lines are ordinary stores.
+// Sends the accumulators of one row block to the CTAs that own their lines: to shared address
+// `received` there, where `barrier` counts the bytes (st.async). The accumulators of this CTA's own
+// lines are stored to its shared memory.
 template <class Config>
 __device__ __forceinline__ void full_send_lines(const float (&d)[Config::kAccumulators],
-                                                const FullLineShares<Config>& deal, u32 room,
-                                                u32 barrier, u32 piece) {
+                                                const FullLineShares<Config>& shares, u32 received,
+                                                u32 barrier, u32 row_block) {
   const u32 lane = ptx::lane_id();
-  const u32 row = piece * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+  const u32 row = row_block * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
   const u32 column = lane % 4 * 2;
 #pragma unroll
   for (u32 i = 0; i < (Config::kSwapAB ? Config::kAccumulators / 2 : 2); ++i) {
-    // With swap-AB, two rows in each of several lines; otherwise all columns of two lines.
+    // With swap-AB a thread has two rows of each of several lines, otherwise columns of two lines.
     const u32 line = Config::kSwapAB ? column + i / 2 * 8 + i % 2 : row + i * 8;
-    if (line >= deal.lines) continue;
-    const u32 turn = deal.turn(line);
-    const u32 to = line - turn * deal.parts;
-    const u32 at = deal.place(room, deal.part, turn) + (Config::kSwapAB ? row : column) * 4;
-    const bool own = to == deal.part;
+    if (line >= shares.lines) continue;
+    const u32 index = shares.quotient(line);
+    const u32 to = line - index * shares.parts;
+    const u32 at =
+        shares.address(received, shares.part, index) + (Config::kSwapAB ? row : column) * 4;
+    const bool own = to == shares.part;
     const u32 remote = ptx::cluster_address(at, to);
     const u32 counts = ptx::cluster_address(barrier, to);
     if constexpr (Config::kSwapAB) {
@@ -84,16 +89,17 @@ __device__ __forceinline__ void full_send_lines(const float (&d)[Config::kAccumu
   }
 }
 
-// Adds up eight accumulators of an own line, from a column on, in the order of the parts.
+// Adds up eight accumulators of one of this CTA's lines, from `column` on, in the order of the
+// parts.
 template <class Config>
-__device__ __forceinline__ void full_add_parts(const FullLineShares<Config>& deal, u32 room,
+__device__ __forceinline__ void full_add_parts(const FullLineShares<Config>& shares, u32 received,
                                                u32 line, u32 column, float (&sum)[8]) {
 #pragma unroll
   for (float& value : sum) value = 0.0f;
 #pragma unroll 4
-  for (u32 other = 0; other < deal.parts; ++other) {
+  for (u32 other = 0; other < shares.parts; ++other) {
     float low[4], high[4];
-    const u32 from = deal.place(room, other, line) + column * 4;
+    const u32 from = shares.address(received, other, line) + column * 4;
     ptx::load_shared_v4(from, low);
     ptx::load_shared_v4(from + 16, high);
 #pragma unroll
@@ -107,7 +113,7 @@ __device__ __forceinline__ void full_add_parts(const FullLineShares<Config>& dea
 // Writes this CTA's lines of D.
 template <class Config>
 __device__ __forceinline__ void full_write_own(const GemmEpilogueArgs& args, const FullRun& run,
-                                               const FullLineShares<Config>& deal, u32 room,
+                                               const FullLineShares<Config>& shares, u32 received,
                                                u32 thread, i32 m0, i32 n0, u32& largest) {
   constexpr u32 kExtent = SplitTile<Config>::kExtent;
   const bool gated = args.gate != kGateNone;
@@ -115,21 +121,21 @@ __device__ __forceinline__ void full_write_own(const GemmEpilogueArgs& args, con
   const i32 line0 = Config::kSwapAB ? n0 : m0;
   const i32 at0 = (Config::kSwapAB ? m0 : n0) / (gated ? 2 : 1);
 #pragma unroll 1
-  for (u32 item = thread; item < deal.own * groups; item += 128 * Config::kConsumers) {
+  for (u32 item = thread; item < shares.own * groups; item += 128 * Config::kConsumers) {
     const u32 line = item / groups;
     const u32 column = item % groups * 8;
     const i32 at = at0 + static_cast<i32>(column);
     if (at >= run.extent) continue;
     full_write<typename Config::In, typename Config::Out>(
-        args, run, line0 + static_cast<i32>(deal.part + line * deal.parts), at, run.extent - at,
+        args, run, line0 + static_cast<i32>(shares.part + line * shares.parts), at, run.extent - at,
         largest, [&](bool second, float(&v)[8]) {
-          if (args.gate == kGateNeighbours) {
+          if (args.gate == kGateInterleaved) {
             float low[8], high[8];
-            full_add_parts<Config>(deal, room, line, column * 2, low);
-            full_add_parts<Config>(deal, room, line, column * 2 + 8, high);
+            full_add_parts<Config>(shares, received, line, column * 2, low);
+            full_add_parts<Config>(shares, received, line, column * 2 + 8, high);
             full_every_other(low, high, second, v);
           } else {
-            full_add_parts<Config>(deal, room, line, column + (second ? kExtent / 2 : 0), v);
+            full_add_parts<Config>(shares, received, line, column + (second ? kExtent / 2 : 0), v);
           }
         });
   }
@@ -138,15 +144,15 @@ __device__ __forceinline__ void full_write_own(const GemmEpilogueArgs& args, con
 // Prefetches C and bias of this CTA's lines into the L2.
 template <class Config>
 __device__ __forceinline__ void full_prefetch_own(const GemmEpilogueArgs& args, const FullRun& run,
-                                                  const FullLineShares<Config>& deal, u32 thread,
+                                                  const FullLineShares<Config>& shares, u32 thread,
                                                   i32 m0, i32 n0) {
   using Out = typename Config::Out;
   if (args.gate != kGateNone || (run.beta == 0.0f && args.bias_by != kFullPerElement)) return;
   constexpr u32 kGroups = SplitTile<Config>::kExtent / 8;
 #pragma unroll 1
-  for (u32 item = thread; item < deal.own * kGroups; item += 128 * Config::kConsumers) {
+  for (u32 item = thread; item < shares.own * kGroups; item += 128 * Config::kConsumers) {
     const i32 line =
-        (Config::kSwapAB ? n0 : m0) + static_cast<i32>(deal.part + item / kGroups * deal.parts);
+        (Config::kSwapAB ? n0 : m0) + static_cast<i32>(shares.part + item / kGroups * shares.parts);
     const i32 at = (Config::kSwapAB ? m0 : n0) + static_cast<i32>(item % kGroups * 8);
     if (at >= run.extent) continue;
     if (run.beta != 0.0f) ptx::prefetch_line(full_c<Out>(args, run, {line, at, 1}));
@@ -159,34 +165,35 @@ __device__ __forceinline__ void full_prefetch_own(const GemmEpilogueArgs& args, 
 // arrived, and relaxed arrivals suffice for that. No CTA exits before it has received everything.
 template <class Config>
 __device__ __forceinline__ void full_consume_split(const GemmEpilogueArgs& args,
-                                                   const GemmEffectiveSizes& live, FullRun run,
-                                                   GemmPipeline<Config> ring, u32 group,
+                                                   const GemmEffectiveSizes& sizes, FullRun run,
+                                                   GemmPipeline<Config> pipeline, u32 group,
                                                    u32& largest) {
-  const i32 unit = full_first<Config>();
-  if (unit >= gemm_units(args, live)) return;
+  const i32 unit = full_first_unit<Config>();
+  if (unit >= gemm_units(args, sizes)) return;
   const u32 thread = threadIdx.x - 128;
-  const u32 first_piece = group * Config::kPieces;
-  const u32 barrier = full_sums_barrier<Config>(ring);
-  const FullTile tile = full_tile<Config>(args, live, unit, 0);
+  const u32 first_row_block = group * Config::kRowBlocks;
+  const u32 barrier = full_partials_barrier<Config>(pipeline);
+  const FullTile tile = full_tile<Config>(args, sizes, unit, 0);
   full_matrix<typename Config::In, typename Config::Out>(args, tile.z, run.lines, &run);
-  const FullLineShares<Config> deal(run.lines - (Config::kSwapAB ? tile.n0 : tile.m0));
-  if (thread == 0) ptx::mbarrier_arrive_expect(barrier, deal.bytes());
-  full_prefetch_own<Config>(args, run, deal, thread, tile.m0, tile.n0);
-  float d[Config::kPieces][Config::kAccumulators];
-  gemm_accumulate<Config>(d, gemm_span<Config>(live.k), ring, first_piece);
+  const FullLineShares<Config> shares(run.lines - (Config::kSwapAB ? tile.n0 : tile.m0));
+  if (thread == 0) ptx::mbarrier_arrive_expect(barrier, shares.bytes());
+  full_prefetch_own<Config>(args, run, shares, thread, tile.m0, tile.n0);
+  float d[Config::kRowBlocks][Config::kAccumulators];
+  gemm_accumulate<Config>(d, gemm_span<Config>(sizes.k), pipeline, first_row_block);
   gemm_wait_products<Config>(d);
-  if (deal.parts > 1) {
+  if (shares.parts > 1) {
     ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
   } else {
     ptx::named_barrier(1, 128 * Config::kConsumers);
   }
 #pragma unroll
-  for (u32 piece = 0; piece < Config::kPieces; ++piece)
-    full_send_lines<Config>(d[piece], deal, ring.base, barrier, first_piece + piece);
+  for (u32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
+    full_send_lines<Config>(d[row_block], shares, pipeline.base, barrier,
+                            first_row_block + row_block);
   ptx::named_barrier(1, 128 * Config::kConsumers);  // this CTA's own stores are done
   ptx::mbarrier_wait(barrier, 0);
-  full_write_own<Config>(args, run, deal, ring.base, thread, tile.m0, tile.n0, largest);
+  full_write_own<Config>(args, run, shares, pipeline.base, thread, tile.m0, tile.n0, largest);
 }
 
 }  // namespace tw

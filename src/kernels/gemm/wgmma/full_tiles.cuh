@@ -13,67 +13,68 @@ struct FullTile {
   i32 z, m0, n0;
 };
 
-/// A cluster's first unit and the step to its next. Producer and consumers compute both at each
-/// use, since they have no registers to keep them.
+/// Number of clusters in `blocks` CTAs. Producer and consumers compute a cluster's first unit, and
+/// the step to its next, at each use, since they have no registers to keep these numbers.
 template <class Config>
 __device__ __forceinline__ u32 full_clusters(u32 blocks) {
   return blocks / (Config::kSplit ? ptx::cluster_size() : Config::kCluster);
 }
 template <class Config>
-__device__ __forceinline__ i32 full_first() {
+__device__ __forceinline__ i32 full_first_unit() {
   return static_cast<i32>(full_clusters<Config>(ptx::block_id_again()));
 }
 template <class Config>
-__device__ __forceinline__ i32 full_step() {
+__device__ __forceinline__ i32 full_unit_step() {
   return static_cast<i32>(full_clusters<Config>(ptx::grid_size_again()));
 }
 
-/// Both, for kernels that have registers to keep them.
-struct FullWalk {
+/// A cluster's first unit and the step to its next, for kernels that have registers to keep both.
+struct FullSchedule {
   i32 first, step;
 };
 template <class Config>
-__device__ __forceinline__ FullWalk full_walk() {
-  return {full_first<Config>(), full_step<Config>()};
+__device__ __forceinline__ FullSchedule full_schedule() {
+  return {full_first_unit<Config>(), full_unit_step<Config>()};
 }
 
-// a / b and the rest for 0 <= a < 2^31 and 0 < b < 2^31, in a third of a division's time. The first
-// quotient, from a float and a reciprocal within 2^-22 each, is off by at most a / b / 2^21 + 1.
-// What is left is below 2^11 b, and its quotient, rounded to nearest, is off by at most 1/2 +
-// 2^-10. The last rest is therefore between -b and b.
-__device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
+// a / b and the remainder for 0 <= a < 2^31 and 0 < b < 2^31, in a third of a division's time. The
+// first quotient, from a float and a reciprocal within 2^-22 each, is off by at most a / b / 2^21
+// + 1. The first remainder is therefore below 2^11 b. Its quotient, rounded to nearest, is off by
+// at most 1/2 + 2^-10. The last remainder is therefore between -b and b.
+__device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* remainder) {
   const float inverse = act::reciprocal_approx(static_cast<float>(b));
   i32 quotient = __float2int_rz(static_cast<float>(a) * inverse);
-  i32 left = a - quotient * b;
-  const i32 more = __float2int_rn(static_cast<float>(left) * inverse);
+  i32 rest = a - quotient * b;
+  const i32 more = __float2int_rn(static_cast<float>(rest) * inverse);
   quotient += more;
-  left -= more * b;
-  *rest = left < 0 ? left + b : left;
-  return left < 0 ? quotient - 1 : quotient;
+  rest -= more * b;
+  *remainder = rest < 0 ? rest + b : rest;
+  return rest < 0 ? quotient - 1 : quotient;
 }
 
-// As gemm_unit, with full_divide.
-template <class Walk>
-__device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit_m, i32* unit_n) {
-  if (walk.units_n == 1 || walk.units_m == 1) {
-    *unit_m = walk.units_n == 1 ? index : 0;
-    *unit_n = walk.units_n == 1 ? 0 : index;
+// As gemm_unit(), with full_divide().
+template <class Sizes>
+__device__ __forceinline__ void full_unit(const Sizes& sizes, i32 index, i32* unit_m, i32* unit_n) {
+  if (sizes.units_n == 1 || sizes.units_m == 1) {
+    *unit_m = sizes.units_n == 1 ? index : 0;
+    *unit_n = sizes.units_n == 1 ? 0 : index;
     return;
   }
   i32 inside, row;
-  const i32 first = full_divide(index, walk.band * walk.units_n, &inside) * walk.band;
-  *unit_n = full_divide(inside, min(walk.units_m - first, walk.band), &row);
+  const i32 first = full_divide(index, sizes.band * sizes.units_n, &inside) * sizes.band;
+  *unit_n = full_divide(inside, min(sizes.units_m - first, sizes.band), &row);
   *unit_m = first + row;
 }
 
-// `walk` is the run's GemmEffectiveSizes, or args.base if no size comes from device memory.
-template <class Config, class Walk>
-__device__ __forceinline__ FullTile full_tile(const GemmEpilogueArgs& args, const Walk& walk,
+// The tile of a CTA in a unit. `sizes` is the run's GemmEffectiveSizes, or args.base if no size
+// comes from device memory.
+template <class Config, class Sizes>
+__device__ __forceinline__ FullTile full_tile(const GemmEpilogueArgs& args, const Sizes& sizes,
                                               i32 unit, u32 rank) {
   FullTile tile;
   i32 inside = unit, unit_m, unit_n;
-  tile.z = args.batch == 1 ? 0 : full_divide(unit, walk.units_m * walk.units_n, &inside);
-  full_unit(walk, inside, &unit_m, &unit_n);
+  tile.z = args.batch == 1 ? 0 : full_divide(unit, sizes.units_m * sizes.units_n, &inside);
+  full_unit(sizes, inside, &unit_m, &unit_n);
   tile.m0 =
       (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
       Config::kTileM;

@@ -35,13 +35,13 @@ struct GemmAny {
   static constexpr u32 kBytes = kGemmAnyBytes;
 };
 
-/// Whether sums are integers.
+/// Whether accumulators are integers.
 template <class Sum>
-struct GemmExact {
+struct GemmIsInteger {
   static constexpr bool kValue = false;
 };
 template <>
-struct GemmExact<i32> {
+struct GemmIsInteger<i32> {
   static constexpr bool kValue = true;
 };
 
@@ -57,29 +57,30 @@ struct GemmConfig {
   static constexpr u32 kCluster = kClusterM * kClusterN;
   static constexpr bool kPingpong = (kSchedule & kGemmPingpong) != 0;
   static constexpr bool kSplit = (kSchedule & kGemmSplit) != 0;
-  static constexpr bool kHalfSum = (kSchedule & kGemmF16Accumulators) != 0;
+  static constexpr bool kF16Accumulators = (kSchedule & kGemmF16Accumulators) != 0;
   static constexpr bool kSwapAB = (kSchedule & kGemmSwapAB) != 0;
-  // f32 D is summed over a long k in several accumulation chains, see gemm_basic.cuh. The parts of
-  // split-K and stream-K are such chains by themselves.
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
   static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
+  // kFull: an epilogue kernel. kNarrow: A and B are narrow types. kPromotes: the accumulators of
+  // each k block are added up outside the tensor cores, which doubles the registers for
+  // accumulators.
   static constexpr bool kFull = (kSchedule & kGemmEpilogue) != 0;
-  // kScaled: A and B are narrow types. kPromotes: the accumulators of each k block are added up
-  // outside the tensor cores, which doubles the registers for accumulators.
-  static constexpr bool kScaled = (kSchedule & kGemmScaled) != 0;
-  static constexpr bool kPromotes = kScaled && (kSchedule & kGemmNoPromotion) == 0;
+  static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
+  static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
+  // Whether an f32 D is the sum of several accumulation chains if k is long (gemm_basic.cuh), and
+  // how the chains are added up. With split-K and stream-K, each part is a chain of its own.
   static constexpr bool kChains =
       Out::kBytes == 4 && !kSplit && !kStreamK && (kSchedule & kGemmEpilogue) == 0;
   static constexpr bool kKeepsChains = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kParksChains = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kAlternatesChains = kChains && kPingpong;
-  // Whether the producer prefetches D into the L2 when D is added to. A ping-pong producer with 192
-  // columns has no register left for it.
+  // Whether the producer prefetches D into the L2 if the TMA adds to D. A ping-pong producer with
+  // 192 columns lacks the registers for it.
   static constexpr bool kPrefetchesD = kChains && !(kPingpong && kN >= 192);
   // Whether idle threads prefetch the first weights into the L2 (gemm_prefetch_weights): in kernels
   // for few tokens whose weights are contiguous along k.
-  static constexpr bool kAsks =
+  static constexpr bool kPrefetchesWeights =
       kAlongM * kAlongN == 1 && (kM == 64 || kN <= 64) && (kSwapAB ? kColumnA == 0 : kRowB == 0);
   // Whether a tile's first k block has its own code, so that the main loop need not test for it.
   // Ping-pong kernels with chains and 192 columns lack the registers for it. In stream-K kernels
@@ -87,16 +88,17 @@ struct GemmConfig {
   static constexpr bool kPeelsFirstBlock = !(kAlternatesChains && kN >= 192) && !kAnyWidth;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
-  // The accumulators of a thread for one piece: floats, or pairs of f16.
-  using Sum = typename GemmAccumulator<kHalfSum, In>::Type;
-  static constexpr bool kExact = GemmExact<Sum>::kValue;
-  static constexpr int kAccumulators = kHalfSum ? kN / 4 : kN / 2;
-  // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
-  static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
+  // The accumulators of a thread for one row block: floats, integers, or pairs of f16.
+  using Sum = typename GemmAccumulator<kF16Accumulators, In>::Type;
+  static constexpr bool kIntegerSums = GemmIsInteger<Sum>::kValue;
+  static constexpr int kAccumulators = kF16Accumulators ? kN / 4 : kN / 2;
+  // A row block is the 64 rows that one wgmma multiplies. kRowBlocks: those that a warpgroup
+  // multiplies at once. kReaders: warpgroups that read a stage.
+  static constexpr i32 kRowBlocks = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
   static constexpr u32 kReaders = kPingpong ? 1 : kConsumers;
   // Testing a full barrier takes 60 cycles even if the bytes have landed. A single consumer
-  // warpgroup would leave the tensor cores idle meanwhile, so for small tiles it tests the next
-  // stage's barrier midway through a stage's products.
+  // warpgroup would leave the tensor cores idle meanwhile. For small tiles it therefore tests the
+  // next stage's barrier midway through a stage's products.
   static constexpr bool kTestsNextStage = kConsumers == 1 && kN <= 96;
   // Threads, each in a warp of its own, that alternate in loading k blocks. Some small tiles
   // multiply a stage as fast as one thread issues its loads, and need two.
@@ -110,13 +112,13 @@ struct GemmConfig {
   static constexpr i32 kAhead = kSplit ? 10 : 11;
   static constexpr bool kLimitsLoadAhead = kM == 64 && kAlongM * kAlongN == 1 && kStages > kAhead;
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
-  // Whether a split-K kernel has room beside its stages for the accumulators of other CTAs.
-  static constexpr bool kRoom = kShared.room > 0;
-  static constexpr u32 kLinesB = gemm_b_stage_columns(kTile);
-  // Whether gemm_consume_stored supports several chains: that takes registers.
-  static constexpr bool kStoresChains =
+  // Whether a split-K kernel has memory beside its stages for the accumulators of other CTAs.
+  static constexpr bool kHasReceiveBuffer = kShared.receive_bytes > 0;
+  static constexpr u32 kStageColumnsB = gemm_b_stage_columns(kTile);
+  // Whether gemm_consume_all_tma can add up several chains, for which it needs registers.
+  static constexpr bool kAllTmaAddsChains =
       kChains && (!kAlternatesChains || kParksChains) &&
-      !(kKeepsChains && kConsumers == 2 && kPieces * kAccumulators > 64);
+      !(kKeepsChains && kConsumers == 2 && kRowBlocks * kAccumulators > 64);
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kN % 8 == 0 && kN <= 256, "wgmma takes n up to 256 in steps of 8");
   static_assert(kShared.total <= kGemmSharedLimit, "the kernel exceeds the shared memory of a CTA");
@@ -130,8 +132,8 @@ struct GemmConfig {
   // CTAs that receive this CTA's multicast loads: those in its row and column of the cluster.
   static constexpr u32 kMulticastCtas = kClusterM + kClusterN - 1;
   static_assert(kCluster <= 8, "a portable cluster has at most 8 CTAs");
-  static_assert(!kAnyWidth || (kPieces == 1 && kN == (kPromotes ? 160 : 256)),
-                "wgmma_any_width takes one piece of 256 columns, or 160 with promotion");
+  static_assert(!kAnyWidth || (kRowBlocks == 1 && kN == (kPromotes ? 160 : 256)),
+                "wgmma_any_width takes one row block of 256 columns, or 160 with promotion");
   static_assert(!kColumnA || kM % 64 == 0, "a column-major A is loaded in boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0,
                 "a CTA's share of B must be whole swizzle atoms of 8 columns");
@@ -139,12 +141,14 @@ struct GemmConfig {
   static_assert(kLoaders == 1 || kStages >= 3, "two loaders need at least three stages");
 };
 
-/// Where the number of stages and the bytes from one to the next come from: constants (config),
-/// launch arguments (run: stream-K, with tiles of any width) or the device (grouped).
+/// Where the number of stages, and the bytes from one to the next, come from: constants (config),
+/// launch arguments (run: stream-K kernels, with tiles of any width), or values that the kernel
+/// computes (device: grouped kernels).
 enum class GemmPipelineSource { config, run, device };
-template <class Config, GemmPipelineSource kOf = Config::kGrouped    ? GemmPipelineSource::device
-                                                 : Config::kAnyWidth ? GemmPipelineSource::run
-                                                                     : GemmPipelineSource::config>
+template <class Config, GemmPipelineSource kSource = Config::kGrouped ? GemmPipelineSource::device
+                                                     : Config::kAnyWidth
+                                                         ? GemmPipelineSource::run
+                                                         : GemmPipelineSource::config>
 struct GemmPipelineShape {
   static __device__ constexpr i32 stages() { return Config::kStages; }
   static __device__ constexpr u32 step() {
@@ -184,15 +188,20 @@ struct GemmPipeline : GemmPipelineShape<Config> {
   __device__ explicit GemmPipeline(u32 shared) : base(shared) {}
   __device__ u32 a() const { return base + static_cast<u32>(stage) * step(); }
   __device__ u32 b() const { return a() + Config::kShared.a_bytes; }
-  __device__ u32 full_barrier(i32 of) const {
-    return base + Config::kShared.barriers + 8u * static_cast<u32>(of);
+  __device__ u32 full_barrier(i32 index) const {
+    return base + Config::kShared.barriers + 8u * static_cast<u32>(index);
   }
-  __device__ u32 empty_barrier(i32 of) const { return full_barrier(of + kBarriers); }
-  __device__ u32 tile(i32 of) const { return empty_barrier(of + kBarriers); }
+  __device__ u32 empty_barrier(i32 index) const { return full_barrier(index + kBarriers); }
+  /// Where the position of the tile is stored whose first stage this is (gemm_publish_tile).
+  __device__ u32 tile_position(i32 index) const { return empty_barrier(index + kBarriers); }
+  /// Stream-K kernels store no tile positions. They use the first one's eight bytes as a barrier or
+  /// a flag.
+  __device__ u32 stream_word() const { return tile_position(0); }
   /// Barrier that counts the bytes of accumulators that a split-K CTA receives.
-  __device__ u32 parts_barrier() const { return tile(Config::kStages); }
-  /// Consumers call it after a stage's full barrier: what threads copied needs a proxy fence.
-  __device__ __forceinline__ void landed() const {
+  __device__ u32 partials_barrier() const { return tile_position(Config::kStages); }
+  /// Consumers call this after a stage's full barrier. If threads copied a part of the stage, wgmma
+  /// may read it only after a proxy fence.
+  __device__ __forceinline__ void fence_copied() const {
     if constexpr (Config::kGrouped) {
       if (this->copied()) ptx::fence_async_shared();
     }
@@ -212,7 +221,7 @@ struct GemmPipeline : GemmPipelineShape<Config> {
       phase ^= 1;
     }
   }
-  /// Skips `blocks` stages that another warpgroup or loader handles.
+  /// Skips the stages of `blocks` k blocks that another warpgroup or loader handles.
   __device__ void skip(i32 blocks) {
     const i32 to = stage + blocks;
     phase ^= static_cast<u32>(to / Config::kStages) & 1;

@@ -17,11 +17,11 @@ namespace tw {
 // group's first CTA. If the group is a single row or column, the stage is released to all its CTAs.
 // Without split-K that group is the whole hardware cluster, so its first CTA is 0.
 template <class Config>
-__device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& ring, i32 stage) {
+__device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
   const u32 lane = ptx::lane_id();
   if (Config::kCluster == 1) {
-    if (lane == 0) ptx::mbarrier_arrive(ring.empty_barrier(stage));
+    if (lane == 0) ptx::mbarrier_arrive(pipeline.empty_barrier(stage));
   } else if (lane < Config::kCluster) {
     constexpr bool kInLine = Config::kClusterM == 1 || Config::kClusterN == 1;
     const u32 own = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
@@ -29,7 +29,7 @@ __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& ring, i
     if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
         lane / Config::kClusterM == rank / Config::kClusterM)
       ptx::mbarrier_arrive_remote(
-          ptx::cluster_address(ring.empty_barrier(stage), own - rank + lane));
+          ptx::cluster_address(pipeline.empty_barrier(stage), own - rank + lane));
   }
 }
 
@@ -39,41 +39,41 @@ struct GemmConstant {
   __device__ constexpr operator bool() const { return kValue; }
 };
 
-// Multiplies the k blocks of `span` into d: `accumulate` 0 overwrites d, 1 adds to it. `tile`, if
+// Multiplies the k blocks of `span` into d. `accumulate` 0 overwrites d, 1 adds to d. `tile`, if
 // not null, receives the tile's position if the span begins at 0. A stage is released after the
 // next one's products are issued; the caller waits for the last products and releases the last
 // stage. meanwhile() is called while products run: once for each k block but the first, or once if
-// there is only one. `width` is an index into kGemmWidths; only kernels with kAnyWidth or kScaled
+// there is only one. `width` is an index into kGemmWidths; only kernels with kAnyWidth or kNarrow
 // use it.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], GemmSpan span,
-    GemmPipeline<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile,
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
+    GemmPipeline<Config>& pipeline, u32 first_row_block, u32 accumulate, GemmTilePosition* tile,
     Meanwhile meanwhile, u32 width = 0) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
   // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
   // it would delay the products after each barrier, which small tiles cannot hide. Addresses in
-  // descriptors are in units of 16 bytes. A piece is the 64 rows of A that one wgmma multiplies; a
-  // stage holds 128 bytes of each.
-  const u32 stage_step = ring.step() / 16;
-  const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
-  const u64 upper = of_ring >> 32 << 32;
-  const u32 first = static_cast<u32>(of_ring) + first_piece * (64 * 128 / 16);
-  const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
-  u32 at = first + static_cast<u32>(ring.stage) * stage_step;
-  bool landed = false;
+  // descriptors are in units of 16 bytes. A stage holds 128 bytes of each of a row block's 64 rows.
+  const u32 stage_step = pipeline.step() / 16;
+  const u64 descriptor = ptx::wgmma_descriptor(pipeline.base, 64 * 128, 1024);
+  const u64 upper = descriptor >> 32 << 32;
+  const u32 first = static_cast<u32>(descriptor) + first_row_block * (64 * 128 / 16);
+  const u32 to_b = Config::kShared.a_bytes / 16 - first_row_block * (64 * 128 / 16);
+  u32 at = first + static_cast<u32>(pipeline.stage) * stage_step;
+  bool arrived = false;
   // Issues the products of one k block. `first_one` is a GemmConstant if kPeelsFirstBlock, else a
   // bool.
   const auto send = [&](auto first_one) {
-    if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    ring.landed();
-    if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_published_tile<Config>(ring);
+    if (!arrived) ptx::mbarrier_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
+    pipeline.fence_copied();
+    if (first_one && tile != nullptr && span.begin == 0)
+      *tile = gemm_published_tile<Config>(pipeline);
     const u64 a = upper | at, b = upper | (at + to_b);
-    ring.advance();
-    at = ring.stage == 0 ? first : at + stage_step;
-    if constexpr (Config::kScaled) {
+    pipeline.advance();
+    at = pipeline.stage == 0 ? first : at + stage_step;
+    if constexpr (Config::kNarrow) {
       ptx::wgmma_any_width(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
                            first_one ? accumulate : 1, width);
     } else if constexpr (Config::kAnyWidth) {
@@ -84,12 +84,13 @@ __device__ __forceinline__ void gemm_multiply(
 #pragma unroll
       for (u32 step = 0; step < kSteps; ++step) {
 #pragma unroll
-        for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        for (u32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
           ptx::wgmma<Config::kColumnA, Config::kRowB>(
-              d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
-              b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
+              d[row_block], typename Config::In{},
+              a + (row_block * (64 * 128) + step * kStepA) / 16, b + step * kStepB / 16,
+              first_one && step == 0 ? accumulate : 1);
         if (Config::kTestsNextStage && step == kSteps / 2 - 1)
-          landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+          arrived = ptx::mbarrier_test_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
       }
       ptx::wgmma_commit();
     }
@@ -98,14 +99,14 @@ __device__ __forceinline__ void gemm_multiply(
   i32 stage = -1;
   if constexpr (Config::kPeelsFirstBlock) {
     if (k >= span.end) return;
-    stage = ring.stage;
+    stage = pipeline.stage;
     send(GemmConstant<true>{});
     k += Config::kTileK;
     if (k >= span.end) meanwhile();
   }
   for (; k < span.end; k += Config::kTileK) {
     const i32 previous = stage;
-    stage = ring.stage;
+    stage = pipeline.stage;
     if constexpr (Config::kPeelsFirstBlock)
       send(GemmConstant<false>{});
     else
@@ -113,10 +114,11 @@ __device__ __forceinline__ void gemm_multiply(
     const bool second = Config::kPeelsFirstBlock || previous >= 0;
     if (second || k + Config::kTileK >= span.end) meanwhile();
     ptx::wgmma_wait<1>();
-    if (second) gemm_release<Config>(ring, previous);
+    if (second) gemm_release<Config>(pipeline, previous);
   }
 }
 
+// Makes a value opaque to the compiler at this point, so that no use of it moves above.
 __device__ __forceinline__ void gemm_pin(float& value) {
   asm volatile("" : "+f"(value)::"memory");
 }
@@ -130,38 +132,40 @@ __device__ __forceinline__ void gemm_pin(i32& value) {
 // Waits for all products. Pinning stops the compiler from moving uses of d above the wait.
 template <class Config>
 __device__ __forceinline__ void gemm_wait_products(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators]) {
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators]) {
   ptx::wgmma_wait<0>();
 #pragma unroll
-  for (auto& piece : d)
+  for (auto& row_block : d)
 #pragma unroll
-    for (auto& value : piece) gemm_pin(value);
+    for (auto& value : row_block) gemm_pin(value);
 }
 
+// Sets d to the result of no products.
 template <class Config>
 __device__ __forceinline__ void gemm_no_products(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators]) {
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators]) {
 #pragma unroll
-  for (auto& piece : d)
+  for (auto& row_block : d)
 #pragma unroll
-    for (auto& value : piece) value = 0;
+    for (auto& value : row_block) value = 0;
 }
 
 // As gemm_multiply from zeros, and d = 0 if the span is empty.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], GemmSpan span,
-    GemmPipeline<Config>& ring, u32 first_piece) {
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
+    GemmPipeline<Config>& pipeline, u32 first_row_block) {
   if (span.end <= span.begin) gemm_no_products<Config>(d);
-  gemm_multiply<Config>(d, span, ring, first_piece, 0, nullptr, [] {});
+  gemm_multiply<Config>(d, span, pipeline, first_row_block, 0, nullptr, [] {});
 }
 
-// Calls use(sums) with the accumulators of one piece as floats, in the order of wgmma's fragment.
-// f32 accumulators are passed by reference, since a copy would take as many registers again.
+// Calls use(sums) with the accumulators of one row block as floats, in the order of wgmma's
+// fragment. f32 accumulators are passed by reference, since a copy would take as many registers
+// again.
 template <class Config, class Use>
 __device__ __forceinline__ void gemm_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                  Use use) {
-  if constexpr (Config::kHalfSum) {
+  if constexpr (Config::kF16Accumulators) {
     float sums[Config::kTileN / 2];
 #pragma unroll
     for (int i = 0; i < Config::kAccumulators; ++i)
@@ -175,14 +179,15 @@ __device__ __forceinline__ void gemm_with_floats(typename Config::Sum (&d)[Confi
 // Adds a finished chain in d to the earlier ones in `kept`. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_keep(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators],
-    typename Config::Sum (&kept)[Config::kPieces][Config::kAccumulators], i32 chain, i32 chains) {
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators],
+    typename Config::Sum (&kept)[Config::kRowBlocks][Config::kAccumulators], i32 chain,
+    i32 chains) {
 #pragma unroll
-  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+  for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
 #pragma unroll
     for (int i = 0; i < Config::kAccumulators; ++i) {
-      if (chain > 0) d[piece][i] += kept[piece][i];
-      if (chain + 1 < chains) kept[piece][i] = d[piece][i];
+      if (chain > 0) d[row_block][i] += kept[row_block][i];
+      if (chain + 1 < chains) kept[row_block][i] = d[row_block][i];
     }
 }
 
@@ -191,24 +196,24 @@ __device__ __forceinline__ void gemm_keep(
 // next chain's sums lose no more to truncation than if the chain had started at 0. The split is
 // exact; an infinity leaves no remainder. After the last chain, d has the total.
 template <class Config>
-__device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kAccumulators],
-                                          u32 (&parked)[Config::kPieces][Config::kAccumulators / 2],
-                                          i32 chain, i32 chains) {
+__device__ __forceinline__ void gemm_park(
+    float (&d)[Config::kRowBlocks][Config::kAccumulators],
+    u32 (&parked)[Config::kRowBlocks][Config::kAccumulators / 2], i32 chain, i32 chains) {
   const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
 #pragma unroll
-  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+  for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
 #pragma unroll
     for (int i = 0; i < Config::kAccumulators; i += 2) {
-      u32& both = parked[piece][i / 2];
+      u32& both = parked[row_block][i / 2];
       if (chain > 0) {
-        d[piece][i] += __uint_as_float(both << 16);
-        d[piece][i + 1] += upper(both);
+        d[row_block][i] += __uint_as_float(both << 16);
+        d[row_block][i + 1] += upper(both);
       }
       if (chain + 1 < chains) {
-        both = ptx::upper_halves(d[piece][i], d[piece][i + 1]);
+        both = ptx::upper_halves(d[row_block][i], d[row_block][i + 1]);
         const float of_low = __uint_as_float(both << 16), of_high = upper(both);
-        d[piece][i] = d[piece][i] == of_low ? 0.0f : d[piece][i] - of_low;
-        d[piece][i + 1] = d[piece][i + 1] == of_high ? 0.0f : d[piece][i + 1] - of_high;
+        d[row_block][i] = d[row_block][i] == of_low ? 0.0f : d[row_block][i] - of_low;
+        d[row_block][i + 1] = d[row_block][i + 1] == of_high ? 0.0f : d[row_block][i + 1] - of_high;
       }
     }
 }
@@ -216,13 +221,14 @@ __device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kA
 // The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, group 1
 // does so two k blocks after group 0, so that one of them always feeds the tensor cores.
 template <class Config>
-__device__ __forceinline__ GemmSpan gemm_chain_of(GemmSpan span, i32 chain, i32 chains, u32 group) {
-  GemmSpan of = gemm_chain<Config>(span, chain, chains);
+__device__ __forceinline__ GemmSpan gemm_chain_span_of_group(GemmSpan span, i32 chain, i32 chains,
+                                                             u32 group) {
+  GemmSpan own = gemm_chain_span<Config>(span, chain, chains);
   if (Config::kParksChains && !Config::kPingpong && group == 1) {
-    if (chain > 0) of.begin += 2 * Config::kTileK;
-    if (chain + 1 < chains) of.end += 2 * Config::kTileK;
+    if (chain > 0) own.begin += 2 * Config::kTileK;
+    if (chain + 1 < chains) own.end += 2 * Config::kTileK;
   }
-  return of;
+  return own;
 }
 
 }  // namespace tw

@@ -19,6 +19,7 @@ struct GemmSpan {
   i32 begin, end;
 };
 
+// The CTA's range of k: all of it, or with split-K its part.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   if (!Config::kSplit) return {0, depth};
@@ -28,10 +29,11 @@ __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   const u32 part = ptx::cluster_rank() / Config::kCluster;
   const u32 parts = ptx::cluster_size() / Config::kCluster;
   const float each = ptx::reciprocal(static_cast<float>(parts));
-  const auto bound = [&](u32 of) {
-    return of == parts ? blocks
-                       : static_cast<i32>(
-                             (static_cast<float>(blocks) * static_cast<float>(of) + 0.5f) * each);
+  const auto bound = [&](u32 index) {
+    return index == parts
+               ? blocks
+               : static_cast<i32>((static_cast<float>(blocks) * static_cast<float>(index) + 0.5f) *
+                                  each);
   };
   const i32 end = bound(part + 1) * Config::kTileK;
   return {bound(part) * Config::kTileK, end < depth ? end : depth};
@@ -39,7 +41,7 @@ __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
 
 // The range of k of one accumulation chain of `span`.
 template <class Config>
-__device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 chains) {
+__device__ __forceinline__ GemmSpan gemm_chain_span(GemmSpan span, i32 chain, i32 chains) {
   if (!Config::kChains) return span;
   const i32 blocks = (span.end + Config::kTileK - 1) / Config::kTileK;  // span.begin is 0
   const i32 each = (blocks + chains - 1) / chains * Config::kTileK;
@@ -47,18 +49,20 @@ __device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 cha
   return {begin, span.end - begin < each ? span.end : begin + each};
 }
 
+// Number of k blocks in a range of k, and in an accumulation chain of a range.
 template <class Config>
-__device__ __forceinline__ i32 gemm_blocks(GemmSpan of) {
-  return (of.end - of.begin + Config::kTileK - 1) / Config::kTileK;
+__device__ __forceinline__ i32 gemm_blocks(GemmSpan span) {
+  return (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
 }
 
 template <class Config>
 __device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 chains) {
-  return gemm_blocks<Config>(gemm_chain<Config>(span, chain, chains));
+  return gemm_blocks<Config>(gemm_chain_span<Config>(span, chain, chains));
 }
 
 // Loads this CTA's share of one operand's k block, which `kSharers` CTAs need. `first` is the
-// tile's first line (row of A or column of B); `mask` has the CTAs that receive the share.
+// tile's first line (a line is a row of A or a column of B); `mask` has the CTAs that receive the
+// share.
 template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
@@ -86,12 +90,13 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
 }
 
 // First row and column of a tile of D.
-struct GemmTileAt {
+struct GemmTilePosition {
   i32 m0, n0;
 };
 
 template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 unit, u32 rank) {
+__device__ __forceinline__ GemmTilePosition gemm_tile_position(const GemmArgs& args, i32 unit,
+                                                               u32 rank) {
   const auto divide = [](i32 a, i32 b) {
     return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
   };
@@ -101,7 +106,7 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
   if (args.units_n == 1 || args.units_m == 1) {
     unit_m = args.units_n == 1 ? unit : 0;
     unit_n = args.units_n == 1 ? 0 : unit;
-  } else if constexpr (Config::kSplit) {  // all run at once: bands gain nothing
+  } else if constexpr (Config::kSplit) {  // all units run at once, so bands gain nothing
     unit_n = divide(unit, args.units_m);
     unit_m = unit - unit_n * args.units_m;
   } else {
@@ -115,20 +120,22 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
 }
 
 // The producer stores a tile's position beside the barriers of the tile's first stage. If consumers
-// computed it (gemm_tile_at), its divisions would cost them 550 cycles or more. Consumers read it
-// before that stage's products. They release the stage only when those products are complete for
-// the whole warpgroup.
+// computed the position (gemm_tile_position), its divisions would cost them 550 cycles or more.
+// Consumers read it before that stage's products. They release the stage only when those products
+// are complete for the whole warpgroup.
 template <class Config>
-__device__ __forceinline__ void gemm_publish_tile(const GemmPipeline<Config>& ring,
-                                                  const GemmTileAt& tile) {
-  ptx::shared_store<8>(ring.tile(ring.stage), static_cast<u64>(static_cast<u32>(tile.n0)) << 32 |
-                                                  static_cast<u32>(tile.m0));
+__device__ __forceinline__ void gemm_publish_tile(const GemmPipeline<Config>& pipeline,
+                                                  const GemmTilePosition& tile) {
+  ptx::shared_store<8>(
+      pipeline.tile_position(pipeline.stage),
+      static_cast<u64>(static_cast<u32>(tile.n0)) << 32 | static_cast<u32>(tile.m0));
 }
 
 template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_published_tile(const GemmPipeline<Config>& ring) {
-  const u64 noted = ptx::shared_load<8>(ring.tile(ring.stage));
-  return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
+__device__ __forceinline__ GemmTilePosition
+gemm_published_tile(const GemmPipeline<Config>& pipeline) {
+  const u64 packed = ptx::shared_load<8>(pipeline.tile_position(pipeline.stage));
+  return {static_cast<i32>(packed), static_cast<i32>(packed >> 32)};
 }
 
 // A CTA's place in its cluster, and the masks of the CTAs that receive its multicast loads. CTAs
@@ -151,46 +158,46 @@ struct GemmSharers {
 // kGemmEarlyB or both.
 template <class Config>
 __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
-                                                const GemmPipeline<Config>& ring,
-                                                const GemmTileAt& tile, i32 k, u32 rank,
+                                                const GemmPipeline<Config>& pipeline,
+                                                const GemmTilePosition& tile, i32 k, u32 rank,
                                                 u32 which) {
   const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
-  const u32 barrier = ring.full_barrier(ring.stage);
+  const u32 barrier = pipeline.full_barrier(pipeline.stage);
   if (which & kGemmEarlyA)
     gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
-        ring.a(), &args.map_a, barrier, tile.m0, k, to.rank_n, to.mask_a);
+        pipeline.a(), &args.map_a, barrier, tile.m0, k, to.rank_n, to.mask_a);
   if (which & kGemmEarlyB)
-    gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
-        ring.b(), &args.map_b, barrier, tile.n0, k, to.rank_m, to.mask_b);
+    gemm_load_share<!Config::kRowB, Config::kStageColumnsB, Config::kTileK, Config::kClusterM>(
+        pipeline.b(), &args.map_b, barrier, tile.n0, k, to.rank_m, to.mask_b);
 }
 
-// The CTA's first unit. Read from special registers at each use: keeping it would cost a register,
-// which kernels with 192 columns of accumulators do not have.
+// The CTA's first unit. It is computed from special registers at each use. Kernels with 192 columns
+// of accumulators have no register to keep it.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_unit() {
   return static_cast<i32>(Config::kSplit ? ptx::cluster_id()
                                          : ptx::block_id_again() / Config::kCluster);
 }
 
-// How many k blocks a CTA loads ahead of its products: all stages, with one exception. If 80 to 144
-// CTAs start together on few tokens, filling all stages would request more than about 10 MB at
-// once, which memory serves slower: (m, n, k) = (1, 3584, 3584) with split-K factor 2 takes 8.77 us
-// with 10 of 16 stages and 9.14 us with all. Fewer CTAs, a longer k and several waves need all
-// stages. So do launches that load before their predecessor grid ends.
+// How many k blocks a CTA loads ahead of its products: as many as there are stages, with one
+// exception. If 80 to 144 CTAs start together on few tokens, filling all stages would request more
+// than about 10 MB at once, which memory serves slower: (m, n, k) = (1, 3584, 3584) with split-K
+// factor 2 takes 8.77 us with 10 of 16 stages and 9.14 us with all. Fewer CTAs, a longer k and
+// several waves need all stages. So do launches that load before their predecessor grid ends.
 template <class Config>
 __device__ __forceinline__ i32 gemm_load_ahead(const GemmArgs& args, GemmSpan span) {
-  constexpr i32 kLongest = 40, kFewest = 80, kMost = 144;  // k blocks; CTAs
-  const auto blocks = static_cast<i32>(gridDim.x);
-  const bool holds_back = Config::kLimitsLoadAhead && args.early == 0 && blocks >= kFewest &&
-                          blocks <= kMost && (args.units_m == 1 || args.units_n == 1) &&
-                          args.units_m * args.units_n <= blocks &&
-                          span.end - span.begin <= kLongest * Config::kTileK;
+  constexpr i32 kLongestSpan = 40, kFewestCtas = 80, kMostCtas = 144;  // span in k blocks
+  const auto ctas = static_cast<i32>(gridDim.x);
+  const bool holds_back = Config::kLimitsLoadAhead && args.early == 0 && ctas >= kFewestCtas &&
+                          ctas <= kMostCtas && (args.units_m == 1 || args.units_n == 1) &&
+                          args.units_m * args.units_n <= ctas &&
+                          span.end - span.begin <= kLongestSpan * Config::kTileK;
   return holds_back ? Config::kAhead : Config::kStages;
 }
 
-// A CTA's first tile, and the range of its k that is loaded before any stage is released.
+// A CTA's first tile, and the range of k that is loaded for it before any stage is released.
 struct GemmFirst {
-  GemmTileAt tile;
+  GemmTilePosition tile;
   i32 begin, end;
 };
 
@@ -199,7 +206,7 @@ __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, 
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 most = span.begin + gemm_load_ahead<Config>(args, span) * Config::kTileK;
   const bool some = unit < args.units_m * args.units_n;
-  return {gemm_tile_at<Config>(args, unit, rank), span.begin,
+  return {gemm_tile_position<Config>(args, unit, rank), span.begin,
           !some             ? span.begin
           : span.end < most ? span.end
                             : most};
@@ -213,41 +220,41 @@ __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit)
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
-// Lines of the weights in a tile of a kernel for few tokens.
+// Lines (rows of A or columns of B) of the weights in a tile of a kernel for few tokens.
 template <class Config>
-inline constexpr i32 kGemmWeights = Config::kSwapAB ? Config::kTileM : Config::kTileN;
+inline constexpr i32 kGemmWeightLines = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
 // Number of k blocks of a CTA's first weights that are prefetched into the L2. A prefetch starts
 // earlier than the first TMA load, which waits for its instructions and tensor map. (m, n, k) =
-// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. Larger numbers than those
+// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. More k blocks than those
 // below are slower: three k blocks by 1 to 5 % if a tile has 128 lines of weights, eight k blocks
 // by 1 % with any tile.
 template <class Config>
-inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
-                                  : kGemmWeights<Config> <= 72          ? 3
-                                                                        : 2;
+inline constexpr i32 kGemmPrefetchedBlocks = Config::kSplit&& Config::kTileN <= 16 ? 4
+                                             : kGemmWeightLines<Config> <= 72      ? 3
+                                                                                   : 2;
 
 // Consumer threads, which are idle at the start, prefetch the first weights if the tokens fit one
 // tile. A prefetch returns no data, so it need not wait for predecessor grids.
 template <class Config>
 __device__ __forceinline__ void gemm_prefetch_weights(const GemmArgs& args) {
-  constexpr bool kOfA = Config::kSwapAB;
-  constexpr i32 kLines = kGemmWeights<Config>;
+  constexpr bool kWeightsAreA = Config::kSwapAB;
+  constexpr i32 kLines = kGemmWeightLines<Config>;
   constexpr i32 kThreads = static_cast<i32>(Config::kThreads) - 128;
-  constexpr i32 kAsked = kLines * kGemmAsked<Config>;
+  constexpr i32 kPrefetched = kLines * kGemmPrefetchedBlocks<Config>;
   constexpr i64 kBytes = Config::In::kBytes;
-  if ((kOfA ? args.units_n : args.units_m) != 1) return;
+  if ((kWeightsAreA ? args.units_n : args.units_m) != 1) return;
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 line0 = gemm_first_unit<Config>() * kLines;
-  const i32 lines = (kOfA ? args.m : args.n) - line0;
-  const i64 pitch = kOfA ? args.a_stride_m : args.b_stride_n;
+  const i32 lines = (kWeightsAreA ? args.m : args.n) - line0;
+  const i64 pitch = kWeightsAreA ? args.a_stride_m : args.b_stride_n;
   const u64 first =
-      (kOfA ? args.a : args.b) + static_cast<u64>((line0 * pitch + span.begin) * kBytes);
+      (kWeightsAreA ? args.a : args.b) + static_cast<u64>((line0 * pitch + span.begin) * kBytes);
 #pragma unroll
-  for (i32 i = 0; i < (kAsked + kThreads - 1) / kThreads; ++i) {
+  for (i32 i = 0; i < (kPrefetched + kThreads - 1) / kThreads; ++i) {
     const i32 item = static_cast<i32>(threadIdx.x) - 128 + i * kThreads;
     const i32 line = item % kLines, k = item / kLines * Config::kTileK;
-    if (line < lines && item < kAsked && span.begin + k < span.end)
+    if (line < lines && item < kPrefetched && span.begin + k < span.end)
       ptx::prefetch_line(first + static_cast<u64>((line * pitch + k) * kBytes));
   }
 }
@@ -255,39 +262,40 @@ __device__ __forceinline__ void gemm_prefetch_weights(const GemmArgs& args) {
 // Loads the operands `which` of the first tile's k blocks from k to `end`, into free stages. A full
 // barrier expects the bytes of both operands, even if one is loaded later. Returns the next k.
 template <class Config>
-__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Config>& ring,
-                                         const GemmTileAt& tile, i32 k, i32 end, u32 rank,
+__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Config>& pipeline,
+                                         const GemmTilePosition& tile, i32 k, i32 end, u32 rank,
                                          u32 which) {
 #pragma unroll 1
   for (; k < end; k += Config::kTileK) {
-    ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
-    gemm_load_block<Config>(args, ring, tile, k, rank, which);
-    ring.advance();
+    ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.stage_bytes);
+    gemm_load_block<Config>(args, pipeline, tile, k, rank, which);
+    pipeline.advance();
   }
   return k;
 }
 
-// Fills the first `stages` stages, from k on, with the CTA's first tile and chain. All are free.
-// May be called with growing `stages`; k is then what the previous call returned. Returns the next
-// k. If args.early is 0, each call waits for the predecessor grids before it loads. Otherwise it
-// loads the operands in args.early without waiting; the call with all stages then waits, and loads
-// the other operand.
+// Fills the first `stages` stages, which are free, with the k blocks from k on of the CTA's first
+// tile and chain. It may be called again with a larger `stages`; k is then what the previous call
+// returned. Returns the next k. If args.early is 0, each call waits for the predecessor grids
+// before it loads. Otherwise it loads the operands in args.early without waiting; the call with all
+// stages then waits, and loads the other operand.
 template <class Config>
-__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipeline<Config>& ring,
+__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args,
+                                                  GemmPipeline<Config>& pipeline,
                                                   const GemmFirst& first, i32 k, i32 stages,
                                                   u32 rank) {
   const i32 most = first.begin + stages * Config::kTileK;
   const i32 end = first.end < most ? first.end : most;
   const u32 early = args.early;
-  if (k == first.begin) gemm_publish_tile<Config>(ring, first.tile);
+  if (k == first.begin) gemm_publish_tile<Config>(pipeline, first.tile);
   if (early == 0) {
     ptx::grid_dependency_wait();
-    k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, kGemmEarlyBoth);
+    k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, kGemmEarlyBoth);
   } else {
-    k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, early);
+    k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, early);
     if (stages < Config::kStages) return k;
     ptx::grid_dependency_wait();
-    GemmPipeline<Config> late(ring.base);
+    GemmPipeline<Config> late(pipeline.base);
 #pragma unroll 1
     for (i32 at = first.begin; at < k; at += Config::kTileK) {
       gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmEarlyBoth);
@@ -299,8 +307,8 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmPipe
   return k;
 }
 
-// The step from one unit of a CTA to its next. Read from special registers at each use, as in
-// gemm_first_unit().
+// The step from one unit of a CTA to its next. It is computed from special registers at each use,
+// as in gemm_first_unit().
 template <class Config>
 __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
@@ -309,22 +317,22 @@ __device__ __forceinline__ i32 gemm_unit_step() {
 // Waits until all stages are released, after the last load. A CTA of a cluster must not exit while
 // another one may still arrive at its barriers or wait for its multicast.
 template <class Config>
-__device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> ring) {
-  for (i32 stage = 0; Config::kCluster > 1 && stage < ring.stages(); ++stage) {
-    ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-    ring.advance();
+__device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> pipeline) {
+  for (i32 stage = 0; Config::kCluster > 1 && stage < pipeline.stages(); ++stage) {
+    ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
+    pipeline.advance();
   }
 }
 
-// TMA reductions into D wait for D to come from memory, so the producer prefetches a tile's D into
-// the L2 along with its last k blocks. It prefetches one box of D's map for each k block, or for
-// every second one if there are eight boxes or more. The TMA works in order, so eight boxes at once
-// would delay later loads by more time than the full stages cover. If too few k blocks are left,
-// the first boxes go out together. load() loads the next k block; left() returns how many whole k
-// blocks are not loaded yet.
-template <class Config, class Left, class Load>
-__device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTileAt& tile,
-                                                Left left, Load load) {
+// TMA reductions into D wait until D has come from memory. The producer therefore prefetches a
+// tile's D into the L2 along with its last k blocks. It prefetches one box of D's map for each k
+// block, or for every second one if there are eight boxes or more. The TMA works in order, so eight
+// boxes at once would delay later loads by more time than the full stages cover. If too few k
+// blocks are left, the first boxes are prefetched together. load() loads the next k block;
+// blocks_left() returns how many whole k blocks are not loaded yet.
+template <class Config, class BlocksLeft, class Load>
+__device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTilePosition& tile,
+                                                BlocksLeft blocks_left, Load load) {
   constexpr auto kAcross = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
   constexpr i32 kBoxesAcross = (Config::kSwapAB ? Config::kTileM : Config::kTileN) / kAcross;
@@ -333,7 +341,7 @@ __device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const Gemm
   constexpr i32 kEvery = kBoxes < 8 ? 1 : 2;
 #pragma unroll 1
   for (i32 box = 0; box < kBoxes; ++box) {
-    while (left() > (kBoxes - box) * kEvery) load();
+    while (blocks_left() > (kBoxes - box) * kEvery) load();
     ptx::prefetch_tile(&args.map_d,
                        (Config::kSwapAB ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
                        (Config::kSwapAB ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
@@ -343,7 +351,7 @@ __device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const Gemm
 // Loads everything after gemm_produce_first. Two loaders alternate in k blocks across chains and
 // tiles. Stages are released in order, so neither gets far enough ahead to misread a parity.
 template <class Config>
-__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<Config> ring,
+__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<Config> pipeline,
                                              u32 rank, u32 loader) {
   constexpr i32 kStep = static_cast<i32>(Config::kLoaders) * Config::kTileK;
   const GemmSpan span = gemm_span<Config>(args.k);
@@ -351,55 +359,57 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
   const i32 unit_step = gemm_unit_step<Config>();
   const i32 first_unit = gemm_first_unit<Config>();
   // Ping-pong kernels alternate between the chains of two units. In others the chains of a unit
-  // follow one another, so k simply runs on.
-  constexpr i32 kTurns = Config::kAlternatesChains ? 2 : 1;
+  // follow one another, so k simply goes on.
+  constexpr i32 kAlternatingUnits = Config::kAlternatesChains ? 2 : 1;
   const i32 chains = Config::kAlternatesChains ? 1 + args.more_chains : 1;
   const i32 sent = gemm_first_blocks<Config>(args, first_unit);
   const bool holds_back = gemm_load_ahead<Config>(args, span) < Config::kStages;
-  // With a limited load-ahead: the oldest stage in use, whose release permits the next load.
-  GemmPipeline<Config> read = ring;
-  if (Config::kLimitsLoadAhead) read.skip(static_cast<i32>(loader));
+  // If the load-ahead is limited, the release of the oldest stage in use permits the next load.
+  GemmPipeline<Config> oldest = pipeline;
+  if (Config::kLimitsLoadAhead) oldest.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
-  ring.skip(sent + static_cast<i32>(loader));
+  pipeline.skip(sent + static_cast<i32>(loader));
   i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // k within a chain
-  for (i32 first = first_unit; first < units; first += kTurns * unit_step)
+  for (i32 first = first_unit; first < units; first += kAlternatingUnits * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
-      for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
-        const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-        const GemmSpan of =
-            Config::kAlternatesChains ? gemm_chain<Config>(span, chain, chains) : span;
-        i32 k = of.begin + ahead;
-        // Separate loops for the cases: the producer's loop is the bottleneck of small tiles.
+      for (i32 unit = first; unit < units && unit < first + kAlternatingUnits * unit_step;
+           unit += unit_step) {
+        const GemmTilePosition tile = gemm_tile_position<Config>(args, unit, rank);
+        const GemmSpan chain_span =
+            Config::kAlternatesChains ? gemm_chain_span<Config>(span, chain, chains) : span;
+        i32 k = chain_span.begin + ahead;
+        // Each case has a loop of its own, because the producer's loop is the bottleneck of small
+        // tiles.
         const auto load = [&] {
-          ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-          if (k == span.begin) gemm_publish_tile<Config>(ring, tile);
-          ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
-          gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
-          ring.template advance_by<Config::kLoaders>();
+          ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
+          if (k == span.begin) gemm_publish_tile<Config>(pipeline, tile);
+          ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.stage_bytes);
+          gemm_load_block<Config>(args, pipeline, tile, k, rank, kGemmEarlyBoth);
+          pipeline.template advance_by<Config::kLoaders>();
           k += kStep;
         };
         if (Config::kLimitsLoadAhead && holds_back) {
-          while (k < of.end) {
-            ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
-            read.template advance_by<Config::kLoaders>();
+          while (k < chain_span.end) {
+            ptx::mbarrier_wait(oldest.empty_barrier(oldest.stage), oldest.phase);
+            oldest.template advance_by<Config::kLoaders>();
             load();
           }
         }
         // The chain during which D is prefetched. If consumers add the chains up in registers, only
         // the last one is written to D. Otherwise every chain is, beginning with the first.
-        const i32 adding = Config::kStoresChains ? chains - 1 : 0;
-        if (Config::kPrefetchesD && loader == 0 && args.adds && args.plain_from > 0 &&
-            chain == adding && k < of.end)
+        const i32 adding = Config::kAllTmaAddsChains ? chains - 1 : 0;
+        if (Config::kPrefetchesD && loader == 0 && args.adds_to_d && args.plain_from > 0 &&
+            chain == adding && k < chain_span.end)
           gemm_prefetch_d<Config>(
-              args, tile, [&] { return (of.end - k) / Config::kTileK; }, load);
-        while (k < of.end) load();
-        ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
+              args, tile, [&] { return (chain_span.end - k) / Config::kTileK; }, load);
+        while (k < chain_span.end) load();
+        ahead = k - chain_span.begin - gemm_blocks<Config>(chain_span) * Config::kTileK;
       }
-  // With two loaders, the one that issued the last load is one k block past the end (ahead > 0).
-  // The other one waits for the stages, because its `ring` is at the oldest stage.
+  // Of two loaders, the one that issued the last load is one k block past the end (ahead > 0). The
+  // other one waits for the stages, because its `pipeline` is at the oldest stage.
   if (ahead > 0) return;
   ptx::grid_dependency_launch();
-  gemm_wait_all_released<Config>(ring);
+  gemm_wait_all_released<Config>(pipeline);
 }
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream-K on Hopper: persistent clusters share the units after the last full wave along k, so that
-// all SMs are busy to the end for any number of tiles (gemm_stream.h).
+// Stream-K on Hopper: the units after the last full wave are divided along k among all persistent
+// clusters, so that all SMs are busy to the end for any number of tiles (gemm_stream.h).
 //
 // The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
 // are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
@@ -23,38 +23,40 @@ __device__ __forceinline__ void stream_prefetch_c(const GemmStreamArgs& args, co
 
 template <class Config>
 __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
-                                               GemmPipeline<Config> ring, u32 rank, u32 group) {
-  const u32 staging = ring.base + Config::kShared.d_offset +
+                                               GemmPipeline<Config> pipeline, u32 rank, u32 group) {
+  const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const i32 own_rows = static_cast<i32>(group) * 64;
   const i32 cluster = static_cast<i32>(ptx::block_id_again() / Config::kCluster);
   ptx::grid_dependency_wait();
-  typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::of(args);
+  typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::read(args);
   StreamWork<Config> work(args, sizes);
   StreamItem item;
   [[maybe_unused]] FullRun run;
   [[maybe_unused]] u32 largest = 0;
   if constexpr (Config::kFull)
     run = full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
-  float d[Config::kPieces][Config::kAccumulators];
+  float d[Config::kRowBlocks][Config::kAccumulators];
   while (work.next(&item)) {
     FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
     if constexpr (Config::kFull) {
       full_matrix<typename Config::In, typename Config::Out>(args.full, tile.z, sizes.n, &run);
       stream_prefetch_c<Config>(args, run, tile, group);
     }
-    const i32 shared = item.unit - work.whole;
-    const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
-    const StreamPlace<Config> place(args, cluster, which, rank);
-    stream_accumulate<Config>(d, args, item, place, ring, group);
-    i32 end = tile.n0 + args.width;  // of the columns to write
+    const i32 split_unit = item.unit - work.whole_units;
+    const i32 slot =
+        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, cluster);
+    const StreamPartial<Config> partial(args, cluster, slot, rank);
+    stream_accumulate<Config>(d, args, item, partial, pipeline, group);
+    i32 end = tile.n0 + args.width;  // end of the columns to write
     if (stream_joins<Config>(args)) {
-      if (!stream_join<Config>(d[0], args, ring)) break;
+      if (!stream_join<Config>(d[0], args, pipeline)) break;
       const StreamSlice slice = stream_slice<Config>(args);
       tile.n0 += slice.first;
       end = tile.n0 + slice.columns;
     } else if (item.end - item.begin < work.blocks &&
-               !stream_meet<Config>(d[0], args, shared, place, rank, ring.tile(0))) {
+               !stream_reduce_in_workspace<Config>(d[0], args, split_unit, partial, rank,
+                                                   pipeline.stream_word())) {
       continue;
     }
     if constexpr (Config::kFull) {
@@ -71,15 +73,15 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
 // Initializes the barriers and waits until all CTAs of the cluster have done so.
 template <class Config>
 __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
-                                             const GemmPipeline<Config>& ring, u32 warp) {
+                                             const GemmPipeline<Config>& pipeline, u32 warp) {
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.full.base.map_a);
     ptx::prefetch_map(&args.full.base.map_b);
     for (i32 stage = 0; stage < args.stages; ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
+      ptx::mbarrier_init(pipeline.full_barrier(stage), 1);
+      ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
     }
-    stream_join_begin<Config>(args, ring);
+    stream_join_begin<Config>(args, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
@@ -92,21 +94,21 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
 template <class Config>
 __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmPipeline<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
-  ring.run = &args;
+  GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
+  pipeline.run = &args;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
-  stream_begin<Config>(args, ring, warp);
+  stream_begin<Config>(args, pipeline, warp);
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kFull ? 224 : 232>();
-    stream_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    stream_consume<Config>(args, pipeline, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
     if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kFull ? 56 : 40>();
     if (warp == 0 && ptx::elect_one()) {
       if (Config::kFull && args.full.gate == kGateHalves)
-        stream_produce<Config, true>(args, ring, rank);
+        stream_produce<Config, true>(args, pipeline, rank);
       else
-        stream_produce<Config, false>(args, ring, rank);
+        stream_produce<Config, false>(args, pipeline, rank);
     }
     __syncwarp();
     ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Consumer warpgroups: turns of the ping-pong kernels, and the release of a tile's last stage.
+// Consumer warpgroups: how those of a ping-pong kernel take turns, and the release of a tile's last
+// stage.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 
@@ -18,8 +19,8 @@ __device__ __forceinline__ void gemm_pass_turn(u32 group) {
 
 // Releases the stage whose products were issued last. The products must be complete.
 template <class Config>
-__device__ __forceinline__ void gemm_release_last(const GemmPipeline<Config>& ring) {
-  gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+__device__ __forceinline__ void gemm_release_last(const GemmPipeline<Config>& pipeline) {
+  gemm_release<Config>(pipeline, (pipeline.stage == 0 ? Config::kStages : pipeline.stage) - 1);
 }
 
 }  // namespace tw

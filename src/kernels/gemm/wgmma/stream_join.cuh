@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the parts of a tile are added up if the CTAs that multiply them form a cluster: through
-// shared memory, which takes half of the time of the workspace (stream_meet.cuh). Each CTA adds up
-// and writes some of the tile's columns. All CTAs send it their accumulators of those columns. They
-// are added in the order of k.
+// How the parts of a tile are added up if the CTAs that multiply them are joined, which means that
+// they form a cluster: through shared memory, which takes half of the time of the workspace
+// (stream_meet.cuh). Each CTA adds up and writes some of the tile's columns. All CTAs send it their
+// accumulators of those columns. They are added in the order of k.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 
@@ -14,19 +14,20 @@ struct StreamSlice {
   i32 first, columns;  // from the tile's first column on; columns <= 0: none
 };
 
-// Whether CTAs share units as clusters. Kernels for integers lack the registers (gemm_shares.cpp),
-// and those that share loads have clusters of another kind.
+// Whether the CTAs that multiply the parts of a tile form a cluster. Kernels for integers lack the
+// registers for it (gemm_shares.cpp), and kernels with multicast have clusters for another purpose.
 template <class Config>
 __device__ __forceinline__ bool stream_joins(const GemmStreamArgs& args) {
-  return !Config::kExact && Config::kCluster == 1 && args.joined > 0;
+  return !Config::kIntegerSums && Config::kCluster == 1 && args.joined > 0;
 }
 
-// The steps of a kernel that may join. One thread initializes the barrier. All threads of the
-// cluster arrive. The producer warps wait at their end, the consumers in stream_join().
+// What a kernel does whose CTAs may be joined. One thread initializes the barrier. All threads of
+// the cluster arrive and wait once, so that no CTA sends to a barrier that is not initialized: the
+// warps of the producer's warpgroup wait at the end of their code, the consumers in stream_join().
 template <class Config>
 __device__ __forceinline__ void stream_join_begin(const GemmStreamArgs& args,
-                                                  const GemmPipeline<Config>& ring) {
-  if (stream_joins<Config>(args)) ptx::mbarrier_init(ring.tile(0), 1);
+                                                  const GemmPipeline<Config>& pipeline) {
+  if (stream_joins<Config>(args)) ptx::mbarrier_init(pipeline.stream_word(), 1);
 }
 template <class Config>
 __device__ __forceinline__ void stream_join_arrive(const GemmStreamArgs& args) {
@@ -37,7 +38,7 @@ __device__ __forceinline__ void stream_join_wait(const GemmStreamArgs& args) {
   if (stream_joins<Config>(args)) ptx::cluster_wait();
 }
 
-// The slice of this CTA: the whole tile if units are not joined.
+// The slice of this CTA: the whole tile if the CTAs are not joined.
 template <class Config>
 __device__ __forceinline__ StreamSlice stream_slice(const GemmStreamArgs& args) {
   if (!stream_joins<Config>(args)) return {0, args.width};
@@ -49,32 +50,36 @@ __device__ __forceinline__ StreamSlice stream_slice(const GemmStreamArgs& args) 
 template <class Config>
 struct StreamJoin {
   using Sum = typename Config::Sum;
-  static constexpr u32 kStep = StreamParty<Config>::kThreads * 16;  // bytes of eight columns
+  static constexpr u32 kStep =
+      StreamConsumers<Config>::kThreads * 16;  // bytes of a group of eight columns
   const GemmStreamArgs& args;
-  u32 room;     // shared address of the received accumulators
-  u32 barrier;  // counts their bytes
-  u32 groups;   // of eight columns, of each CTA
+  u32 received;  // shared address of this thread's received accumulators
+  u32 barrier;   // counts the received bytes
+  u32 groups;    // groups of eight columns in each CTA's slice
 
-  __device__ __forceinline__ StreamJoin(const GemmStreamArgs& of, const GemmPipeline<Config>& ring)
-      : args(of),
-        room(ring.base + of.partials + StreamParty<Config>::thread() * 16),
-        barrier(ring.tile(0)),
-        groups(static_cast<u32>(gemm_joined_columns(of.width, of.joined)) / 8) {}
+  __device__ __forceinline__ StreamJoin(const GemmStreamArgs& arguments,
+                                        const GemmPipeline<Config>& pipeline)
+      : args(arguments),
+        received(pipeline.base + arguments.partials_offset +
+                 StreamConsumers<Config>::thread() * 16),
+        barrier(pipeline.stream_word()),
+        groups(static_cast<u32>(gemm_joined_columns(arguments.width, arguments.joined)) / 8) {}
 
-  __device__ __forceinline__ u32 place(u32 part, u32 group) const {
-    return room + (part * groups + group) * kStep;
+  // Shared address of a group of columns of a part.
+  __device__ __forceinline__ u32 address(u32 part, u32 group) const {
+    return received + (part * groups + group) * kStep;
   }
 
   // Sends the accumulators to the CTAs that add them up, this one included.
   __device__ __forceinline__ void send(const Sum (&d)[Config::kAccumulators]) const {
-    const u32 begin = place(ptx::cluster_rank(), 0), end = begin + groups * kStep;
+    const u32 begin = address(ptx::cluster_rank(), 0), end = begin + groups * kStep;
     u32 owner = 0, at = begin;
 #pragma unroll
     for (int group = 0; group < Config::kTileN / 8; ++group) {
       if (group * 8 >= args.width) break;
       const Sum* const from = &d[group * 4];
-      const float sums[4] = {stream_left(from[0]), stream_left(from[1]), stream_left(from[2]),
-                             stream_left(from[3])};
+      const float sums[4] = {stream_as_float(from[0]), stream_as_float(from[1]),
+                             stream_as_float(from[2]), stream_as_float(from[3])};
       ptx::store_async_v4(ptx::cluster_address(at, owner), sums,
                           ptx::cluster_address(barrier, owner));
       at += kStep;
@@ -91,7 +96,7 @@ struct StreamJoin {
 #pragma unroll 1
         for (i32 part = 0; part < args.joined; ++part) {
           float v[4];
-          ptx::load_shared_v4(place(static_cast<u32>(part), static_cast<u32>(group)), v);
+          ptx::load_shared_v4(address(static_cast<u32>(part), static_cast<u32>(group)), v);
 #pragma unroll
           for (int i = 0; i < 4; ++i) stream_add(sum[i], v[i]);
         }
@@ -107,10 +112,10 @@ struct StreamJoin {
 template <class Config>
 __device__ __forceinline__ bool stream_join(typename Config::Sum (&d)[Config::kAccumulators],
                                             const GemmStreamArgs& args,
-                                            const GemmPipeline<Config>& ring) {
-  const StreamJoin<Config> join(args, ring);
+                                            const GemmPipeline<Config>& pipeline) {
+  const StreamJoin<Config> join(args, pipeline);
   const i32 columns = stream_slice<Config>(args).columns;
-  if (StreamParty<Config>::thread() == 0 && columns > 0)
+  if (StreamConsumers<Config>::thread() == 0 && columns > 0)
     ptx::mbarrier_arrive_expect(
         join.barrier, static_cast<u32>(columns / 8 * args.joined) * StreamJoin<Config>::kStep);
   // Before this, a CTA of the cluster may not have initialized its barrier.

@@ -17,15 +17,15 @@ namespace tw {
 
 // The consumer threads of a CTA.
 template <class Config>
-struct StreamParty {
+struct StreamConsumers {
   static constexpr u32 kThreads = 128 * Config::kConsumers;
   static __device__ __forceinline__ u32 thread() { return threadIdx.x - 128; }
-  static __device__ __forceinline__ void meet() { ptx::named_barrier(1, kThreads); }
+  static __device__ __forceinline__ void sync() { ptx::named_barrier(1, kThreads); }
 };
 
-// Counts a CTA that has stored its part. Returns whether it is the last of `parts`. With the tag in
-// place one atomic addition does, which takes one round trip to the L2 under any contention.
-// Otherwise CTAs compare and swap until one of them has stored the tag.
+// Counts a CTA that has stored its part. Returns whether it is the last of `parts`. If the counter
+// has its tag, one atomic addition suffices, which takes one round trip to the L2 under any
+// contention. Otherwise CTAs compare and swap until one of them has stored the tag.
 __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
   const auto counted = [&](u64 seen) {
     return (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
@@ -46,9 +46,9 @@ __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
   }
 }
 
-// Columns that each place in the workspace has room for.
+// Columns for which each slot in the workspace has memory.
 template <class Args>
-__device__ __forceinline__ i32 stream_widest(const Args& args) {
+__device__ __forceinline__ i32 stream_slot_columns(const Args& args) {
   return args.width;
 }
 
@@ -58,51 +58,53 @@ struct StreamIndex {
   static constexpr int kValue = kIndex;
 };
 template <int kCount, int kIndex = 0, class Use>
-__device__ __forceinline__ void stream_each(Use use) {
+__device__ __forceinline__ void stream_for_constants(Use use) {
   if constexpr (kIndex < kCount) {
     use(StreamIndex<kIndex>{});
-    stream_each<kCount, kIndex + 1>(use);
+    stream_for_constants<kCount, kIndex + 1>(use);
   }
 }
 
-// Accumulators as the workspace holds them, and their addition. The bits of i32 pass as floats.
-__device__ __forceinline__ float stream_left(float sum) {
+// The workspace holds accumulators as floats, which have the bits of an i32 accumulator unchanged.
+// These functions convert to such a float, and add one to an accumulator.
+__device__ __forceinline__ float stream_as_float(float sum) {
   return sum;
 }
-__device__ __forceinline__ float stream_left(i32 sum) {
+__device__ __forceinline__ float stream_as_float(i32 sum) {
   return __int_as_float(sum);
 }
-__device__ __forceinline__ void stream_add(float& sum, float left) {
-  sum += left;
+__device__ __forceinline__ void stream_add(float& sum, float stored) {
+  sum += stored;
 }
-__device__ __forceinline__ void stream_add(i32& sum, float left) {
-  sum += __float_as_int(left);
+__device__ __forceinline__ void stream_add(i32& sum, float stored) {
+  sum += __float_as_int(stored);
 }
 template <class Sum>
-inline constexpr float kStreamNothing = -0.0f;  // changes no sum
+inline constexpr float kStreamZero = -0.0f;  // adding it changes no sum
 template <>
-inline constexpr float kStreamNothing<i32> = 0.0f;
+inline constexpr float kStreamZero<i32> = 0.0f;
 
-// A thread's share of one CTA's accumulators in the workspace, in groups of eight columns.
+// A thread's share of the accumulators in a slot of the workspace, in groups of eight columns.
 template <class Config>
-struct StreamPlace {
+struct StreamPartial {
   using Sum = typename Config::Sum;
-  static constexpr u32 kThreads = StreamParty<Config>::kThreads;
+  static constexpr u32 kThreads = StreamConsumers<Config>::kThreads;
   static constexpr int kGroups = Config::kTileN / 8;
-  // Loads in flight, as many as registers allow: one takes about a microsecond.
+  // Groups that are loaded at once: as many as registers allow, since a load takes about a
+  // microsecond.
   static constexpr int kAtOnce = Config::kFull ? 4 : 8;
   u64 first;
   i32 width;
 
-  // A cluster has two places: `place` is 0 or 1.
+  // A cluster has two slots: `slot` is 0 or 1.
   template <class Args>
-  __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place, u32 rank)
+  __device__ __forceinline__ StreamPartial(const Args& args, i32 cluster, i32 slot, u32 rank)
       : width(args.width) {
-    const u32 tile = static_cast<u32>(cluster * 2 + place) * Config::kCluster + rank;
-    first =
-        args.workspace + args.partials +
-        u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_widest(args))) +
-        StreamParty<Config>::thread() * 16;
+    const u32 tile = static_cast<u32>(cluster * 2 + slot) * Config::kCluster + rank;
+    first = args.workspace + args.partials_offset +
+            u64{tile} * gemm_stream_tile_bytes(Config::kTileM,
+                                               static_cast<u32>(stream_slot_columns(args))) +
+            StreamConsumers<Config>::thread() * 16;
   }
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
@@ -112,12 +114,12 @@ struct StreamPlace {
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
       const Sum* const from = &d[group * 4];
-      ptx::store_v4(at(group), stream_left(from[0]), stream_left(from[1]), stream_left(from[2]),
-                    stream_left(from[3]));
+      ptx::store_v4(at(group), stream_as_float(from[0]), stream_as_float(from[1]),
+                    stream_as_float(from[2]), stream_as_float(from[3]));
     }
   }
   __device__ __forceinline__ void add_to(Sum (&d)[Config::kAccumulators]) const {
-    static_assert(kGroups % kAtOnce == 0, "a part of kAtOnce groups would exceed the accumulators");
+    static_assert(kGroups % kAtOnce == 0, "kAtOnce groups at a time would exceed the accumulators");
 #pragma unroll
     for (int from = 0; from < kGroups; from += kAtOnce) {
       if (from * 8 >= width) break;
@@ -131,17 +133,18 @@ struct StreamPlace {
   }
 };
 
-// Adds up a unit's parts in order. Loads take about a microsecond, so four groups of columns of
-// kParts parts are in flight at once. d is written by groups: later ones need no registers yet.
+// Adds up a unit's parts in order. A load takes about a microsecond, so four groups of columns of
+// kParts parts are loaded at once. The first groups can load more parts at once, because the
+// accumulators of later groups, which are written last, need no registers yet.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kAccumulators],
                                                  const Args& args, i32 unit, GemmParts parts,
                                                  u32 rank) {
   using Sum = typename Config::Sum;
-  using Place = StreamPlace<Config>;
+  using Partial = StreamPartial<Config>;
   constexpr int kColumns = 4;
-  static_assert(Place::kGroups % kColumns == 0, "chunks have no rest");
-  stream_each<Place::kGroups / kColumns>([&](auto chunk) {
+  static_assert(Partial::kGroups % kColumns == 0, "the groups must be a multiple of kColumns");
+  stream_for_constants<Partial::kGroups / kColumns>([&](auto chunk) {
     constexpr int kFrom = decltype(chunk)::kValue * kColumns;
     constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
     Sum sum[kColumns * 4] = {};
@@ -151,15 +154,17 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
         float v[kParts][kColumns][4];
 #pragma unroll
         for (int i = 0; i < kParts; ++i) {
-          // Loads the last part again if there are fewer, so that no load waits for a branch.
+          // Beyond the last part, the last part is loaded again, so that no load waits for a
+          // branch.
           const i32 part = min(first + i, parts.last);
-          const i32 which = gemm_stream_place(unit, args.depth, args.share, part);
-          const Place place(args, part, which, rank);
-          stream_each<kColumns>([&](auto column) {
+          const i32 slot = gemm_stream_slot(unit, args.depth, args.share, part);
+          const Partial partial(args, part, slot, rank);
+          stream_for_constants<kColumns>([&](auto column) {
             constexpr int kColumn = decltype(column)::kValue;
             // Widths are multiples of 16 columns, two groups.
             if (kColumn < 2 || (kFrom + 2) * 8 < args.width)
-              ptx::load_l2_v4<(kFrom + kColumn) * Place::kThreads * 16>(place.first, v[i][kColumn]);
+              ptx::load_l2_v4<(kFrom + kColumn) * Partial::kThreads * 16>(partial.first,
+                                                                          v[i][kColumn]);
             else
               v[i][kColumn][0] = v[i][kColumn][1] = v[i][kColumn][2] = v[i][kColumn][3] = 0;
           });
@@ -168,7 +173,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
         for (int i = 0; i < kParts; ++i)
 #pragma unroll
           for (int j = 0; j < kColumns * 4; ++j)
-            stream_add(sum[j], first + i <= parts.last ? v[i][j / 4][j % 4] : kStreamNothing<Sum>);
+            stream_add(sum[j], first + i <= parts.last ? v[i][j / 4][j % 4] : kStreamZero<Sum>);
       }
     }
 #pragma unroll
@@ -179,43 +184,44 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
 // Stores a CTA's part of a tile in the workspace. In the last CTA to arrive, d becomes the sum of
 // all parts. Returns whether this CTA is the last. Called by all consumer threads.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kAccumulators],
-                                            const Args& args, i32 unit,
-                                            const StreamPlace<Config>& place, u32 rank, u32 flag) {
+__device__ __forceinline__ bool stream_reduce_in_workspace(
+    typename Config::Sum (&d)[Config::kAccumulators], const Args& args, i32 unit,
+    const StreamPartial<Config>& partial, u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
-  place.put(d);
-  StreamParty<Config>::meet();
-  if (StreamParty<Config>::thread() == 0) {
+  partial.put(d);
+  StreamConsumers<Config>::sync();
+  if (StreamConsumers<Config>::thread() == 0) {
     // Releases what all threads stored, and acquires what other CTAs did.
     const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
     const bool last =
         stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
     ptx::shared_store<4>(flag, last ? 1u : 0u);
   }
-  StreamParty<Config>::meet();
+  StreamConsumers<Config>::sync();
   if (ptx::shared_load<4>(flag) == 0) return false;
   stream_add_parts<Config>(d, args, unit, parts, rank);
   return true;
 }
 
-// Multiplies an item in chains of at most args.chain_blocks k blocks, added up in `place`.
+// Multiplies an item in chains of at most args.chain_blocks k blocks, which are added up in the
+// CTA's slot of the workspace (`partial`).
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
-    typename Config::Sum (&d)[Config::kPieces][Config::kAccumulators], const Args& args,
-    const StreamItem& item, const StreamPlace<Config>& place, GemmPipeline<Config>& ring,
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
+    const StreamItem& item, const StreamPartial<Config>& partial, GemmPipeline<Config>& pipeline,
     u32 group) {
   if (item.end <= item.begin) gemm_no_products<Config>(d);
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, item.end);
-    gemm_no_products<Config>(d);  // defines d for the compiler; the first product overwrites it
+    gemm_no_products<Config>(d);  // defines d for the compiler; the first product overwrites d
     gemm_multiply<Config>(
-        d, {begin * Config::kTileK, end * Config::kTileK}, ring, group, 0, nullptr, [] {},
-        args.width_number);
+        d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, 0, nullptr, [] {},
+        args.width_index);
     gemm_wait_products<Config>(d);
-    gemm_release<Config>(ring, (ring.stage == 0 ? ring.stages() : ring.stage) - 1);
-    if (begin > item.begin) place.add_to(d[0]);
-    if (end < item.end) place.put(d[0]);
+    gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
+    if (begin > item.begin) partial.add_to(d[0]);
+    if (end < item.end) partial.put(d[0]);
   }
 }
 

@@ -8,18 +8,19 @@
 
 namespace tw {
 
-// Sizes of a run: the arguments', which device memory may override in epilogue kernels.
+// Sizes of a run: those of the arguments. In epilogue kernels, values in device memory may replace
+// them.
 template <class Config, bool kFull = Config::kFull>
 struct StreamSizes {
   using Type = const GemmArgs&;
-  static __device__ __forceinline__ Type of(const GemmStreamArgs& args) { return args.full.base; }
+  static __device__ __forceinline__ Type read(const GemmStreamArgs& args) { return args.full.base; }
 };
 template <class Config>
 struct StreamSizes<Config, true> {
   using Type = GemmEffectiveSizes;
-  static __device__ __forceinline__ Type of(const GemmStreamArgs& args) {
-    return gemm_live(args.full, Config::kTileM * static_cast<i32>(Config::kClusterM),
-                     args.width * static_cast<i32>(Config::kClusterN));
+  static __device__ __forceinline__ Type read(const GemmStreamArgs& args) {
+    return gemm_effective_sizes(args.full, Config::kTileM * static_cast<i32>(Config::kClusterM),
+                                args.width * static_cast<i32>(Config::kClusterN));
   }
 };
 
@@ -31,43 +32,44 @@ struct StreamItem {
 template <class Config>
 struct StreamWork {
   const GemmStreamArgs& args;
-  i32 blocks;    // k blocks of a unit
-  i32 whole;     // units that one cluster multiplies alone
-  i32 unit;      // the cluster's next such unit
-  i32 at, stop;  // its range in the k blocks of the shared units
+  i32 blocks;                 // k blocks of a unit
+  i32 whole_units;            // units that are not divided
+  i32 unit;                   // the cluster's next undivided unit
+  i32 next_block, end_block;  // the cluster's range in the k blocks of the divided units
 
   template <class Sizes>
-  __device__ __forceinline__ StreamWork(const GemmStreamArgs& of, const Sizes& sizes) : args(of) {
+  __device__ __forceinline__ StreamWork(const GemmStreamArgs& arguments, const Sizes& sizes)
+      : args(arguments) {
     blocks = (sizes.k + Config::kTileK - 1) / Config::kTileK;
     i32 units = sizes.units_m * sizes.units_n;
     if (Config::kFull) units *= args.full.batch;
-    // If device memory decides the number of units, the plan shares none.
-    whole = Config::kFull ? min(args.whole_units, units) : args.whole_units;
-    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster) * together();
-    const i32 shared = (units - whole) * args.depth;
-    at = min(unit * args.share, shared);
-    stop = min(at + args.share, shared);
+    // If device memory decides the number of units, the plan divides none.
+    whole_units = Config::kFull ? min(args.whole_units, units) : args.whole_units;
+    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster) * paired_units();
+    const i32 split_blocks = (units - whole_units) * args.depth;
+    next_block = min(unit * args.share, split_blocks);
+    end_block = min(next_block + args.share, split_blocks);
   }
-  // Units that follow one another, of which a cluster multiplies all; then nothing is shared.
-  __device__ __forceinline__ i32 together() const {
-    if constexpr (!Config::kScaled) return 1;
+  // Number of consecutive units that one cluster multiplies. If it is 2, no unit is divided.
+  __device__ __forceinline__ i32 paired_units() const {
+    if constexpr (!Config::kNarrow) return 1;
     return (args.full.flags & kFullPairs) != 0 ? 2 : 1;
   }
   __device__ __forceinline__ bool next(StreamItem* item) {
-    if (unit < whole) {
+    if (unit < whole_units) {
       *item = {unit, 0, blocks};
-      const i32 step = together();
+      const i32 step = paired_units();
       const bool first = step > 1 && unit % 2 == 0;
       const auto grid = static_cast<i32>(ptx::grid_size_again() / Config::kCluster);
       unit += first ? 1 : step * grid - (step - 1);
       return true;
     }
-    if (at >= stop) return false;
+    if (next_block >= end_block) return false;
     i32 begin;
-    const i32 shared = full_divide(at, args.depth, &begin);
-    const i32 end = min(args.depth, begin + stop - at);
-    *item = {whole + shared, begin, min(end, blocks)};
-    at += end - begin;
+    const i32 split_unit = full_divide(next_block, args.depth, &begin);
+    const i32 end = min(args.depth, begin + end_block - next_block);
+    *item = {whole_units + split_unit, begin, min(end, blocks)};
+    next_block += end - begin;
     return true;
   }
 };

@@ -11,13 +11,13 @@
 namespace tw {
 
 // Barrier of one consumer warpgroup.
-__device__ __forceinline__ void stream_staged(u32 group) {
+__device__ __forceinline__ void stream_sync_group(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// Stages the accumulators and calls put(line, x, piece) for each 16 bytes, at element x of a line
-// of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the lines'
-// length, in whole pieces.
+// Stages the accumulators and calls put(line, x, piece) for each piece of 16 bytes, at element x of
+// a line of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the
+// length of a line of D: a multiple of a piece.
 template <class Config, class Put>
 __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccumulators], i32 end,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
@@ -25,7 +25,7 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccu
   using Out = typename Config::Out;
   constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
-  static_assert(Config::kTileN % kLines == 0, "slabs have no rest");
+  static_assert(Config::kTileN % kLines == 0, "a tile must have whole slabs");
   constexpr i32 kAcross = 64 / kContiguous;
   constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
   const auto thread = static_cast<i32>(threadIdx.x % 128);
@@ -37,8 +37,8 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccu
     if (y >= end) break;
     const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
     epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
-    // Behind this barrier all threads have read the previous slab: the next may overwrite it.
-    stream_staged(group);
+    // After this barrier all threads have read the previous slab, so the next may overwrite it.
+    stream_sync_group(group);
     if (x >= extent) continue;
 #pragma unroll
     for (i32 first = 0; first < kLines; first += 16) {
@@ -49,9 +49,10 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccu
               epilogue_place<Config>(buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
     }
   }
-  stream_staged(group);  // the next tile begins with slab 0 again
+  stream_sync_group(group);  // the next tile begins with slab 0 again
 }
 
+// Converts the accumulators and stores them to D, which begins at address `d_at`.
 template <class Config>
 __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
@@ -78,13 +79,13 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
 }
 
-// Accumulators of kGemmFullLines columns in shared memory, as lines of D. The pitch puts the lines
-// that a warp accesses at once in different banks.
+// Accumulators of kGemmStreamSlabLines columns in shared memory, as lines of D. The pitch puts the
+// lines that a warp accesses at once in different banks.
 template <class Config>
 struct StreamSlab {
   static constexpr u32 kRows = 64;
   static constexpr u32 kPitch = kRows + 4;
-  static constexpr i32 kLines = kGemmFullLines;
+  static constexpr i32 kLines = kGemmStreamSlabLines;
   u32 base;
 
   template <i32 kSlab>
@@ -123,10 +124,11 @@ struct StreamSlab {
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // Eight neighbors of a line from `row` on: of the gate, or with `second` of what it multiplies.
+  // Eight neighboring elements of a line from `row` on: gate elements, or value elements if
+  // `second`.
   __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
                                        float (&v)[8]) const {
-    if (gate != kGateNeighbours) return get(line, row + (second ? kRows / 2 : 0), v);
+    if (gate != kGateInterleaved) return get(line, row + (second ? kRows / 2 : 0), v);
     float low[8], high[8];
     get(line, row * 2, low);
     get(line, row * 2 + 8, high);
@@ -134,20 +136,21 @@ struct StreamSlab {
   }
 };
 
-// A thread writes the same eight elements of all its lines, and reads their bias only once.
+// The eight elements of a line of D that a thread writes. They are the same in all its lines, so
+// that the thread reads their bias only once.
 template <class Config>
 struct StreamEight {
   using Slab = StreamSlab<Config>;
   const GemmStreamArgs& args;
   const FullRun& run;
-  u32 row;          // in the slab, in elements of D
-  i32 first, step;  // line of a slab, and step to the thread's next
-  i32 at, count;    // first element in D's lines, and how many are in D
-  i32 n0, end;      // the tile's lines
+  u32 row;          // first element within a slab's line, in elements of D
+  i32 first, step;  // the thread's first line of a slab, and the step to its next
+  i32 at, count;    // first element within D's line, and the elements from there to its end
+  i32 n0, end;      // the tile has lines n0 to end - 1 of D
 
-  __device__ __forceinline__ StreamEight(const GemmStreamArgs& of, const FullRun& with, i32 m0,
-                                         i32 line0)
-      : args(of), run(with), n0(line0) {
+  __device__ __forceinline__ StreamEight(const GemmStreamArgs& arguments, const FullRun& of_run,
+                                         i32 m0, i32 line0)
+      : args(arguments), run(of_run), n0(line0) {
     const bool gated = args.full.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = threadIdx.x % 128;
@@ -159,7 +162,8 @@ struct StreamEight {
     end = min(n0 + args.width, run.lines);
   }
 
-  // Stages the accumulators by slabs and calls use(slab, inside, line) for each line of the thread.
+  // Stages the accumulators by slabs and calls use(slab, slab_line, line) for each line of the
+  // thread.
   template <class Use>
   __device__ __forceinline__ void each_line(const float (&d)[Config::kAccumulators], u32 staging,
                                             u32 group, Use use) const {
@@ -167,16 +171,16 @@ struct StreamEight {
     for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
       const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
       staged.put(d, slab);
-      // Behind this barrier all threads have read the previous slab: the next may overwrite it.
-      stream_staged(group);
+      // After this barrier all threads have read the previous slab, so the next may overwrite it.
+      stream_sync_group(group);
 #pragma unroll 1
-      for (i32 inside = first; inside < Slab::kLines; inside += step) {
-        const i32 line = n0 + slab * Slab::kLines + inside;
+      for (i32 slab_line = first; slab_line < Slab::kLines; slab_line += step) {
+        const i32 line = n0 + slab * Slab::kLines + slab_line;
         if (line >= end || count <= 0) break;
-        use(staged, static_cast<u32>(inside), line);
+        use(staged, static_cast<u32>(slab_line), line);
       }
     }
-    stream_staged(group);  // the next tile begins with slab 0 again
+    stream_sync_group(group);  // the next tile begins with slab 0 again
   }
   // The line after `line` in each_line.
   __device__ __forceinline__ i32 next(i32 line) const {
@@ -196,7 +200,8 @@ __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, c
          args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Common case of alpha, bias and relu, applied in registers: a thread's two rows have two biases.
+// Common case of alpha, bias and relu, which are applied in registers. A thread's accumulators
+// belong to two rows, so that it needs only two elements of the bias.
 template <class Config>
 __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,
@@ -240,9 +245,9 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
   };
   float c[8] = {};
   read_c(own.n0 + own.first, c);
-  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 inside, i32 line) {
+  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 slab_line, i32 line) {
     float v[8];
-    staged.take(full.gate, inside, own.row, false, v);
+    staged.take(full.gate, slab_line, own.row, false, v);
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
@@ -263,13 +268,13 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
         break;
     }
     if (gated) {
-      float through[8], other[8];
+      float value_elements[8], other[8];
 #pragma unroll
       for (float& value : other) value = -0.0f;
       if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, other);
-      staged.take(full.gate, inside, own.row, true, through);
+      staged.take(full.gate, slab_line, own.row, true, value_elements);
 #pragma unroll
-      for (int i = 0; i < 8; ++i) v[i] *= act::fused(run.alpha, through[i], other[i]);
+      for (int i = 0; i < 8; ++i) v[i] *= act::fused(run.alpha, value_elements[i], other[i]);
     }
     full_store<Out>(run.d + static_cast<u64>((line * full.base.d_stride_m + own.at) *
                                              static_cast<i64>(Out::kBytes)),
@@ -278,7 +283,7 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
   });
 }
 
-// Writes D with any epilogue, eight neighbors of a line at a time.
+// Writes D with any epilogue, eight neighboring elements of a line at a time.
 template <class Config>
 __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, const FullRun& run,
@@ -293,10 +298,10 @@ __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulato
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);
     return stream_write_common<Config>(d, own, staging, group);
   }
-  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 inside, i32 line) {
+  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 slab_line, i32 line) {
     full_write<In, Out>(
         full, run, line, own.at, own.count, largest,
-        [&](bool second, float(&v)[8]) { staged.take(full.gate, inside, own.row, second, v); });
+        [&](bool second, float(&v)[8]) { staged.take(full.gate, slab_line, own.row, second, v); });
   });
 }
 

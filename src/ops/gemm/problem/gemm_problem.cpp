@@ -23,7 +23,7 @@ Status check_extent(const char* name, int64_t extent) {
 Status check_leading(const char* name, int64_t rows, int64_t columns, Order order, int32_t bytes,
                      int64_t* leading) {
   const int64_t contiguous = order == Order::row ? columns : rows;
-  const int64_t others = order == Order::row ? rows : columns;
+  const int64_t lines = order == Order::row ? rows : columns;
   if (*leading == 0) *leading = std::max<int64_t>(contiguous, 1);
   if (*leading < contiguous)
     return fail(
@@ -32,17 +32,17 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
         "%s is %" PRId64 ", less than the %" PRId64
         " contiguous elements of the matrix: give at least that, or 0 for packed",
         name, *leading, contiguous);
-  const int64_t most = INT64_MAX / bytes / std::max<int64_t>(others, 1);
-  if (*leading > most)
+  const int64_t max_leading = INT64_MAX / bytes / std::max<int64_t>(lines, 1);
+  if (*leading > max_leading)
     return fail(Code::ERROR_OVERFLOW,
-                {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = most},
+                {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = max_leading},
                 "%s is %" PRId64 ", and the bytes of a matrix of %" PRId64
                 " lines exceed 2^63 - 1: it must be at most %" PRId64,
-                name, *leading, others, most);
+                name, *leading, lines, max_leading);
   return {};
 }
 
-// Checks that `type` equals the type of another operand, or is 0, which means the same.
+// Checks that `type` equals the type of another operand, or is 0, which stands for that type.
 Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
   if (type == DType{} || type == other) return {};
   return fail(gemm_unsupported_type(type),
@@ -110,8 +110,8 @@ Status check_types(const GemmDesc& desc) {
                 "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(desc.d_dtype),
                 static_cast<int>(desc.d_dtype), dtype_name(desc.a_dtype), dtype_name(desc.a_dtype));
   TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", desc.d_dtype));
-  const bool half = desc.accumulator == DType::F16;
-  if (!half && desc.accumulator != DType::F32)
+  const bool f16_accumulators = desc.accumulator == DType::F16;
+  if (!f16_accumulators && desc.accumulator != DType::F32)
     return fail(gemm_unsupported_type(desc.accumulator),
                 {.argument = "accumulator_dtype",
                  .rule = "gemm_accumulator_type",
@@ -119,7 +119,7 @@ Status check_types(const GemmDesc& desc) {
                 "accumulator_dtype is %s (%d): sums are kept in f32, or in f16 where inputs and "
                 "output are f16",
                 gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator));
-  if (half && (desc.a_dtype != DType::F16 || desc.d_dtype != DType::F16))
+  if (f16_accumulators && (desc.a_dtype != DType::F16 || desc.d_dtype != DType::F16))
     return fail(
         Code::ERROR_UNSUPPORTED,
         {.argument = "accumulator_dtype",
@@ -137,10 +137,10 @@ Status check_order(const char* name, Order order) {
               "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", name, static_cast<int>(order));
 }
 
-// The pitch of a packed column-major A is m, so that m would decide whether a tensor map can read
-// A. TMA kernels add in another order than kernels without maps.
+// The pitch of a packed column-major A is m, so m would decide whether a tensor map can read A. But
+// TMA kernels add in another order than kernels without maps.
 Status check_invariant(const GemmDesc& desc) {
-  if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.realign)
+  if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.staging_copy)
     return {};
   return fail(
       Code::ERROR_INVALID_ARGUMENT, {.argument = "lda", .rule = "gemm_invariant_lda"},
@@ -187,11 +187,11 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   // The description of an i8 product may say i32, which means the same as the default: kernels for
   // narrow types have only one type of accumulators.
   if (d.is_narrow()) d.accumulator = DType::F32;
-  if (d.d_order == Order::column) *out = turned(*out);
+  if (d.d_order == Order::column) *out = swap_ab(*out);
   return {};
 }
 
-GemmProblem turned(const GemmProblem& problem) {
+GemmProblem swap_ab(const GemmProblem& problem) {
   const auto flipped = [](Order order) { return order == Order::row ? Order::column : Order::row; };
   GemmProblem out = problem;
   GemmDesc& d = out.desc;
@@ -208,15 +208,15 @@ GemmProblem turned(const GemmProblem& problem) {
   d.d_order = flipped(d.d_order);
   std::swap(d.lda, d.ldb);
   std::swap(d.a_alignment, d.b_alignment);
-  std::swap(d.a_batch, d.b_batch);
+  std::swap(d.a_batch_stride, d.b_batch_stride);
   const uint32_t constant = d.flags & (kGemmConstantA | kGemmConstantB);
   if (constant == kGemmConstantA || constant == kGemmConstantB)
     d.flags ^= kGemmConstantA | kGemmConstantB;
-  const auto turned_per = [](Per per) {
+  const auto swapped_per = [](Per per) {
     return per == Per::row ? Per::column : per == Per::column ? Per::row : per;
   };
-  d.epilogue.bias = turned_per(d.epilogue.bias);
-  d.epilogue.scale = turned_per(d.epilogue.scale);
+  d.epilogue.bias = swapped_per(d.epilogue.bias);
+  d.epilogue.scale = swapped_per(d.epilogue.scale);
   out.swapped = !problem.swapped;
   return out;
 }

@@ -2,7 +2,8 @@
 #pragma once
 // D = act(alpha * A B + beta * C + bias) * scale: the caller's description (GemmDesc), a run's
 // arguments (GemmRun), and the checked problem in the kernels' form (GemmProblem), in which D is
-// row-major.
+// row-major. A line of a matrix is a row or a column, whichever is contiguous in memory; the pitch
+// is the distance between the beginnings of two lines.
 
 #include <cstdint>
 
@@ -38,18 +39,19 @@ inline bool is_narrow_type(DType type) {
   return is_f8(type) || type == DType::I8 || type == DType::TF32;
 }
 
-/// What a bias or a scale has an element for: all of D, each row, or each column.
+/// A bias or a scale has one element for all of D, for each row, or for each column.
 enum class Per : int32_t { none = 0, tensor = 1, row = 2, column = 3 };
 enum class Gate : int32_t { none = 0, halves = 1, interleaved = 2 };
 
-/// Scales of an operand. Scales of A form a matrix of rows by k blocks of 128, those of B of k
-/// blocks by columns, those of D of rows by column blocks. `leading` 0 means packed; it stays 0 for
-/// kinds without a matrix.
+/// Scales of an operand. The scales of A form a matrix with a row for each row of A and a column
+/// for each 128 of k. Those of B have a row for each 128 of k and a column for each column of B,
+/// those of D a row for each row and a column for each 128 columns. A `leading` of 0 means packed;
+/// it stays 0 for kinds without a matrix.
 struct GemmScaling {
   ScaleKind kind = ScaleKind::none;
   Order order = Order::row;
   int64_t leading = 0;
-  int64_t batch = kGemmPackedBatch;
+  int64_t batch_stride = kGemmPackedBatch;
 
   bool any() const { return kind != ScaleKind::none; }
 };
@@ -83,20 +85,20 @@ struct GemmDesc {
   uint32_t a_alignment = 0, b_alignment = 0, c_alignment = 0, d_alignment = 0;
   uint32_t max_sms = 0;
   DType accumulator = DType::F32;
-  bool d_padding_free = false;
+  bool d_padding_writable = false;
   int64_t min_m = 0;
-  bool realign = false;
-  int64_t batch = 1;
+  bool staging_copy = false;  // TW_GEMM_STAGING_COPY
+  int64_t batch = 1;          // products
   // Elements between matrices; 0: all products share one matrix.
-  int64_t a_batch = kGemmPackedBatch, b_batch = kGemmPackedBatch;
-  int64_t c_batch = kGemmPackedBatch, d_batch = kGemmPackedBatch;
+  int64_t a_batch_stride = kGemmPackedBatch, b_batch_stride = kGemmPackedBatch;
+  int64_t c_batch_stride = kGemmPackedBatch, d_batch_stride = kGemmPackedBatch;
   uint32_t flags = 0;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
   GemmEpilogue epilogue;
   GemmScaling a_scaling, b_scaling;
   GemmScaling d_quantize;        // scales of D that the kernel computes: 1x128 or none
-  bool fast_accumulate = false;  // 8-bit floats: accumulate all of k in the tensor cores
+  bool fast_accumulate = false;  // tensor cores may accumulate 8-bit floats over all of k
 
   /// B's type; a b_dtype of 0 stands for A's.
   DType b_type() const { return b_dtype == DType{} ? a_dtype : b_dtype; }
@@ -112,7 +114,7 @@ struct GemmRun {
   int64_t m = -1;
   uint64_t workspace = 0, workspace_bytes = 0;
   uint64_t device_m = 0, device_alpha = 0, device_beta = 0;
-  uint64_t skipped = 0;
+  uint64_t invalid_count = 0;
 
   bool reads_ab() const { return alpha != 0.0f || device_alpha != 0; }
   bool reads_c() const { return beta != 0.0f || device_beta != 0; }
@@ -122,13 +124,13 @@ struct GemmRun {
   uint64_t d_block_scale = 0;  // written by the kernel
 };
 
-/// Coordinates are 32-bit, and the last tile may reach past the extent.
+/// Largest m, n and k: coordinates are 32-bit, and the last tile may reach past the extent.
 inline constexpr int64_t kGemmMaxExtent = (int64_t{1} << 31) - 1024;
 
 /// Alignment in bytes that a tensor map without interleave needs of addresses and pitches.
 inline constexpr int64_t kMapAlignment = 16;
 
-/// Alignment in bytes of a run's workspace and of each of its parts.
+/// Alignment in bytes of a run's workspace and of each region in it.
 inline constexpr uint32_t kGemmWorkspaceAlignment = 256;
 
 /// Pitches of a tensor map are below this, in bytes.
@@ -143,16 +145,16 @@ inline bool addresses_suit_maps(const GemmRun& run) {
   return run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
 }
 
-/// The problem as kernels see it: D and C are row-major, for swap-AB kernels column-major. turned()
-/// converts between the two (D^T = B^T A^T) and flips `swapped`.
+/// The problem as kernels see it: D and C are row-major, for swap-AB kernels column-major.
+/// swap_ab() converts between the two (D^T = B^T A^T) and flips `swapped`.
 struct GemmProblem {
   GemmDesc desc;         // checked, packed leading dimensions filled in
   bool swapped = false;  // desc's A is the caller's B, and desc.n the caller's m
   int32_t in_bytes = 0;
   int32_t out_bytes = 0;
-  bool reads_c = false;     // the problem of runs that read C, see gemm_with_c()
-  int32_t copies = 0;       // staging copies that TMA kernels need
-  double copied_bytes = 0;  // bytes that these copies read and write
+  bool reads_c = false;           // the problem of runs that read C, see problem_with_c()
+  int32_t staging_copies = 0;     // operands that are copied for TMA kernels
+  double staging_copy_bytes = 0;  // bytes that these copies read and write
 
   /// Elements between neighbors along each dimension.
   int64_t a_stride_m() const { return desc.a_order == Order::row ? desc.lda : 1; }
@@ -171,12 +173,13 @@ struct GemmProblem {
   int64_t d_contiguous() const { return desc.d_order == Order::row ? d_columns() : d_rows(); }
   int64_t d_lines() const { return desc.d_order == Order::row ? d_rows() : d_columns(); }
   /// Whether the gated dimension lies along D's lines.
-  bool gate_along() const { return swapped == (desc.d_order == Order::column); }
+  bool gates_along_lines() const { return swapped == (desc.d_order == Order::column); }
 
   /// Whether tensor maps can describe A and B, apart from their addresses (addresses_suit_maps()).
   bool pitches_suit_maps() const {
     return pitch_suits_maps(desc.lda * in_bytes) && pitch_suits_maps(desc.ldb * in_bytes) &&
-           batch_suits_maps(desc.a_batch, in_bytes) && batch_suits_maps(desc.b_batch, in_bytes);
+           batch_suits_maps(desc.a_batch_stride, in_bytes) &&
+           batch_suits_maps(desc.b_batch_stride, in_bytes);
   }
   bool batch_suits_maps(int64_t stride, int32_t bytes) const {
     return desc.has(kGemmPointers) || desc.batch <= 1 || pitch_suits_maps(stride * bytes);
@@ -187,28 +190,29 @@ struct GemmProblem {
   int64_t map_batch(int64_t stride) const {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
   }
-  /// Whether the problem takes epilogue kernels (kGemmEpilogue), which have every option.
+  /// Whether the problem needs an epilogue kernel (kGemmEpilogue), which has every option.
   bool wants_epilogue_kernel() const {
     return desc.is_narrow() || desc.epilogue.any() || wants_batch() || reads_c;
   }
-  /// Whether batched kernels (kGemmBatched) can serve runs that do not read C: no epilogue,
-  /// constant strides, sizes that the host knows, and a D that suits maps. They are left out of
-  /// programmatic plans because they load nothing before the predecessor grid ends.
-  bool is_alone() const {
+  /// Whether batched kernels (kGemmBatched) can serve runs that do not read C. They need constant
+  /// strides, sizes that the host knows, and a D that suits maps, and have no epilogue. Plans with
+  /// dependent launch do not use them, because they load nothing before the predecessor grid ends.
+  bool suits_batched_kernels() const {
     return !desc.epilogue.any() && !reads_c &&
            !desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars | kGemmProgrammatic) &&
            d_suits_map();
   }
-  /// Whether all of D can be written through a map, apart from what depends on the run: the address
-  /// and, if lines lie along m, the number of rows.
+  /// Whether all of D can be written through a map, as far as the description tells. It also
+  /// depends on the run's address of D and, if D's lines lie along m, on its number of rows.
   bool d_suits_map() const {
-    return d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
-           (swapped || desc.d_padding_free || desc.n * out_bytes % kMapAlignment == 0);
+    return d_pitch_suits_maps() && batch_suits_maps(desc.d_batch_stride, out_bytes) &&
+           (swapped || desc.d_padding_writable || desc.n * out_bytes % kMapAlignment == 0);
   }
   /// Whether a run's addresses may be unsuitable for maps, so that a plan also needs a kernel
-  /// without maps. With kGemmPointers the host never sees addresses: TMA kernels rely on promises.
+  /// without maps. With kGemmPointers the host never sees the addresses, so TMA kernels rely on the
+  /// promised alignments.
   bool wants_fallback() const {
-    return !desc.realign && !desc.has(kGemmPointers) &&
+    return !desc.staging_copy && !desc.has(kGemmPointers) &&
            (desc.a_alignment < kMapAlignment || desc.b_alignment < kMapAlignment);
   }
   bool wants_batch() const {
@@ -223,7 +227,7 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 /// Refuses a type of B that does not go with A's.
 Status gemm_type_pair(DType a, DType b);
 
-/// Part of gemm_problem(): checks the batch and the flags, and fills in packed batch strides.
+/// A step of gemm_problem(): checks the batch and the flags, and fills in packed batch strides.
 Status gemm_batch(GemmProblem* problem);
 
 /// Index of the first matrix of a batch that shares an element with matrix 0, or 0 if none does. A
@@ -244,12 +248,12 @@ inline Code gemm_unsupported_type(DType type) {
                                               : Code::ERROR_INVALID_ARGUMENT;
 }
 
-/// Part of gemm_problem(): checks the epilogue and fills in the bias's type. Types and extents have
-/// been checked.
+/// A step of gemm_problem() after types and extents were checked: checks the epilogue and fills in
+/// the bias's type.
 Status gemm_epilogue(GemmDesc* desc);
 
-/// Part of gemm_problem(): checks the scales and fills in their packed leading dimensions and batch
-/// strides. Types, extents and the batch have been checked.
+/// A step of gemm_problem() after types, extents and the batch were checked: checks the scales and
+/// fills in their packed leading dimensions and batch strides.
 Status gemm_scaling(GemmDesc* desc);
 
 /// Rows and columns of the matrix of scales of A, B and D; `rows` is a run's m.
@@ -260,8 +264,8 @@ GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows);
 GemmScaleExtent gemm_b_scales(const GemmDesc& desc);
 GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows);
 
-/// The same product as D^T = B^T A^T: the operands are swapped, and each is the same memory seen in
-/// the other order.
-GemmProblem turned(const GemmProblem& problem);
+/// The same product as D^T = B^T A^T: A and B are exchanged, and each has the other order, in which
+/// its memory is that of the transposed matrix.
+GemmProblem swap_ab(const GemmProblem& problem);
 
 }  // namespace tw

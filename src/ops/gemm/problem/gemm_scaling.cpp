@@ -11,7 +11,7 @@
 namespace tw {
 namespace {
 
-constexpr int64_t kBlock = 128;
+constexpr int64_t kBlock = 128;  // elements that have a scale in common
 constexpr int64_t kScaleBytes = 4;
 
 const char* kind_name(ScaleKind kind) {
@@ -76,11 +76,11 @@ Status check_excluded_fields(const ScalingNames& names, const GemmScaling& scali
                  .got = scaling.leading},
                 "%s is %" PRId64 ", but %s is %s, which has no matrix of scales: leave it 0",
                 names.leading, scaling.leading, names.kind, kind_name(scaling.kind));
-  if (scaling.any() || scaling.batch == kGemmPackedBatch) return {};
+  if (scaling.any() || scaling.batch_stride == kGemmPackedBatch) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = names.kind, .rule = "excluded", .got = scaling.batch},
+              {.argument = names.kind, .rule = "excluded", .got = scaling.batch_stride},
               "%s is %" PRId64 ", and %s is TW_SCALE_NONE: leave it -1", names.stride,
-              scaling.batch, names.kind);
+              scaling.batch_stride, names.kind);
 }
 
 // Fills in a packed leading dimension and checks order, leading dimension and byte size of a scale
@@ -106,37 +106,41 @@ Status check_matrix(const ScalingNames& names, GemmScaleExtent extent, GemmScali
                 "%s is %" PRId64 ", less than the %" PRId64 " contiguous elements of the %" PRId64
                 " x %" PRId64 " scales: give at least that, or 0 for packed",
                 names.leading, scaling->leading, contiguous, extent.rows, extent.columns);
-  const int64_t most = INT64_MAX / kScaleBytes / std::max<int64_t>(lines, 1);
-  if (scaling->leading <= most) return {};
-  return fail(
-      Code::ERROR_OVERFLOW,
-      {.argument = names.leading, .rule = "matrix_bytes", .got = scaling->leading, .limit = most},
-      "%s is %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
-      names.leading, scaling->leading, most);
+  const int64_t max_leading = INT64_MAX / kScaleBytes / std::max<int64_t>(lines, 1);
+  if (scaling->leading <= max_leading) return {};
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = names.leading,
+               .rule = "matrix_bytes",
+               .got = scaling->leading,
+               .limit = max_leading},
+              "%s is %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
+              names.leading, scaling->leading, max_leading);
 }
 
 Status check_batch(const ScalingNames& names, GemmScaleExtent extent, int64_t count,
                    GemmScaling* scaling) {
   const bool matrix = scaling->leading != 0;
   const int64_t lines = scaling->order == Order::row ? extent.rows : extent.columns;
-  const int64_t one =
+  const int64_t elements =
       matrix ? scaling->leading * std::max<int64_t>(lines, 1) : extent.rows * extent.columns;
-  if (scaling->batch == kGemmPackedBatch) scaling->batch = one;
-  if (scaling->batch < 0)
+  if (scaling->batch_stride == kGemmPackedBatch) scaling->batch_stride = elements;
+  if (scaling->batch_stride < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = names.stride, .rule = "batch_stride", .got = scaling->batch},
+                {.argument = names.stride, .rule = "batch_stride", .got = scaling->batch_stride},
                 "%s is %" PRId64
                 ": scales between products are 0 (all share them) or more, or -1 for packed",
-                names.stride, scaling->batch);
+                names.stride, scaling->batch_stride);
   if (count <= 1) return {};
-  const int64_t most = (INT64_MAX / kScaleBytes - one) / (count - 1);
-  if (scaling->batch <= most) return {};
-  return fail(
-      Code::ERROR_OVERFLOW,
-      {.argument = names.stride, .rule = "batch_bytes", .got = scaling->batch, .limit = most},
-      "%s is %" PRId64 " and %s %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64
-      " at most",
-      names.stride, scaling->batch, names.count, count, most);
+  const int64_t max_stride = (INT64_MAX / kScaleBytes - elements) / (count - 1);
+  if (scaling->batch_stride <= max_stride) return {};
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = names.stride,
+               .rule = "batch_bytes",
+               .got = scaling->batch_stride,
+               .limit = max_stride},
+              "%s is %" PRId64 " and %s %" PRId64
+              ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
+              names.stride, scaling->batch_stride, names.count, count, max_stride);
 }
 
 }  // namespace
@@ -150,10 +154,10 @@ Status check_scale_layout(const ScalingNames& names, GemmScaleExtent extent, int
   return scaling->any() ? check_batch(names, extent, count, scaling) : Status{};
 }
 
-Status check_scale_pair(DType a_dtype, const GemmScaling& of_a, const GemmScaling& of_b) {
-  const ScaleKind a = of_a.kind, b = of_b.kind;
-  if (!of_a.any() && !of_b.any()) return {};
-  const char* const name = of_a.any() ? "a_scale" : "b_scale";
+Status check_scale_pair(DType a_dtype, const GemmScaling& a_scaling, const GemmScaling& b_scaling) {
+  const ScaleKind a = a_scaling.kind, b = b_scaling.kind;
+  if (!a_scaling.any() && !b_scaling.any()) return {};
+  const char* const name = a_scaling.any() ? "a_scale" : "b_scale";
   const Fault fault{.argument = name,
                     .rule = "gemm_scale_pair",
                     .got = static_cast<int64_t>(a),
@@ -162,7 +166,7 @@ Status check_scale_pair(DType a_dtype, const GemmScaling& of_a, const GemmScalin
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "%s is %s, and a_dtype %s: 8-bit types and tf32 have scales; give TW_SCALE_NONE "
                 "(0) and fold one scale of the whole operand into alpha",
-                name, kind_name(of_a.any() ? a : b), dtype_name(a_dtype));
+                name, kind_name(a_scaling.any() ? a : b), dtype_name(a_dtype));
   const bool equal = a == b && a != ScaleKind::block128;
   if (equal || (a == ScaleKind::k128 && b == ScaleKind::block128)) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
@@ -214,13 +218,13 @@ Status check_integers(const GemmDesc& d) {
   const struct {
     const char* name;
     bool asked;
-  } more[] = {{"a_scale", d.a_scaling.any()},
-              {"bias", d.epilogue.bias != Per::none},
-              {"activation", d.epilogue.activation != Activation::identity},
-              {"gate", d.epilogue.gate != Gate::none},
-              {"d_scale", d.epilogue.scale != Per::none},
-              {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
-  for (const auto& [name, asked] : more)
+  } excluded[] = {{"a_scale", d.a_scaling.any()},
+                  {"bias", d.epilogue.bias != Per::none},
+                  {"activation", d.epilogue.activation != Activation::identity},
+                  {"gate", d.epilogue.gate != Gate::none},
+                  {"d_scale", d.epilogue.scale != Per::none},
+                  {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
+  for (const auto& [name, asked] : excluded)
     if (asked)
       return fail(
           Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
@@ -231,7 +235,7 @@ Status check_integers(const GemmDesc& d) {
   return {};
 }
 
-int64_t blocks(int64_t extent) {
+int64_t count_blocks(int64_t extent) {
   return ceil_div(extent, kBlock);
 }
 
@@ -239,14 +243,14 @@ int64_t blocks(int64_t extent) {
 
 GemmScaleExtent scale_extent_of_a(ScaleKind kind, int64_t rows, int64_t k) {
   return {kind == ScaleKind::tensor     ? 1
-          : kind == ScaleKind::block128 ? blocks(rows)
+          : kind == ScaleKind::block128 ? count_blocks(rows)
                                         : rows,
-          kind >= ScaleKind::k128 ? blocks(k) : 1};
+          kind >= ScaleKind::k128 ? count_blocks(k) : 1};
 }
 
 GemmScaleExtent scale_extent_of_b(ScaleKind kind, int64_t k, int64_t n) {
-  const GemmScaleExtent turned = scale_extent_of_a(kind, n, k);
-  return {turned.columns, turned.rows};
+  const GemmScaleExtent transposed = scale_extent_of_a(kind, n, k);
+  return {transposed.columns, transposed.rows};
 }
 
 GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows) {
@@ -258,7 +262,7 @@ GemmScaleExtent gemm_b_scales(const GemmDesc& desc) {
 }
 
 GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows) {
-  return {rows, blocks(desc.epilogue.gate == Gate::none ? desc.n : desc.n / 2)};
+  return {rows, count_blocks(desc.epilogue.gate == Gate::none ? desc.n : desc.n / 2)};
 }
 
 Status gemm_scaling(GemmDesc* desc) {

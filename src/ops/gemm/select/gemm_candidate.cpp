@@ -22,9 +22,9 @@ std::string types(DType a, DType b, DType d) {
   return text + " to " + name(d);
 }
 
-std::string row_types(const KernelEntry& entry) {
+std::string entry_types(const KernelEntry& entry) {
   if (entry.feature == feature::host)
-    return (entry.variant & kGemmScaled) != 0 ? "8-bit types and tf32" : "bf16 and f16";
+    return (entry.variant & kGemmNarrow) != 0 ? "8-bit types and tf32" : "bf16 and f16";
   return types(entry.dtypes[0], entry.dtypes[2], entry.dtypes[1]);
 }
 
@@ -32,7 +32,7 @@ std::string row_types(const KernelEntry& entry) {
 
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.entry->symbol;
-  if (choice.shares_k()) text += "/" + std::to_string(choice.split);
+  if (choice.divides_k_among_ctas()) text += "/" + std::to_string(choice.split);
   return text;
 }
 
@@ -47,7 +47,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     if (symbol != entry.symbol || (entry.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&entry, 1};
-    if (!choice.shares_k()) {
+    if (!choice.divides_k_among_ctas()) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel does not divide k: leave out \"/<blocks>\"");
     } else {
@@ -73,137 +73,143 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
 
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                          const GemmChoice& choice) {
-  const GemmProblem seen = gemm_kernel_view(choice, problem);
-  const GemmDesc& d = seen.desc;
+  const GemmProblem kernel_problem = gemm_kernel_view(choice, problem);
+  const GemmDesc& d = kernel_problem.desc;
   const std::string text = gemm_choice_text(choice);
-  const auto refuse = [](const char* rule, int64_t got, int64_t limit) {
+  const auto fault = [](const char* rule, int64_t got, int64_t limit) {
     return Fault{.argument = "candidate", .rule = rule, .got = got, .limit = limit};
   };
-  const char* who = text.c_str();
+  const char* name = text.c_str();
   const auto order = [](Order o) { return o == Order::row ? "row" : "column"; };
-  switch (gemm_misfit(device, seen, choice)) {
+  switch (gemm_misfit(device, kernel_problem, choice)) {
     case GemmMisfit::none:
       break;
     case GemmMisfit::feature:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_feature", choice.entry->feature, 0),
-                  "candidate %s does not run on %s", who, device.info().name.c_str());
+      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_feature", choice.entry->feature, 0),
+                  "candidate %s does not run on %s", name, device.info().name.c_str());
     case GemmMisfit::types:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
-                  "candidate %s is for %s, the description for %s", who,
-                  row_types(*choice.entry).c_str(),
+      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_types", 0, 0),
+                  "candidate %s is for %s, the description for %s", name,
+                  entry_types(*choice.entry).c_str(),
                   types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
-    case GemmMisfit::sums:
+    case GemmMisfit::accumulators:
       if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::k128)
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_sums", 0, 0),
                     "candidate %s applies scales to finished sums, and the description's change "
                     "with each 128 of k: take a kernel that promotes sums or one without maps, or "
                     "scales that do not depend on k",
-                    who);
+                    name);
       if (choice.has(kGemmNoPromotion))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_sums", 0, 0),
                     "candidate %s accumulates in the tensor cores only, with reduced precision: "
                     "set TW_GEMM_FAST_ACCUMULATE to allow it",
-                    who);
+                    name);
       return fail(
-          Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+          Code::ERROR_UNSUPPORTED, fault("candidate_sums", 0, 0),
           "candidate %s has f16 accumulators: set accumulator_dtype to TW_DTYPE_F16 to allow it",
-          who);
+          name);
     case GemmMisfit::orders:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_orders", 0, 0),
+      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_orders", 0, 0),
                   "candidate %s is for other orders of A and B: %s it would see A %s-major and B "
                   "%s-major",
-                  who, seen.swapped ? "with the operands swapped" : "with this description",
+                  name,
+                  kernel_problem.swapped ? "with the operands swapped" : "with this description",
                   order(d.a_order), order(d.b_order));
     case GemmMisfit::promises:
       return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_promises", d.a_alignment, kMapAlignment),
+                  fault("candidate_promises", d.a_alignment, kMapAlignment),
                   "candidate %s uses tensor maps, which need addresses that are multiples of 16: "
                   "with TW_GEMM_BATCH_POINTERS promise a_alignment and b_alignment of at least 16 "
                   "(they are %u and %u)",
-                  who, seen.swapped ? d.b_alignment : d.a_alignment,
-                  seen.swapped ? d.a_alignment : d.b_alignment);
+                  name, kernel_problem.swapped ? d.b_alignment : d.a_alignment,
+                  kernel_problem.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
       if (!choice.uses_maps())
         return fail(
             Code::ERROR_UNSUPPORTED,
-            refuse("candidate_pitches", gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch),
+            fault("candidate_pitches", gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch),
             "candidate %s loads aligned 16-byte pieces, and %s is %" PRId64
             ": it must be at least %" PRId64 " elements",
-            who,
+            name,
             d.lda >= kGemmNoMapsSplitMinPitch ? "k"
-            : seen.swapped                    ? "ldb"
+            : kernel_problem.swapped          ? "ldb"
                                               : "lda",
             gemm_pitch_without_copy(d), kGemmNoMapsSplitMinPitch);
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          fault("candidate_pitches", (kernel_problem.swapped ? d.ldb : d.lda), kMapAlignment),
+          "candidate %s uses tensor maps, which need pitches that are multiples of 16 "
+          "bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
+          name, kernel_problem.swapped ? d.ldb : d.lda, kernel_problem.swapped ? d.lda : d.ldb,
+          kernel_problem.in_bytes);
+    case GemmMisfit::cluster:
       return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
-                  "candidate %s uses tensor maps, which need pitches that are multiples of 16 "
-                  "bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
-                  who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
-    case GemmMisfit::blocks:
-      return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
+                  fault("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
                   "candidate %s needs clusters of %u blocks, which do not fit the %u SMs that the "
                   "plan may use",
-                  who, choice.cluster(), usable_sms(device, d.max_sms));
-    case GemmMisfit::depth:
+                  name, choice.cluster(), usable_sms(device, d.max_sms));
+    case GemmMisfit::k:
       if (choice.has(kGemmShort))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.entry->tile[2]),
-                    "candidate %s takes k up to %d: k is %" PRId64, who, choice.entry->tile[2],
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_depth", d.k, choice.entry->tile[2]),
+                    "candidate %s takes k up to %d: k is %" PRId64, name, choice.entry->tile[2],
                     d.k);
       return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_split", choice.split, ceil_div(d.k, choice.entry->tile[2])),
+                  fault("candidate_split", choice.split, ceil_div(d.k, choice.entry->tile[2])),
                   "candidate %s divides k among %u blocks: k is %" PRId64 ", which is only %" PRId64
                   " blocks of %d",
-                  who, choice.split, d.k, ceil_div(d.k, choice.entry->tile[2]),
+                  name, choice.split, d.k, ceil_div(d.k, choice.entry->tile[2]),
                   choice.entry->tile[2]);
     case GemmMisfit::epilogue:
       if (choice.has(kGemmBatched))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
                     "candidate %s only computes alpha * A B of matrices at constant distances: "
                     "bias, activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS need "
                     "an epilogue kernel",
-                    who);
+                    name);
       if (!choice.has(kGemmEpilogue))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
                     "candidate %s only computes alpha * A B + beta * C: bias, activation, gate, "
                     "d_scale and TW_GEMM_AMAX need an epilogue kernel",
-                    who);
+                    name);
       if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
         return fail(
-            Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 1),
+            Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 1),
             "candidate %s has a stream-K factor of %u: with a gate and d_quantize one block "
             "multiplies two tiles for each scale of D, so it must be /1",
-            who, choice.split);
+            name, choice.split);
       return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
+                  fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
                   "candidate %s cannot do this gate: it needs a row-major D; tiles of 64 columns "
                   "without split-K need D in f32; TW_GATE_HALVES with a row-major B needs a tile "
                   "of a multiple of 128 columns and n / 2 a multiple of 8",
-                  who);
-    case GemmMisfit::stores:
+                  name);
+    case GemmMisfit::d_map:
       return fail(
-          Code::ERROR_UNSUPPORTED, refuse("candidate_stores", d.ldd, kMapAlignment),
+          Code::ERROR_UNSUPPORTED, fault("candidate_stores", d.ldd, kMapAlignment),
           "candidate %s writes D only through a tensor map, which needs pitches and strides that "
           "are multiples of 16 bytes below 2^40, and lines of whole 16 bytes: ldd is %" PRId64
           ", d_batch_stride %" PRId64 " and %s %" PRId64
           " elements of %d bytes: change them, or use an epilogue kernel",
-          who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
-    case GemmMisfit::parts:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 8),
-                  "candidate %s has a stream-K factor of %u: it must be 1, 2, 4 or 8", who,
+          name, d.ldd, d.d_batch_stride, kernel_problem.swapped ? "m" : "n", d.n,
+          kernel_problem.out_bytes);
+    case GemmMisfit::split_factor:
+      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),
+                  "candidate %s has a stream-K factor of %u: it must be 1, 2, 4 or 8", name,
                   choice.split);
   }
-  if (gemm_fits_launch(choice, seen)) return {};
-  if (gemm_units(choice, seen) > gemm_max_units(choice))
-    return fail(Code::ERROR_UNSUPPORTED,
-                refuse("candidate_tiles", gemm_units(choice, seen), gemm_max_units(choice)),
-                "candidate %s would need %" PRId64
-                " work units of %u blocks: one launch can have at most %" PRId64,
-                who, gemm_units(choice, seen), choice.cluster(), gemm_max_units(choice));
-  return fail(Code::ERROR_UNSUPPORTED,
-              refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
-              "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,
-              gemm_units(choice, seen) * choice.cluster(), d.max_sms);
+  if (gemm_fits_launch(choice, kernel_problem)) return {};
+  if (gemm_units(choice, kernel_problem) > gemm_max_units(choice))
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        fault("candidate_tiles", gemm_units(choice, kernel_problem), gemm_max_units(choice)),
+        "candidate %s would need %" PRId64
+        " work units of %u blocks: one launch can have at most %" PRId64,
+        name, gemm_units(choice, kernel_problem), choice.cluster(), gemm_max_units(choice));
+  return fail(
+      Code::ERROR_UNSUPPORTED,
+      fault("candidate_room", gemm_units(choice, kernel_problem) * choice.cluster(), d.max_sms),
+      "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", name,
+      gemm_units(choice, kernel_problem) * choice.cluster(), d.max_sms);
 }
 
 }  // namespace tw

@@ -17,8 +17,9 @@ struct GemmRates {
   double l2_size = 0;          ///< bytes
 };
 
-/// Rates of a chip listed in gemm_chips.inc, even if the context has only part of its SMs. A MIG
-/// slice gets its share by SMs. The rates of other devices are estimated from their clocks.
+/// The rates of a chip in gemm_chips.inc are those of the whole chip, even if the context has only
+/// some of its SMs. A MIG slice gets a share in proportion to its SMs. The rates of other devices
+/// are estimated from their clocks.
 GemmRates gemm_rates(const DeviceInfo& info);
 
 }  // namespace tw

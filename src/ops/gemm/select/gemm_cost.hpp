@@ -15,8 +15,8 @@ struct GemmModel {
 #undef TW_GEMM_FITTED
 };
 
-/// `seen` is the problem as the choice's kernel sees it.
-GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
-                     const GemmModel& model = {});
+/// `kernel_problem` is the problem as the choice's kernel sees it, see gemm_kernel_view().
+GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& kernel_problem,
+                     const GemmChip& chip, const GemmModel& model = {});
 
 }  // namespace tw

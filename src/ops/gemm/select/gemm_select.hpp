@@ -4,9 +4,10 @@
 //
 // A choice is a kernel entry and a split-K factor. Its text is the kernel's symbol, followed by
 // "/<factor>" for split-K and stream-K kernels. A candidate is a choice that can serve a problem,
-// with its time by the cost model. GemmRanking holds all choices for a problem and ranks them for
-// any m. `seen` is always the problem as the kernel sees it: swap-AB kernels see it with the
-// operands swapped, see gemm_kernel_view().
+// with its predicted or measured time. GemmRanking holds all choices for a problem and ranks them
+// for any m. `kernel_problem` and `kernel_desc` are always the problem and description as the
+// kernel sees them: for swap-AB kernels the operands are exchanged, see gemm_kernel_view().
+// mma.sync kernels are those without tensor maps (kGemmNoMaps).
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace tw {
 class GemmTuning;
 struct GemmTuningKey;
 
-/// Blocks per SM of kernels without tensor maps, and of those with split-K.
+/// Blocks per SM of kernels without tensor maps: of those without split-K, and of those with it.
 inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
@@ -36,31 +37,36 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
-  bool shares_k() const { return has(kGemmSplit | kGemmStreamK); }
+  bool divides_k_among_ctas() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
   /// a factor of 1.
   uint32_t min_split() const {
     return has(kGemmSplit) && !has(kGemmEpilogue | kGemmNoMaps) ? 2 : 1;
   }
-  /// Whether each block multiplies a long k in several accumulation chains. A chain is a stretch of
-  /// k that is summed in one set of accumulators; see gemm_chains for why its length is bounded.
-  bool makes_chains() const {
-    return uses_maps() && entry->feature != feature::host && !shares_k() && !has(kGemmEpilogue) &&
-           entry->dtypes[1] == DType::F32;
+  /// Whether each CTA divides a long k into accumulation chains. A chain is a stretch of k that is
+  /// summed in one set of accumulators; see gemm_chain_count for why its length is bounded.
+  bool divides_k_into_chains() const {
+    return uses_maps() && entry->feature != feature::host && !divides_k_among_ctas() &&
+           !has(kGemmEpilogue) && entry->dtypes[1] == DType::F32;
   }
-  /// How such a kernel joins its chains. It keeps the accumulators of a second chain in registers,
-  /// or it parks the upper 16 bits of each there (only if TMA writes all of D), or it writes D once
-  /// per chain.
-  bool keeps_chains() const {
-    return makes_chains() && gemm_keeps_chains(static_cast<u32>(entry->tile[0]),
-                                               static_cast<u32>(entry->tile[1]), entry->variant);
+  /// Such a kernel adds its chains in one of three ways. The first keeps the accumulators of a
+  /// second chain in registers.
+  bool keeps_whole_chains() const {
+    return divides_k_into_chains() &&
+           gemm_keeps_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
+                             entry->variant);
   }
-  // Parked: the upper 16 bits of a chain's accumulators are kept until the next chain is added.
-  bool parks_chains() const {
-    return makes_chains() && gemm_parks_chains(static_cast<u32>(entry->tile[0]),
-                                               static_cast<u32>(entry->tile[1]), entry->variant);
+  /// The second keeps the upper 16 bits of each accumulator in registers until the next chain is
+  /// added. It requires that the TMA writes all of D.
+  bool parks_upper_halves() const {
+    return divides_k_into_chains() &&
+           gemm_parks_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
+                             entry->variant);
   }
-  bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
+  /// The third writes D once per chain, and adds all but the first to what D holds.
+  bool adds_chains_in_d() const {
+    return divides_k_into_chains() && !keeps_whole_chains() && !parks_upper_halves();
+  }
   uint32_t cluster() const {
     return static_cast<uint32_t>(entry->cluster[0] * entry->cluster[1]) *
            (has(kGemmSplit) ? split : 1);
@@ -75,33 +81,33 @@ struct GemmChoice {
   }
 };
 
-/// Smallest pitch of A, in elements, for split-K kernels without maps: they load aligned 16-byte
-/// pieces, which can reach outside A if lines are shorter.
+/// Smallest pitch of A, in elements, for split-K kernels without maps. They load aligned 16 bytes
+/// at a time, which can reach outside A if the pitch is smaller.
 inline constexpr int64_t kGemmNoMapsSplitMinPitch = 7;
 
 /// The pitch to compare with kGemmNoMapsSplitMinPitch. With staging copies lda may be the pitch of
 /// a copy, but these kernels read the caller's A, whose pitch is only known to be at least k.
-inline int64_t gemm_pitch_without_copy(const GemmDesc& seen) {
-  return seen.realign ? std::min(seen.lda, seen.k) : seen.lda;
+inline int64_t gemm_pitch_without_copy(const GemmDesc& kernel_desc) {
+  return kernel_desc.staging_copy ? std::min(kernel_desc.lda, kernel_desc.k) : kernel_desc.lda;
 }
 
 /// The part of a chip that a plan may use.
 struct GemmChip {
   uint32_t sms = 1;
-  uint32_t clusters[kMaxCluster + 1] = {};  // concurrent clusters, by their size in blocks
-  uint32_t no_maps_blocks = 1;              // concurrent blocks of kernels without maps
-  uint32_t no_maps_split_blocks = 1;        // the same for those with split-K
+  uint32_t clusters[kMaxCluster + 1] = {};  // clusters that run at once, by their size in blocks
+  uint32_t no_maps_blocks = 1;              // blocks that run at once, of kernels without maps
+  uint32_t no_maps_split_blocks = 1;        // the same of split-K kernels without maps
   GemmRates rates;
 
   /// For the device's context and at most max_sms SMs (0: all). Sizes of clusters that
   /// query_cluster_occupancy() has not asked about are assumed to fit.
   static GemmChip of(const Device& device, uint32_t max_sms);
-  /// Concurrent clusters of a choice; 0: it cannot run.
-  uint32_t at_once(const GemmChoice& choice) const {
-    const uint32_t sms_have_room = clusters[choice.min_sms()];
-    if (choice.uses_maps()) return sms_have_room;
+  /// How many clusters of a choice run at the same time; 0 if it cannot run.
+  uint32_t resident_clusters(const GemmChoice& choice) const {
+    const uint32_t by_sms = clusters[choice.min_sms()];
+    if (choice.uses_maps()) return by_sms;
     if (!choice.has(kGemmSplit)) return no_maps_blocks;
-    return std::min(std::max(1u, no_maps_split_blocks / choice.cluster()), sms_have_room);
+    return std::min(std::max(1u, no_maps_split_blocks / choice.cluster()), by_sms);
   }
 };
 
@@ -118,9 +124,9 @@ struct GemmTerms {
 struct GemmCandidate {
   GemmChoice choice;
   double nanoseconds = 0;
-  double waves = 0;  // work units per concurrent cluster
+  double waves = 0;  // work units divided by the number of clusters that run at once
   GemmTerms terms;
-  bool measured = false;  // nanoseconds were measured; `terms` are the model's all the same
+  bool measured = false;  // whether `nanoseconds` was measured; `terms` are always the model's
 };
 
 std::string gemm_choice_text(const GemmChoice& choice);
@@ -130,16 +136,16 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
 /// Work units of a problem as the kernel sees it; 0 if it is empty. A unit is the tile or tiles
 /// that one cluster computes together.
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
-/// Most work units of one launch. Two counts must fit 31 bits: the blocks of the grid, and the
-/// index of the unit that a block looks for after its last, one step further. With split-K the step
-/// is the number of units. In persistent kernels it is the number of concurrent clusters, doubled
-/// for ping-pong; 2^16 exceeds that on any chip.
+/// Most work units of one launch. Two numbers must fit 31 bits: the blocks of the grid, and the
+/// unit index at which a block finds that no unit is left for it. That index exceeds the block's
+/// last unit by the number of units with split-K, and in persistent kernels by the number of
+/// clusters that run at once, doubled for ping-pong; 2^16 exceeds that on any chip.
 inline int64_t gemm_max_units(const GemmChoice& choice) {
   if (choice.has(kGemmSplit)) return INT32_MAX / std::max(2u, choice.cluster());
   return INT32_MAX - (1 << 16);
 }
 
-GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
+GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& kernel_problem,
                              const GemmChip& chip);
 
 /// The problem as the kernel of a choice sees it: with operands swapped for swap-AB kernels.
@@ -153,47 +159,50 @@ enum class GemmMisfit {
   none,
   feature,
   types,
-  sums,
+  accumulators,
   orders,
   pitches,
-  blocks,
-  depth,
-  promises,  // a map needs promised alignments of addresses that only the device knows
-  epilogue,  // the kernel has none, or not this gate
-  stores,    // the kernel writes D through a map only, and D does not suit one
-  parts,     // a stream-K kernel takes a factor of 1, 2, 4 or 8
+  cluster,       // too few SMs for one cluster
+  k,             // k is too small for the split-K factor, or too large for the kernel
+  promises,      // a map needs promised alignments of addresses that only the device knows
+  epilogue,      // the kernel has no epilogue, or does not support this gate
+  d_map,         // the kernel writes D through a map only, and D does not suit one
+  split_factor,  // the factor of a stream-K kernel must be 1, 2, 4 or 8
 };
 
-/// Whether a choice serves every run of a description: with any C, and without a workspace.
+/// Whether a choice serves every run of a description, also runs that read C or give no workspace.
 bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc);
 
 /// Why a choice cannot serve a problem, or none. The answer does not depend on m.
-GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
+GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
+                       const GemmChoice& choice);
 
 /// Whether one launch can cover all work units. With split-K the grid has a cluster per unit, so
-/// that max_sms bounds the units too.
-bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& seen);
+/// max_sms limits the units too.
+bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& kernel_problem);
 
 /// Smallest extent of a tile, in rows or columns, of any kernel.
 inline constexpr int64_t kGemmMinTile = 8;
 
-/// A cheap sufficient test: if true, GemmRanking::check_room() would succeed on a device that has
-/// all kernels.
+/// A cheap sufficient test: if true, GemmRanking::check_fits_launch() would succeed on a device
+/// that has all kernels.
 bool gemm_surely_fits_launch(const Device& device, const GemmProblem& problem);
 
 /// The error for a problem with more work units than one launch of the choice can have.
-Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& seen);
+Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& kernel_problem);
 
 /// Fails with the reason, naming `candidate`, if a choice cannot serve a problem.
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                          const GemmChoice& choice);
 
-/// The upper end of m's bucket. Choices are ranked once per bucket, at its upper end. Buckets are 8
-/// wide up to m = 512, 64 up to 8192, 256 up to 65536, then m / 32 to m / 16.
+/// The upper end of m's bucket, a range of m that the C API calls a step of m. Choices are ranked
+/// once per bucket, at its upper end. Buckets are 8 wide up to m = 512, 64 up to 8192, 256 up to
+/// 65536, then m / 32 to m / 16.
 int64_t gemm_bucket_end(int64_t m);
 
-/// Concurrent blocks of a kernel without maps; `splits`: of one with split-K. With max_sms there is
-/// one per SM at most, because the hardware fills idle SMs before any gets a second block.
+/// How many blocks of a kernel without maps (`splits`: with split-K) run at the same time. With
+/// max_sms it is max_sms at most, because the hardware fills idle SMs before any gets a second
+/// block.
 uint32_t gemm_no_maps_blocks(const Device& device, uint32_t max_sms, bool splits);
 
 /// Whether a choice measured at `measured` rows serves runs of m rows. It serves its own bucket,
@@ -204,43 +213,43 @@ bool gemm_tuning_serves(int64_t measured, int64_t m);
 /// All choices that can serve a problem, ranked for any m. m is the caller's number of rows.
 class GemmRanking {
  public:
-  /// `problem` is gemm_with_staging()'s or gemm_problem()'s. Entries of `tuning` overrule the cost
-  /// model.
+  /// `problem` comes from gemm_with_staging() or gemm_problem(). Entries of `tuning` overrule the
+  /// cost model.
   GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
   /// Candidates for m rows, best first; equal ones in table order. A measured choice comes first.
-  std::vector<GemmCandidate> at(int64_t m) const;
-  /// The first of at(m); its choice has no kernel if there is none.
+  std::vector<GemmCandidate> candidates(int64_t m) const;
+  /// The first of candidates(m). If there is none, the choice has no kernel.
   GemmCandidate best(int64_t m) const;
-  /// The best by the model among kernels without maps, which take any address.
+  /// The best by the model among kernels without maps, which accept any address.
   GemmCandidate best_without_maps(int64_t m) const;
   /// The best by the model that serves every run of the description, see gemm_serves_every_run().
   GemmCandidate best_for_every_run(int64_t m) const;
-  /// Fails if no choice has room for `rows`, or if none of those has that a plan must be able to
-  /// fall back on.
-  Status check_room(int64_t rows) const;
-  /// The largest number of rows in [m, last] for which the choice has room. It has room for m.
-  int64_t last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const;
+  /// Fails if no choice can cover `rows` in one launch, or none of the choices on which a plan must
+  /// be able to fall back.
+  Status check_fits_launch(int64_t rows) const;
+  /// The most rows in [m, last] that one launch of the choice can cover; it can cover m.
+  int64_t last_that_fits(const GemmChoice& choice, int64_t m, int64_t last) const;
   /// Whether the choice can serve the problem for some m.
   bool has(const GemmChoice& choice) const;
   /// Whether a tuning entry serves the problem for some m.
   bool is_tuned() const { return !tuned_.empty(); }
 
  private:
-  template <class Takes>
-  GemmCandidate best_of(int64_t m, Takes takes) const;
-  bool has_room(const GemmChoice& choice, int64_t m) const;
-  template <class Take>
-  void each(int64_t m, Take take) const;
+  template <class Accepts>
+  GemmCandidate best_accepted(int64_t m, Accepts accepts) const;
+  bool fits_launch(const GemmChoice& choice, int64_t m) const;
+  template <class Visit>
+  void visit_fitting(int64_t m, Visit visit) const;
   // A tuning entry for the m bucket that ends at `end`.
   struct Measured {
     int64_t end;
     GemmChoice choice;
     double nanoseconds;
   };
-  template <class Takes>
-  Status check_room_of(int64_t rows, Takes takes) const;
-  Status no_invariant_room(int64_t rows, const GemmChoice& least) const;
+  template <class Accepts>
+  Status check_any_fits(int64_t rows, Accepts accepts) const;
+  Status invariant_does_not_fit(int64_t rows, const GemmChoice& least) const;
   void drop_long_chains();
   void keep_batch_invariant();
   void add_tuned(const GemmTuning& tuning, GemmTuningKey key);

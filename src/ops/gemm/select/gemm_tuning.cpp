@@ -19,7 +19,7 @@ constexpr std::string_view kDevice = "device ";
 constexpr std::string_view kProgrammatic = "programmatic";
 constexpr std::string_view kBy = "by", kScales = "scales", kFast = "fast";
 constexpr std::string_view kQuantized = "quantized";
-constexpr double kMostMicroseconds = 1e9;
+constexpr double kMaxMicroseconds = 1e9;
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -85,8 +85,8 @@ bool read_scale(char letter, ScaleKind* out) {
 }
 
 char letter_of(ScaleKind kind) {
-  for (const auto& [name, of] : kScaleLetters)
-    if (kind == of) return name;
+  for (const auto& [letter, letter_kind] : kScaleLetters)
+    if (kind == letter_kind) return letter;
   return 'n';
 }
 
@@ -151,11 +151,11 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
                   "is not a candidate of this library: measure again, or remove the line");
   double microseconds = 0;
   if (const auto field = fields.next();
-      !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
+      !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMaxMicroseconds)
     return refuse(number, field, "is not a number of microseconds above 0 and at most 1e9");
   out->candidate.nanoseconds = microseconds * 1e3;
   out->candidate.measured = true;
-  key.full = out->candidate.choice.has(kGemmEpilogue);
+  key.epilogue_kernel = out->candidate.choice.has(kGemmEpilogue);
   auto field = fields.next();
   if (field.size() > 1 && field[0] == 'x') {
     if (!read_number(field.substr(1), &key.batch) || key.batch < 1 || key.batch > kGemmMaxBatch)
@@ -171,15 +171,15 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
   return {};
 }
 
-bool same_shape(const GemmTuningEntry& a, const GemmTuningEntry& b) {
+bool same_key_and_m(const GemmTuningEntry& a, const GemmTuningEntry& b) {
   return a.m == b.m && a.key == b.key;
 }
 
 }  // namespace
 
 GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) {
-  const GemmProblem own = problem.swapped ? turned(problem) : problem;
-  const GemmDesc& d = own.desc;
+  const GemmProblem caller_problem = problem.swapped ? swap_ab(problem) : problem;
+  const GemmDesc& d = caller_problem.desc;
   return {.device = device.info().name,
           .a_dtype = d.a_dtype,
           .d_dtype = d.d_dtype,
@@ -191,7 +191,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .n = d.n,
           .k = d.k,
           .batch = std::max<int64_t>(d.batch, 1),
-          .full = problem.wants_epilogue_kernel(),
+          .epilogue_kernel = problem.wants_epilogue_kernel(),
           .programmatic = d.has(kGemmProgrammatic),
           .b_dtype = d.b_type() == d.a_dtype ? DType{} : d.b_type(),
           .a_scale = d.a_scaling.kind,
@@ -201,8 +201,8 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
-  const int64_t top = gemm_bucket_end(measured), end = gemm_bucket_end(m);
-  return end <= top && end > top - std::max<int64_t>(top / 8, 1);
+  const int64_t measured_end = gemm_bucket_end(measured), end = gemm_bucket_end(m);
+  return end <= measured_end && end > measured_end - std::max<int64_t>(measured_end / 8, 1);
 }
 
 void GemmTuning::add(const GemmTuningEntry& entry) {
@@ -214,8 +214,9 @@ void GemmTuning::add_all(std::span<const GemmTuningEntry> added) {
   const std::unique_lock lock(lock_.mutex());
   auto all = std::make_unique<Entries>(*entries_);
   for (const GemmTuningEntry& entry : added) {
-    const auto old = std::find_if(all->begin(), all->end(),
-                                  [&](const GemmTuningEntry& e) { return same_shape(e, entry); });
+    const auto old = std::find_if(all->begin(), all->end(), [&](const GemmTuningEntry& e) {
+      return same_key_and_m(e, entry);
+    });
     if (old != all->end())
       *old = entry;
     else
@@ -227,16 +228,16 @@ void GemmTuning::add_all(std::span<const GemmTuningEntry> added) {
 Status GemmTuning::load(std::string_view text) {
   std::vector<GemmTuningEntry> read;
   std::string device;
-  bool begun = false;
+  bool has_header = false;
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line[0] == '#') continue;
-    if (!begun) {
+    if (!has_header) {
       if (line != kHeader)
         return refuse(number, line, "is not the first line, \"tilewright gemm tuning 1\"");
-      begun = true;
+      has_header = true;
     } else if (line.substr(0, kDevice.size()) == kDevice) {
       device = trimmed(line.substr(kDevice.size()));
     } else {
@@ -247,7 +248,7 @@ Status GemmTuning::load(std::string_view text) {
       read.push_back(std::move(entry));
     }
   }
-  if (!begun) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
+  if (!has_header) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
   add_all(read);
   return {};
 }

@@ -9,9 +9,9 @@
 // An entry's line has these fields: the types of A and B, of D and of the accumulators; the orders
 // of A, B and D (r or c); the SMs used; m, n, k; the choice; and its time in microseconds. Optional
 // fields follow: the batch count ("x16"); "programmatic" for an entry measured with dependent
-// launch, which serves such plans only; and for narrow types "by <type of B>", "scales <letters of
-// A and B>", "fast" and "quantized". An entry serves devices with the name of the last device line
-// before it. Empty lines and lines that begin with # are skipped.
+// launch, which serves only plans with dependent launch; and for narrow types "by <type of B>",
+// "scales <letters of A and B>", "fast" and "quantized". An entry serves devices with the name of
+// the last device line before it. Empty lines and lines that begin with # are skipped.
 
 #include <memory>
 #include <span>
@@ -32,9 +32,9 @@ struct GemmTuningKey {
   uint32_t sms = 0;
   int64_t n = 0, k = 0;
   int64_t batch = 1;
-  bool full = false;  // takes epilogue kernels; in the text the choice's kernel tells
+  bool epilogue_kernel = false;  // it needs one; in the text the choice's kernel implies it
   bool programmatic = false;
-  DType b_dtype{};  // 0: A's
+  DType b_dtype{};  // 0: the type of A
   ScaleKind a_scale{}, b_scale{};
   bool fast = false;       // TW_GEMM_FAST_ACCUMULATE
   bool quantizes = false;  // the kernel computes scales of D
@@ -46,7 +46,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem);
 struct GemmTuningEntry {
   GemmTuningKey key;
   int64_t m = 0;
-  GemmCandidate candidate;  // with the measured time
+  GemmCandidate candidate;  // its time is the measured one
 };
 
 /// A set of tuning entries. Thread-safe, and usable in a child of fork() even if another thread was
@@ -68,7 +68,7 @@ class GemmTuning {
   using Entries = std::vector<GemmTuningEntry>;  // in the order in which they were added
 
   mutable ProcessLock lock_;
-  // Replaced as a whole, so that a child forked meanwhile sees either the old or the new set.
+  // An update replaces the whole set, so that a child forked meanwhile sees the old or the new one.
   std::unique_ptr<const Entries> entries_ = std::make_unique<Entries>();
 };
 

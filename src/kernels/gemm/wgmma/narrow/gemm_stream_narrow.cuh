@@ -27,79 +27,82 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
   return run;
 }
 
-// Adds up the parts of a tile that several CTAs multiplied, and lets the last CTA write it.
-// It recomputes the place of the tile and updates amax for each tile, because two sets of
-// accumulators leave no registers to keep those values in.
+// Adds up the parts of a tile that several CTAs multiplied, and writes the tile in the last CTA.
+// This function recomputes the place of the tile and updates amax for each tile, because two sets
+// of accumulators leave no registers to keep those values in.
 template <class Config>
 __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
                                               const GemmNarrowArgs& all,
                                               const StreamWork<Config>& work,
                                               const StreamItem& item,
-                                              const GemmPipeline<Config>& ring, u32 group) {
+                                              const GemmPipeline<Config>& pipeline, u32 group) {
   const GemmStreamArgs& args = all.stream;
   if (stream_joins<Config>(args)) {
-    if (!stream_join<Config>(d, args, ring)) return;
+    if (!stream_join<Config>(d, args, pipeline)) return;
   } else if (item.end - item.begin < work.blocks) {
     const auto cluster = static_cast<i32>(ptx::block_id_again());
-    const i32 shared = item.unit - work.whole;
-    const i32 which = gemm_stream_place(shared, args.depth, args.share, cluster);
-    const StreamPlace<Config> place(args, cluster, which, 0);
-    if (!stream_meet<Config>(d, args, shared, place, 0, ring.tile(0))) return;
+    const i32 split_unit = item.unit - work.whole_units;
+    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, cluster);
+    const StreamPartial<Config> partial(args, cluster, slot, 0);
+    if (!stream_reduce_in_workspace<Config>(d, args, split_unit, partial, 0,
+                                            pipeline.stream_word()))
+      return;
   }
   narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
     const StreamSlice slice = stream_slice<Config>(args);
-    narrow_scale_sums<Config>(sums, all, ring, group, slice.first);
-    const auto sizes = StreamSizes<Config>::of(args);
+    narrow_apply_scales<Config>(sums, all, pipeline, group, slice.first);
+    const auto sizes = StreamSizes<Config>::read(args);
     FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
     FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
     tile.n0 += slice.first;
     run.lines = min(run.lines, tile.n0 + slice.columns);
     u32 largest = 0;
-    narrow_write<Config>(sums, all, run, tile, ring.base, group, largest);
+    narrow_write<Config>(sums, all, run, tile, pipeline.base, group, largest);
     scaled_amax(args.full, all.scales.d_type, largest);
   });
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmPipeline<Config> ring,
-                                               u32 group) {
+__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
+                                               GemmPipeline<Config> pipeline, u32 group) {
   const GemmStreamArgs& args = all.stream;
   ptx::grid_dependency_wait();
-  StreamWork<Config> work(args, StreamSizes<Config>::of(args));
+  StreamWork<Config> work(args, StreamSizes<Config>::read(args));
   StreamItem item;
   while (work.next(&item)) {
     // Zeroed, so that the previous tile's accumulators are dead here. Where the epilogue converts
     // accumulators to floats, the compiler would otherwise keep two sets of registers.
     typename Config::Sum d[1][Config::kAccumulators] = {};
-    narrow_ask_for_scales<Config>(all, item.unit, ring, group);
+    narrow_start_scale_copies<Config>(all, item.unit, pipeline, group);
     if constexpr (Config::kPromotes) {
-      narrow_promote<Config>(d[0], all, item, ring, group);
+      narrow_promote<Config>(d[0], all, item, pipeline, group);
     } else {
       const auto cluster = static_cast<i32>(ptx::block_id_again());
-      const i32 shared = item.unit - work.whole;
-      const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
-      const StreamPlace<Config> place(args, cluster, which, 0);
-      stream_accumulate<Config>(d, args, item, place, ring, group);
+      const i32 split_unit = item.unit - work.whole_units;
+      const i32 slot =
+          split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, cluster);
+      const StreamPartial<Config> partial(args, cluster, slot, 0);
+      stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     }
     ptx::async_copy_wait_all();
-    narrow_finish<Config>(d[0], all, work, item, ring, group);
+    narrow_finish<Config>(d[0], all, work, item, pipeline, group);
   }
 }
 
 // Initializes the barriers. If scales change along k, a stage is full only when its scales have
-// arrived too, and each consumer warp releases it, not one thread per warpgroup.
+// arrived too, and every consumer warp releases it. Otherwise one thread of each warpgroup does.
 template <class Config>
 __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
-                                             const GemmPipeline<Config>& ring, u32 warp) {
+                                             const GemmPipeline<Config>& pipeline, u32 warp) {
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&all.stream.full.base.map_a);
     ptx::prefetch_map(&all.stream.full.base.map_b);
     const bool along_k = Config::kPromotes && gemm_scales_along_k(all.scales);
     for (i32 stage = 0; stage < all.stream.stages; ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
+      ptx::mbarrier_init(pipeline.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
+      ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
     }
-    stream_join_begin<Config>(all.stream, ring);
+    stream_join_begin<Config>(all.stream, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
@@ -111,24 +114,24 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
   static_assert(Config::kCluster == 1,
                 "stream-K epilogue kernels have no clusters, so no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmPipeline<Config> ring(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
-  ring.run = &all.stream;
+  GemmPipeline<Config> pipeline(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
+  pipeline.run = &all.stream;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  narrow_begin<Config>(all, ring, warp);
+  narrow_begin<Config>(all, pipeline, warp);
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
-    narrow_consume<Config>(all, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    narrow_consume<Config>(all, pipeline, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
     return;
   }
   if (Config::kConsumers > 1) ptx::set_max_registers_down<40>();
   if (warp == 0) {
-    if (ptx::elect_one()) stream_produce<Config, false>(all.stream, ring, 0);
+    if (ptx::elect_one()) stream_produce<Config, false>(all.stream, pipeline, 0);
     __syncwarp();
     ptx::grid_dependency_wait();  // so that this grid ends after its predecessors
   } else {
     ptx::grid_dependency_wait();
     if (Config::kPromotes && gemm_scales_along_k(all.scales))
-      narrow_load_scales<Config>(all, ring, static_cast<i32>(threadIdx.x) - 32);
+      narrow_load_scales<Config>(all, pipeline, static_cast<i32>(threadIdx.x) - 32);
   }
   stream_join_wait<Config>(all.stream);
 }

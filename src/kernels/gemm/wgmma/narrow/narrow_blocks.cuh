@@ -6,7 +6,7 @@
 // A tile holds 128 elements of each of its lines of D, which is one scale block. Each of the two
 // consumer warpgroups has half of it, and they exchange their maxima through the unused end of a
 // line of the staging slab. With a gate a tile yields only 64 elements of a line. The CTA then
-// multiplies the two tiles of a scale block one after the other, and parks the elements of the
+// multiplies the two tiles of a scale block one after the other, and holds the elements of the
 // first one in shared memory behind a shorter pipeline.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
@@ -17,8 +17,8 @@ namespace tw {
 
 template <class Config>
 __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
-  return ptx::kept(shared + Config::kShared.d_offset +
-                   group * (Config::kShared.slabs * Config::kShared.slab_bytes));
+  return ptx::opaque(shared + Config::kShared.d_offset +
+                     group * (Config::kShared.slabs * Config::kShared.slab_bytes));
 }
 
 // The eight elements of a line of D that a thread writes from a slab. They are recomputed for each
@@ -27,7 +27,7 @@ template <class Config>
 struct NarrowEight {
   using Slab = StreamSlab<Config>;
   u32 row;        // first element within the slab's line, in elements of D
-  i32 inside;     // line of the slab; Slab::kLines or more for threads that have none
+  i32 slab_line;  // line of the slab; Slab::kLines or more for threads that have none
   i32 at, count;  // first element within D's line, and the elements from there to its end
 
   __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
@@ -35,23 +35,23 @@ struct NarrowEight {
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = ptx::thread_id_again() % 128;
     row = thread % groups * 8;
-    inside = static_cast<i32>(thread / groups);
+    slab_line = static_cast<i32>(thread / groups);
     at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
     count = run.extent - at;
   }
 };
 
-// Eight parked elements of the first of two gated tiles. Each thread reads only what it wrote, so
-// that no barrier is needed.
-struct NarrowParked {
+// Eight elements of the first of two gated tiles, which are held until the second one is written.
+// Each thread reads only what it wrote, so that no barrier is needed.
+struct NarrowHeld {
   u32 address;
 
   template <class Config>
-  static __device__ __forceinline__ NarrowParked of(u32 shared, i32 width, i32 slab, u32 group) {
+  static __device__ __forceinline__ NarrowHeld at(u32 shared, i32 width, i32 slab, u32 group) {
     static_assert(StreamSlab<Config>::kLines * 4 * 2 * 32 ==
-                  kGemmParkedBytes * StreamSlab<Config>::kLines);
+                  kGemmHeldColumnBytes * StreamSlab<Config>::kLines);
     const u32 begin =
-        shared + Config::kShared.d_offset - kGemmParkedBytes * static_cast<u32>(width);
+        shared + Config::kShared.d_offset - kGemmHeldColumnBytes * static_cast<u32>(width);
     return {begin + (static_cast<u32>(slab) * 2 + group) * 2048 + ptx::thread_id_again() % 64 * 32};
   }
   __device__ __forceinline__ void put(const float (&v)[8]) const {
@@ -67,29 +67,31 @@ struct NarrowParked {
   }
 };
 
-// Raises `most` to the largest finite magnitude (bits of a float) of the first `count` elements.
-__device__ __forceinline__ void narrow_see(const float (&v)[8], i32 count, u32& most) {
+// Updates `largest` with the largest finite magnitude (bits of a float) of the first `count`
+// elements.
+__device__ __forceinline__ void narrow_raise_largest(const float (&v)[8], i32 count, u32& largest) {
 #pragma unroll
   for (int i = 0; i < 8; ++i)
-    if (i < count) most = max(most, gemm_finite(v[i]));
+    if (i < count) largest = max(largest, gemm_finite(v[i]));
 }
 
 // Returns the largest magnitude of a line's scale block, given the one of each thread's own eight
 // elements. All consumer threads of the CTA must call it.
 template <class Config>
-__device__ __forceinline__ u32 narrow_largest(u32 most, bool gated, const NarrowEight<Config>& own,
-                                              u32 slab, u32 group) {
+__device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
+                                              const NarrowEight<Config>& own, u32 slab, u32 group) {
   using Slab = StreamSlab<Config>;
   static_assert(Config::kConsumers == 2, "a line is in two warpgroups");
-  constexpr u32 kApart = Config::kShared.slabs * Config::kShared.slab_bytes;
-  most = max(most, __shfl_xor_sync(0xffffffffu, most, 1));
-  most = max(most, __shfl_xor_sync(0xffffffffu, most, 2));
-  if (!gated) most = max(most, __shfl_xor_sync(0xffffffffu, most, 4));
-  const u32 end = slab + (static_cast<u32>(own.inside) * Slab::kPitch + Slab::kRows) * 4;
-  if (own.row == 0 && own.inside < Slab::kLines) ptx::shared_store<4>(end, most);
-  StreamParty<Config>::meet();
-  if (own.inside >= Slab::kLines) return most;
-  return max(most, ptx::shared_load<4>(group == 0 ? end + kApart : end - kApart));
+  constexpr u32 kGroupDistance = Config::kShared.slabs * Config::kShared.slab_bytes;
+  largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+  largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+  if (!gated) largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 4));
+  const u32 end = slab + (static_cast<u32>(own.slab_line) * Slab::kPitch + Slab::kRows) * 4;
+  if (own.row == 0 && own.slab_line < Slab::kLines) ptx::shared_store<4>(end, largest);
+  StreamConsumers<Config>::sync();
+  if (own.slab_line >= Slab::kLines) return largest;
+  return max(largest,
+             ptx::shared_load<4>(group == 0 ? end + kGroupDistance : end - kGroupDistance));
 }
 
 __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, const FullTile& tile,
@@ -99,8 +101,9 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, con
   reinterpret_cast<float*>(scales.d.address)[to] = scale;
 }
 
-// Quantizes and writes eight elements `v` of line `line`; with a gate it parks those of the first
-// tile and writes them with the second. All consumer threads must call it, also if not `inside`.
+// Quantizes and writes eight elements `v` of line `line`. With a gate, those of the first tile are
+// held and written with the second. All consumer threads must call it, even those whose elements
+// lie outside of D (not `inside`).
 template <class Config>
 __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
                                                     const FullTile& tile, u32 shared, i32 slab,
@@ -110,21 +113,21 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, c
   constexpr i32 kTile = Config::kTileM / 2;  // gated elements of a line
   const u32 type = all.scales.d_type;
   const bool gated = all.stream.full.gate != kGateNone;
-  const auto parked = NarrowParked::of<Config>(shared, all.stream.width, slab, group);
+  const auto held = NarrowHeld::at<Config>(shared, all.stream.width, slab, group);
   if (gated && tile.m0 % (2 * Config::kTileM) == 0) {
-    if (inside) parked.put(v);
+    if (inside) held.put(v);
     return;
   }
-  u32 most = 0;
-  if (inside) narrow_see(v, own.count, most);
+  u32 largest = 0;
+  if (inside) narrow_raise_largest(v, own.count, largest);
   float first[8] = {};
   if (inside && gated) {
-    parked.get(first);
-    narrow_see(first, own.count + kTile, most);
+    held.get(first);
+    narrow_raise_largest(first, own.count + kTile, largest);
   }
-  most = narrow_largest<Config>(most, gated, own, staged, group);
+  largest = narrow_largest<Config>(largest, gated, own, staged, group);
   if (!inside) return;
-  const float scale = gemm_block_scale(float_of(most), format_max(type));
+  const float scale = gemm_block_scale(float_of(largest), format_max(type));
   const float inverse = gemm_block_inverse(scale);
   const i64 element = line * all.stream.full.base.d_stride_m + own.at;
 #pragma unroll

@@ -14,8 +14,8 @@ namespace tw {
 /// for each column and one that all rows of a thread share.
 enum class NarrowScaling { none, by_row, shared_row };
 
-/// The main loop of one tile. Source tells what else differs between kernels: where a stage's
-/// scales are, and what must precede the reading of a stage.
+/// The main loop of one tile. Source has what else differs between kernels: where a stage's scales
+/// are (scales()), and what a consumer must do before it reads a stage (before_reading()).
 ///
 /// The order below follows from profiles of an H100:
 /// - Loads from shared memory wait behind wgmma instructions that wait for the tensor cores. All
@@ -27,32 +27,32 @@ struct NarrowLoop {
   using Sums = float[Config::kAccumulators];
   static constexpr bool kScales = kScaling != NarrowScaling::none;
   const Source& source;
-  GemmPipeline<Config>& ring;
-  NarrowPlaces places;  // of the scales, relative to the stage's
-  u32 first_a, to_b;    // lower halves of descriptors: of A in stage 0, from there to B
+  GemmPipeline<Config>& pipeline;
+  NarrowScaleAddresses scale_addresses;  // relative to the start of a stage's scales
+  u32 first_a, a_to_b;  // low word of A's descriptor in stage 0, and its distance to B's
 
-  __device__ __forceinline__ NarrowLoop(const Source& stages, GemmPipeline<Config>& pipeline,
+  __device__ __forceinline__ NarrowLoop(const Source& stages, GemmPipeline<Config>& of_tile,
                                         u32 group)
       : source(stages),
-        ring(pipeline),
-        places(group * 256, Config::kTileM * 4),
-        first_a(ptx::wgmma_descriptor_low(pipeline.base + group * (64 * 128), 64 * 128)),
-        to_b((Config::kShared.a_bytes - group * (64 * 128)) / 16) {
-    places.rows = ptx::kept(places.rows);
-    places.columns = ptx::kept(places.columns);
+        pipeline(of_tile),
+        scale_addresses(group * 256, Config::kTileM * 4),
+        first_a(ptx::wgmma_descriptor_low(of_tile.base + group * (64 * 128), 64 * 128)),
+        a_to_b((Config::kShared.a_bytes - group * (64 * 128)) / 16) {
+    scale_addresses.rows = ptx::opaque(scale_addresses.rows);
+    scale_addresses.columns = ptx::opaque(scale_addresses.columns);
   }
 
   /// The scales of a thread's rows and columns in the stage whose scales begin at `from`.
   template <int kFloats>
   struct Scales {
     float row[2], column[kFloats / 8][4];
-    __device__ __forceinline__ void load(const NarrowPlaces& places, u32 from) {
+    __device__ __forceinline__ void load(const NarrowScaleAddresses& scale_addresses, u32 from) {
       if constexpr (kScales) {
-        const NarrowPlaces at = places.from(from);
-        at.of_rows(row);
+        const NarrowScaleAddresses addresses = scale_addresses.moved_by(from);
+        addresses.load_rows(row);
 #pragma unroll
-        for (int sixteen = 0; sixteen < kFloats / 8; ++sixteen)
-          at.of_columns(sixteen, column[sixteen]);
+        for (int group16 = 0; group16 < kFloats / 8; ++group16)
+          addresses.load_columns(group16, column[group16]);
       }
     }
     // Called when the products are finished. The pins keep nvcc from multiplying scales before the
@@ -68,78 +68,80 @@ struct NarrowLoop {
           }
       }
     }
-    __device__ __forceinline__ float of(int i) const {
+    __device__ __forceinline__ float scale(int i) const {
       const float value = column[i / 8][i / 4 % 2 * 2 + i % 2];
       return kScaling == NarrowScaling::shared_row ? value : row[i / 2 % 2] * value;
     }
   };
 
   template <int kFloats>
-  static __device__ __forceinline__ void add(Sums& d, const float (&part)[kFloats],
+  static __device__ __forceinline__ void add(Sums& d, const float (&block)[kFloats],
                                              Scales<kFloats>& scales) {
     static_assert(kFloats <= Config::kAccumulators);
     scales.finish();
 #pragma unroll
     for (int i = 0; i < kFloats; ++i) {
       if constexpr (kScales)
-        d[i] = act::fused(part[i], scales.of(i), d[i]);
+        d[i] = act::fused(block[i], scales.scale(i), d[i]);
       else
-        d[i] += part[i];
+        d[i] += block[i];
     }
   }
 
-  /// Releases a stage. If it holds scales, all warps have read them and all have to arrive.
+  /// Releases a stage. If the stage holds scales, which all warps read, all warps have to arrive.
   __device__ __forceinline__ void release(i32 stage) const {
     if (kScales) {
-      if (ptx::elect_one()) ptx::mbarrier_arrive(ring.empty_barrier(stage));
+      if (ptx::elect_one()) ptx::mbarrier_arrive(pipeline.empty_barrier(stage));
       ptx::sync_warp();
     } else if (threadIdx.x % 128 == 0) {
-      ptx::mbarrier_arrive(ring.empty_barrier(stage));
+      ptx::mbarrier_arrive(pipeline.empty_barrier(stage));
     }
   }
 
+  /// sum() for tiles of kWidth columns.
   template <int kWidth>
-  __device__ __forceinline__ void sum_of(Sums& d, i32 blocks) const {
-    bool landed = false;
+  __device__ __forceinline__ void sum_width(Sums& d, i32 blocks) const {
+    bool arrived = false;
 #pragma unroll 1
     for (; blocks > 0; --blocks) {
-      float part[kWidth / 2];
+      float block[kWidth / 2];
       Scales<kWidth / 2> scales;
-      if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-      source.landed(ring);
-      scales.load(places, source.scales(ring));
-      const i32 stage = ring.stage;
-      const u32 a = first_a + static_cast<u32>(stage) * (ring.step() / 16);
-      ptx::wgmma_new(part, typename In::A{}, typename In::B{}, a, a + to_b);
-      ring.advance();
-      landed = blocks > 1 && ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+      if (!arrived) ptx::mbarrier_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
+      source.before_reading(pipeline);
+      scales.load(scale_addresses, source.scales(pipeline));
+      const i32 stage = pipeline.stage;
+      const u32 a = first_a + static_cast<u32>(stage) * (pipeline.step() / 16);
+      ptx::wgmma_new(block, typename In::A{}, typename In::B{}, a, a + a_to_b);
+      pipeline.advance();
+      arrived = blocks > 1 &&
+                ptx::mbarrier_test_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
       ptx::wgmma_wait<0>();
 #pragma unroll
-      for (float& value : part) gemm_pin(value);
-      add(d, part, scales);
+      for (float& value : block) gemm_pin(value);
+      add(d, block, scales);
       release(stage);
     }
   }
 
   /// d = the sum of `blocks` k blocks of a tile of `width` columns. Each width has a loop of its
-  /// own: in one loop for all of them, the branches cost registers and instructions.
+  /// own. One loop for all widths would have branches, which cost registers and instructions.
   __device__ __forceinline__ void sum(Sums& d, i32 blocks, i32 width) const {
     static_assert(Config::kTileN == 160, "the widest loop has 160 columns");
 #pragma unroll
     for (float& value : d) value = 0.0f;
     switch (width) {
       case 32:
-        return sum_of<32>(d, blocks);
+        return sum_width<32>(d, blocks);
       case 64:
-        return sum_of<64>(d, blocks);
+        return sum_width<64>(d, blocks);
       case 96:
-        return sum_of<96>(d, blocks);
+        return sum_width<96>(d, blocks);
       case 128:
-        return sum_of<128>(d, blocks);
+        return sum_width<128>(d, blocks);
       case 144:
-        return sum_of<144>(d, blocks);
+        return sum_width<144>(d, blocks);
       default:
-        return sum_of<160>(d, blocks);
+        return sum_width<160>(d, blocks);
     }
   }
 };
@@ -148,25 +150,26 @@ struct NarrowLoop {
 template <class Config>
 struct NarrowStages {
   const GemmNarrowArgs& all;
-  __device__ __forceinline__ void landed(const GemmPipeline<Config>&) const {}
-  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& ring) const {
-    return narrow_stage_scales<Config>(ring, all.stream.width);
+  __device__ __forceinline__ void before_reading(const GemmPipeline<Config>&) const {}
+  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline) const {
+    return narrow_stage_scales<Config>(pipeline, all.stream.width);
   }
 };
 
 template <class Config>
 __device__ __forceinline__ void narrow_promote(float (&d)[Config::kAccumulators],
                                                const GemmNarrowArgs& all, const StreamItem& item,
-                                               GemmPipeline<Config>& ring, u32 group) {
+                                               GemmPipeline<Config>& pipeline, u32 group) {
   const NarrowStages<Config> stages{all};
   const i32 blocks = item.end - item.begin, width = all.stream.width;
   const auto sum = [&](auto loop) { loop.sum(d, blocks, width); };
   if (!gemm_scales_along_k(all.scales))
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::none>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::none>(stages, pipeline, group));
   else if (all.scales.a_by == kScaleBlock && all.stream.full.gate != kGateHalves)
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::shared_row>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::shared_row>(stages, pipeline,
+                                                                            group));
   else
-    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::by_row>(stages, ring, group));
+    sum(NarrowLoop<Config, NarrowStages<Config>, NarrowScaling::by_row>(stages, pipeline, group));
 }
 
 }  // namespace tw

@@ -16,11 +16,10 @@ namespace tw {
 /// Threads that load the scales of stages: warps 1 to 3.
 inline constexpr i32 kScaleLoaders = 96;
 
-// Address of a line's scale for k block 0, or 0 if the operand has no such line; and the bytes from
-// one k block's scale to the next one's.
+// Where the scales of a line (row of A or column of B) are in global memory.
 struct NarrowLine {
-  u64 address;
-  i64 step;
+  u64 address;  // of the scale for k block 0; 0 if the operand has no such line
+  i64 step;     // bytes from one k block's scale to the next one's
 };
 
 __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsigned char by,
@@ -31,11 +30,11 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
   return {scale.address + static_cast<u64>(at) * 4, scale.block_step * 4};
 }
 
-// The scale of line `line` of a tile, which counts kTileM rows of A and then columns of B. If gates
-// and linear values are separate halves of A's rows, a warpgroup's 64 rows are 32 of each half.
+// The scales of line `line` of a tile: lines are kTileM rows of A, then columns of B. With a gate
+// of halves, a warpgroup's 64 rows are 32 of each half of A.
 template <class Config>
-__device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, i32 m, i32 n,
-                                                     const FullTile& tile, i32 line) {
+__device__ __forceinline__ NarrowLine narrow_line_in_tile(const GemmNarrowArgs& all, i32 m, i32 n,
+                                                          const FullTile& tile, i32 line) {
   const GemmEpilogueArgs& full = all.stream.full;
   if (line >= Config::kTileM)
     return narrow_line(all.scales.b, all.scales.b_by, tile.n0 + line - Config::kTileM, n, tile.z);
@@ -45,14 +44,15 @@ __device__ __forceinline__ NarrowLine narrow_line_of(const GemmNarrowArgs& all, 
 
 // Shared-memory address of the current stage's scales: kTileM of rows, then `width` of columns.
 template <class Config>
-__device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& ring, i32 width) {
-  return ring.base + Config::kShared.board +
-         static_cast<u32>(ring.stage * (Config::kTileM + width)) * 4;
+__device__ __forceinline__ u32 narrow_stage_scales(const GemmPipeline<Config>& pipeline,
+                                                   i32 width) {
+  return pipeline.base + Config::kShared.table_offset +
+         static_cast<u32>(pipeline.stage * (Config::kTileM + width)) * 4;
 }
 
-// Where a line's scale is stored, as an index. Within 16 lines the four scales that one thread
-// needs are neighbors: those of columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. A multiple of 16 lines
-// may be added to the line or to the index.
+// Index in shared memory of a line's scale. Within 16 lines the four scales that one thread needs
+// are neighbors: those of columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. A multiple of 16 may be added
+// to the line or to the index.
 __device__ __forceinline__ u32 narrow_scale_slot(u32 line) {
   return line / 16 * 16 + line / 2 % 4 * 4 + line / 8 % 2 * 2 + line % 2;
 }
@@ -60,10 +60,10 @@ __device__ __forceinline__ u32 narrow_scale_slot(u32 line) {
 // Loads the scales of all stages that the CTA multiplies. kScaleLoaders threads call it.
 template <class Config>
 __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
-                                                   GemmPipeline<Config> ring, i32 thread) {
+                                                   GemmPipeline<Config> pipeline, i32 thread) {
   constexpr i32 kMost = (Config::kTileM + Config::kTileN + kScaleLoaders - 1) / kScaleLoaders;
   const GemmStreamArgs& args = all.stream;
-  const auto sizes = StreamSizes<Config>::of(args);
+  const auto sizes = StreamSizes<Config>::read(args);
   StreamWork<Config> work(args, sizes);
   StreamItem item;
   while (work.next(&item)) {
@@ -71,13 +71,14 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
     NarrowLine lines[kMost];
 #pragma unroll
     for (i32 i = 0; i < kMost; ++i) {
-      lines[i] = narrow_line_of<Config>(all, sizes.m, sizes.n, tile, thread + i * kScaleLoaders);
+      lines[i] =
+          narrow_line_in_tile<Config>(all, sizes.m, sizes.n, tile, thread + i * kScaleLoaders);
       if (lines[i].address != 0) lines[i].address += static_cast<u64>(item.begin * lines[i].step);
     }
 #pragma unroll 1
     for (i32 block = item.begin; block < item.end; ++block) {
-      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      const u32 to = narrow_stage_scales<Config>(ring, args.width) +
+      ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
+      const u32 to = narrow_stage_scales<Config>(pipeline, args.width) +
                      narrow_scale_slot(static_cast<u32>(thread)) * 4;
 #pragma unroll
       for (i32 i = 0; i < kMost; ++i) {
@@ -87,65 +88,66 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
                            there ? lines[i].address : all.scales.a.address, there ? 4 : 0);
         if (there) lines[i].address += static_cast<u64>(lines[i].step);
       }
-      ptx::mbarrier_arrive_copies(ring.full_barrier(ring.stage));
-      ring.advance();
+      ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
+      pipeline.advance();
     }
   }
 }
 
 // Shared-memory addresses of the scales of a thread's two rows and of its columns.
-struct NarrowPlaces {
+struct NarrowScaleAddresses {
   u32 rows, columns;
 
-  __device__ __forceinline__ NarrowPlaces(u32 rows_at, u32 columns_at) {
+  __device__ __forceinline__ NarrowScaleAddresses(u32 rows_at, u32 columns_at) {
     const u32 thread = ptx::thread_id_again();
     rows = rows_at + narrow_scale_slot(thread / 32 % 4 * 16 + thread % 32 / 4) * 4;
     columns = columns_at + thread % 4 * 16;
   }
-  // The same relative to another address.
-  __device__ __forceinline__ NarrowPlaces from(u32 address) const {
-    NarrowPlaces moved = *this;
+  // The same addresses, moved by `address`.
+  __device__ __forceinline__ NarrowScaleAddresses moved_by(u32 address) const {
+    NarrowScaleAddresses moved = *this;
     moved.rows += address;
     moved.columns += address;
     return moved;
   }
-  __device__ __forceinline__ void of_rows(float (&scale)[2]) const {
+  __device__ __forceinline__ void load_rows(float (&scale)[2]) const {
     scale[0] = __uint_as_float(ptx::shared_load<4>(rows));
     scale[1] = __uint_as_float(ptx::shared_load<4>(rows + 8));
   }
-  // The scales of a thread's four columns of 16.
-  __device__ __forceinline__ void of_columns(int sixteen, float (&scale)[4]) const {
-    ptx::load_shared_v4(columns + static_cast<u32>(sixteen) * 64, scale);
+  // Loads the scales of a thread's four columns in group number `group16` of 16 columns.
+  __device__ __forceinline__ void load_columns(int group16, float (&scale)[4]) const {
+    ptx::load_shared_v4(columns + static_cast<u32>(group16) * 64, scale);
   }
 };
 
 // Whether scales are applied once, to the finished accumulators.
-__device__ __forceinline__ bool narrow_scales_sums(const GemmScales& scales) {
+__device__ __forceinline__ bool narrow_scales_once(const GemmScales& scales) {
   return scales.a_by == kScaleOne || scales.a_by == kScaleLine;
 }
 
 // Shared-memory address of a warpgroup's own copy of the scales of a tile.
 template <class Config>
-__device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& ring, u32 group) {
+__device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& pipeline, u32 group) {
   static_assert(Config::kConsumers * (64 + Config::kTileN) * 4 <= kGemmScaleBytes,
                 "the scales must fit into their shared memory");
-  return ring.base + Config::kShared.board + group * ((64 + Config::kTileN) * 4);
+  return pipeline.base + Config::kShared.table_offset + group * ((64 + Config::kTileN) * 4);
 }
 
 // Starts to copy the scales of a tile's finished accumulators to shared memory. A scale of the
 // whole operand has line_step 0, so that all lines read the same one.
 template <class Config>
-__device__ __forceinline__ void narrow_ask_for_scales(const GemmNarrowArgs& all, i32 unit,
-                                                      const GemmPipeline<Config>& ring, u32 group) {
-  if (!narrow_scales_sums(all.scales)) return;
-  const auto sizes = StreamSizes<Config>::of(all.stream);
+__device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& all, i32 unit,
+                                                          const GemmPipeline<Config>& pipeline,
+                                                          u32 group) {
+  if (!narrow_scales_once(all.scales)) return;
+  const auto sizes = StreamSizes<Config>::read(all.stream);
   const FullTile tile = stream_tile<Config>(all.stream, sizes, unit, 0);
-  const u32 to = narrow_tile_scales<Config>(ring, group);
+  const u32 to = narrow_tile_scales<Config>(pipeline, group);
 #pragma unroll 1
   for (auto line = static_cast<i32>(threadIdx.x % 128); line < 64 + all.stream.width; line += 128) {
-    const i32 of_tile =
+    const i32 tile_line =
         line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
-    const NarrowLine from = narrow_line_of<Config>(all, sizes.m, sizes.n, tile, of_tile);
+    const NarrowLine from = narrow_line_in_tile<Config>(all, sizes.m, sizes.n, tile, tile_line);
     const bool there = from.address != 0;
     ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
                        there ? from.address : all.scales.a.address, there ? 4 : 0);

@@ -2,7 +2,7 @@
 #pragma once
 // Epilogue of the stream-K kernels for narrow types. The run's arguments select the type of D.
 // narrow_write() chooses between a short path, which finishes accumulators in registers, and the
-// full one, which stages them in shared memory and applies every kind of epilogue.
+// full path, which stages them in shared memory and applies every kind of epilogue.
 
 #include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
@@ -23,39 +23,39 @@ struct NarrowOut : Config {
 template <class Config, class Use>
 __device__ __forceinline__ void narrow_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                    u32 type, Use use) {
-  if constexpr (Config::kExact) {
-    const bool as_they_are = type == kGemmI32;
+  if constexpr (Config::kIntegerSums) {
+    const bool keeps_bits = type == kGemmI32;
     float sums[Config::kAccumulators];
 #pragma unroll
     for (int i = 0; i < Config::kAccumulators; ++i)
-      sums[i] = as_they_are ? __int_as_float(d[i]) : static_cast<float>(d[i]);
+      sums[i] = keeps_bits ? __int_as_float(d[i]) : static_cast<float>(d[i]);
     use(sums);
   } else {
     use(d);
   }
 }
 
-// Multiplies finished accumulators by the scales that narrow_ask_for_scales() copied, after the
+// Multiplies finished accumulators by the scales that narrow_start_scale_copies() copied, after the
 // caller waited for its copies. d begins at column `first` of the tile, a multiple of 16. All
 // threads of the warpgroup must call it.
 template <class Config>
-__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kAccumulators],
-                                                  const GemmNarrowArgs& all,
-                                                  const GemmPipeline<Config>& ring, u32 group,
-                                                  i32 first) {
-  if (!narrow_scales_sums(all.scales)) return;
-  stream_staged(group);
-  const u32 scales = narrow_tile_scales<Config>(ring, group);
-  const NarrowPlaces places(scales, scales + 256 + static_cast<u32>(first) * 4);
+__device__ __forceinline__ void narrow_apply_scales(float (&d)[Config::kAccumulators],
+                                                    const GemmNarrowArgs& all,
+                                                    const GemmPipeline<Config>& pipeline, u32 group,
+                                                    i32 first) {
+  if (!narrow_scales_once(all.scales)) return;
+  stream_sync_group(group);
+  const u32 scales = narrow_tile_scales<Config>(pipeline, group);
+  const NarrowScaleAddresses addresses(scales, scales + 256 + static_cast<u32>(first) * 4);
   float row[2];
-  places.of_rows(row);
+  addresses.load_rows(row);
 #pragma unroll
-  for (int sixteen = 0; sixteen < Config::kAccumulators / 8; ++sixteen) {
-    if (sixteen * 16 >= all.stream.width - first) break;
+  for (int group16 = 0; group16 < Config::kAccumulators / 8; ++group16) {
+    if (group16 * 16 >= all.stream.width - first) break;
     float column[4];
-    places.of_columns(sixteen, column);
+    addresses.load_columns(group16, column);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) d[sixteen * 8 + i] *= row[i / 2 % 2] * column[i / 4 * 2 + i % 2];
+    for (int i = 0; i < 8; ++i) d[group16 * 8 + i] *= row[i / 2 % 2] * column[i / 4 * 2 + i % 2];
   }
 }
 
@@ -91,8 +91,8 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   }
 }
 
-// Computes eight neighboring elements of a line of D with the full epilogue, and raises `largest`
-// for amax. For an i32 D it only copies the bits of the accumulators.
+// Computes eight neighboring elements of a line of D with the full path, and updates `largest` for
+// amax. For an i32 D it only copies the bits of the accumulators.
 template <class Config>
 __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
                                                   const StreamSlab<Config>& staged, i32 line,
@@ -101,15 +101,15 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
   using In = typename Config::In;
   const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
-  const auto inside = static_cast<u32>(own.inside);
-  if (Config::kExact && type == kGemmI32) return staged.get(inside, own.row, made);
+  const auto slab_line = static_cast<u32>(own.slab_line);
+  if (Config::kIntegerSums && type == kGemmI32) return staged.get(slab_line, own.row, made);
   FullVectors vectors;
   full_along<In>(args, run, own.at, own.count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
   u32 unscaled = 0;
   full_make<In, F32, true>(
       args, run, vectors, line, own.at, own.count, unscaled,
-      [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, own.row, second, v); },
+      [&](bool second, float(&v)[8]) { staged.take(args.gate, slab_line, own.row, second, v); },
       [&](FullPlace place, float(&c)[8]) {
         scaled_load(type, run.c, place.line * args.base.c_stride_m + place.at, place.step,
                     own.count, c);
@@ -128,7 +128,7 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, con
 template <class Config>
 __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 count,
                                              const float (&v)[8]) {
-  if (Config::kExact && type == kGemmI32)
+  if (Config::kIntegerSums && type == kGemmI32)
     return full_store<F32>(d + static_cast<u64>(element * 4), count, v);
   scaled_store(type, d, element, count, v);
 }
@@ -148,10 +148,10 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
     // Every thread that arrives here has read the previous slab. The next one may overwrite it.
-    stream_staged(group);
+    stream_sync_group(group);
     const NarrowEight<Config> own(all.stream.full, run, tile.m0 + static_cast<i32>(group) * 64);
-    const i32 line = tile.n0 + slab * Slab::kLines + own.inside;
-    const bool inside = own.inside < Slab::kLines && line < end;
+    const i32 line = tile.n0 + slab * Slab::kLines + own.slab_line;
+    const bool inside = own.slab_line < Slab::kLines && line < end;
     float v[8] = {};
     if (inside && own.count > 0) narrow_make_eight<Config>(all, run, staged, line, own, largest, v);
     if (in_blocks)
@@ -161,9 +161,9 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
       narrow_store<Config>(all.scales.d_type, run.d,
                            line * all.stream.full.base.d_stride_m + own.at, own.count, v);
   }
-  // The next tile overwrites the first slab, which with block scales both warpgroups read.
-  if (in_blocks) return StreamParty<Config>::meet();
-  stream_staged(group);
+  // The next tile overwrites the first slab. With block scales both warpgroups read that slab.
+  if (in_blocks) return StreamConsumers<Config>::sync();
+  stream_sync_group(group);
 }
 
 template <class Config>
@@ -176,7 +176,7 @@ __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
   if (!narrow_is_short(args, run, type))
     return narrow_write_full<Config>(d, all, run, tile, shared, group, largest);
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
-  if (!Config::kExact || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
+  if (!Config::kIntegerSums || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
   const auto write = [&](auto out) {
     stream_write_sums<NarrowOut<Config, decltype(out)>>(d, all.stream, run.d, run.lines, run.extent,
                                                         narrow_staging<Config>(shared, group),
