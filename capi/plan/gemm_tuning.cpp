@@ -3,6 +3,7 @@
 #include "ops/gemm/select/gemm_tuning.hpp"
 
 #include "capi/plan/plan_gemm.hpp"
+#include "ops/gemm/gemm_calibrate.hpp"
 #include "ops/gemm/gemm_tune.hpp"
 
 using namespace tw;
@@ -45,7 +46,7 @@ tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc* desc, size_t size) {
 
 tw_status tw_gemm_tuning_create(tw_gemm_tuning** tuning) {
   return guard([&]() -> Status {
-    TW_TRY(output(tuning, "tuning"));
+    TW_TRY(clear_output(tuning, "tuning"));
     *tuning = new tw_gemm_tuning{std::make_unique<GemmTuning>()};
     return {};
   });
@@ -77,7 +78,7 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
                        const tw_gemm_args* args, const tw_gemm_tune_desc* how,
                        tw_gemm_candidate* best) {
   return guard(stream, [&]() -> Status {
-    if (best) TW_TRY(output_struct(best, "best"));
+    if (best) TW_TRY(clear_output_struct(best, "best"));
     TW_TRY(require(tuning, "tuning"));
     TW_TRY(usable(stream, "stream"));
     GemmDesc our_desc;
@@ -97,10 +98,20 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
   });
 }
 
+tw_status tw_gemm_calibrate(tw_gemm_tuning* tuning, tw_stream* stream, uint64_t scratch,
+                            uint64_t scratch_bytes) {
+  return guard(stream, [&]() -> Status {
+    TW_TRY(require(tuning, "tuning"));
+    TW_TRY(usable(stream, "stream"));
+    Stream& on = *stream->value;
+    return calibrate_gemm(on.device(), on, scratch, scratch_bytes, tuning->value.get());
+  });
+}
+
 tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
                              const tw_gemm_tuning* tuning, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
     TW_TRY(read_gemm_desc(desc, &ours));

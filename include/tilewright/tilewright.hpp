@@ -442,6 +442,9 @@ class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy>
     return detail::filled(tw_gemm_candidate_init, tw_gemm_tune, get(), stream.get(), &desc, &args,
                           &how);
   }
+  void calibrate(const Stream& stream, uint64_t scratch, uint64_t scratch_bytes) {
+    check(tw_gemm_calibrate(get(), stream.get(), scratch, scratch_bytes));
+  }
 };
 
 /// A plan: an operation that is made once and run many times. The argument of run() must belong to

@@ -20,7 +20,7 @@ static int is_narrow(tw_dtype type) {
 /* Whether a product takes an epilogue kernel or a batched kernel. Tuning entries tell these from
  * basic kernels, and nothing else of the options below. */
 static int needs_epilogue_or_batch(const tw_gemm_desc* d) {
-  return is_narrow(d->a_dtype) || d->bias || d->activation || d->gate || d->d_scale ||
+  return is_narrow(d->a_dtype) || d->bias || d->activation || d->gate || d->d_factor ||
          d->batch_count > 1 ||
          (d->flags &
           (TW_GEMM_AMAX | TW_GEMM_BATCH_POINTERS | TW_GEMM_DEVICE_M | TW_GEMM_DEVICE_SCALARS)) != 0;

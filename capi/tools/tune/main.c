@@ -32,6 +32,9 @@ static const char* const usage[] = {
     "                    in the L2 cache; K, M or G may follow the number. By default four times\n"
     "                    the L2 cache of a GPU, and nothing on the host device\n"
     "  --hot             reads nothing before runs, which then follow each other at once\n"
+    "  --calibrate       first measures the chip's memory bandwidth and its rate at the power "
+    "limit,\n"
+    "                    for the kernels that plans choose without an entry. A second, 384 MB\n"
     "  --dry-run         lists what would be tuned, the bytes that its operands need and the "
     "kernel\n"
     "                    so far, and measures nothing\n"
@@ -56,7 +59,7 @@ static const char* const usage[] = {
     "  batch=N           products in a run, packed behind one another\n"
     "  batch_pointers    their matrices are found by arrays of addresses\n"
     "  bias=row|column   bias_type=TYPE  activation=relu|gelu|gelu_tanh|silu\n"
-    "  gate=halves|interleaved  d_scale=tensor|row|column  amax\n"
+    "  gate=halves|interleaved  d_factor=tensor|row|column  amax\n"
     "                    the epilogue: an entry is for products with any epilogue\n"
     "  a_scale=KIND b_scale=KIND  d_quantize=1x128\n"
     "                    scales of A, of B and those that a run computes for D, of 8-bit types\n"
@@ -166,6 +169,7 @@ static int has_value(const char* word) {
 static int read_word(const char* word, tune_options* options, int* shapes) {
   if (strcmp(word, "--merge") == 0) return options->merge = 1, TUNE_DONE;
   if (strcmp(word, "--dry-run") == 0) return options->dry_run = 1, TUNE_DONE;
+  if (strcmp(word, "--calibrate") == 0) return options->calibrate = 1, TUNE_DONE;
   if (strcmp(word, "--hot") == 0) return options->flush_bytes = 0, TUNE_DONE;
   if (word[0] == '-') return misused("unknown option ", word);
   return add_shape(options, word, ++*shapes);
@@ -191,7 +195,8 @@ static int parse(int argc, char** argv, tune_options* options) {
   if (worst) return worst;
   if (hot && flush) return misused("--hot goes without --flush", "");
   if (options->merge && !options->out) return misused("--merge goes with --out FILE", "");
-  if (options->shapes.count == 0) return misused("no shapes, as in 'n=4096 k=4096'", "");
+  if (options->shapes.count == 0 && !options->calibrate)
+    return misused("no shapes, as in 'n=4096 k=4096'", "");
   return TUNE_DONE;
 }
 

@@ -27,7 +27,7 @@ typedef struct {
 /* Offsets of a job's operands in the block. */
 typedef struct {
   matrix a, b, d;
-  uint64_t bias, d_scale, amax, workspace, workspace_bytes;
+  uint64_t bias, d_factor, amax, workspace, workspace_bytes;
   uint64_t a_scale, b_scale, d_block_scale;
   uint64_t end; /* UINT64_MAX: the size exceeds 64 bits */
 } arrangement;
@@ -112,7 +112,7 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->b_dtype ? d->b_dtype : d->a_dtype);
   to->d = place(to, d, d->m, columns, d->d_order, d->ldd, d->d_dtype);
   to->bias = take(to, elements(d->bias, d->m, d->n) * (uint64_t)tw_dtype_size(bias_type(d)));
-  to->d_scale = take(to, elements(d->d_scale, d->m, columns) * sizeof(float));
+  to->d_factor = take(to, elements(d->d_factor, d->m, columns) * sizeof(float));
   to->amax = take(to, sizeof(float));
   to->a_scale = take(to, product(scales(d->a_scale, d->m, d), sizeof(float)));
   to->b_scale = take(to, product(scales(d->b_scale, d->n, d), sizeof(float)));
@@ -246,7 +246,7 @@ static tw_status prepare(const tune_memory* memory, const tune_job* job, const a
   if (status == TW_OK) status = address(memory, d, &at->b, &args->b);
   if (status == TW_OK) status = address(memory, d, &at->d, &args->d);
   if (d->bias) args->bias = block + at->bias;
-  if (d->d_scale) args->d_scale = block + at->d_scale;
+  if (d->d_factor) args->d_factor = block + at->d_factor;
   if (d->flags & TW_GEMM_AMAX) args->amax = block + at->amax;
   if (d->a_scale) args->a_scale = block + at->a_scale;
   if (d->b_scale) args->b_scale = block + at->b_scale;

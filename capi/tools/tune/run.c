@@ -54,6 +54,17 @@ static int load(const tune_options* options, tw_gemm_tuning* set) {
   return status == TW_OK ? TUNE_DONE : failed(options->out, status);
 }
 
+/* Adds the chip's rates to the set. */
+static int calibrate(const tune_session* session) {
+  enum { BYTES = 402653184 };
+  uint64_t scratch = 0;
+  tw_status status = tw_malloc(session->device, BYTES, &scratch);
+  if (status == TW_OK) status = tw_gemm_calibrate(session->set, session->stream, scratch, BYTES);
+  if (status != TW_OK) (void)failed("--calibrate", status);
+  (void)tw_free(session->device, scratch);
+  return status == TW_OK ? TUNE_DONE : TUNE_FAILED;
+}
+
 static int set_up(const tune_options* options, tune_session* session) {
   tw_status status = tw_gemm_tune_desc_init(&session->how, sizeof session->how);
   if (status == TW_OK) status = tw_gemm_tuning_create(&session->set);
@@ -180,7 +191,7 @@ static int save(const tune_options* options, const tune_session* session, const 
   char* text = NULL;
   int status = TUNE_DONE;
   tw_status formatted;
-  if (sum->tuned == 0) {
+  if (sum->tuned == 0 && !options->calibrate) {
     tune_say("nothing was tuned, and nothing is written\n");
     return TUNE_DONE;
   }
@@ -204,7 +215,8 @@ static void print_sum(const tune_options* options, const tune_jobs* jobs, const 
              (int)sum->tuned, (int)sum->changed, sum->after, sum->before, sum->before / sum->after);
   if (sum->skipped > 0) tune_say("%d not tuned, for the reasons above\n", (int)sum->skipped);
   if (interrupted && left > 0) tune_say("interrupted: the rest was not tuned\n");
-  if (sum->tuned > 0 && options->out) tune_say("written to %s\n", options->out);
+  if ((sum->tuned > 0 || options->calibrate) && options->out)
+    tune_say("written to %s\n", options->out);
 }
 
 static int outcome(const tune_jobs* jobs, const tally* sum) {
@@ -227,6 +239,7 @@ static int work(const tune_options* options, tune_session* session, const tw_dev
     return status ? status : outcome(jobs, &sum);
   }
   if (status == TUNE_DONE) status = file_check(options->out);
+  if (status == TUNE_DONE && options->calibrate) status = calibrate(session);
   if (status == TUNE_DONE)
     status = memory_open(&session->memory, session->device, session->stream, flush);
   if (status) return status;

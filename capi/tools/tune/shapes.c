@@ -75,7 +75,7 @@ static const field fields[] = {
     WORD("bias_type", bias_dtype, bias_types),
     WORD("activation", activation, activations),
     WORD("gate", gate, gates),
-    WORD("d_scale", d_scale, scales),
+    WORD("d_factor", d_factor, scales),
     FLAG("amax", TW_GEMM_AMAX),
     WORD("a_scale", a_scale, scale_kinds),
     WORD("b_scale", b_scale, scale_kinds),

@@ -170,6 +170,7 @@ typedef struct {
   tune_shapes shapes;
   const char* out; /* a file; NULL: the standard output */
   int merge;       /* keep the file's entries */
+  int calibrate;   /* measure the chip's rates first */
   int dry_run;     /* only print a list to the standard output; measure and write nothing */
   tw_device_kind kind;
   int32_t ordinal;

@@ -122,7 +122,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
                        staged.wants_fallback() ? &without_maps : nullptr));
   const std::optional<GemmProblem> with_c = problem_with_c(staged);
   if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().uses_maps()) {
-    const GemmRanking ranking_with_c(*device, *with_c);
+    const GemmRanking ranking_with_c(*device, *with_c, tuning);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
     if (best.choice.entry && best.choice.uses_maps() && !same_choices(ranges, plan->ranges()))

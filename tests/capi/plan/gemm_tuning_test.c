@@ -282,6 +282,38 @@ static void refusals(void) {
   close_setup(&s);
 }
 
+/* On a GPU the rates are a line of the text; the host device has none. */
+static void calibrates(void) {
+  enum { BYTES = 402653184 };
+  setup s = open_setup();
+  tw_gemm_tuning *tuning = NULL;
+  uint64_t scratch = 0;
+  NEED(tw_gemm_tuning_create(&tuning));
+  NULL_FAILS("tuning", tw_gemm_calibrate(NULL, s.stream, 256, BYTES));
+  NULL_FAILS("stream", tw_gemm_calibrate(tuning, NULL, 256, BYTES));
+  if (harness.kind == TW_DEVICE_HOST) {
+    FAILS(TW_ERROR_UNSUPPORTED, "stream", tw_gemm_calibrate(tuning, s.stream, 256, BYTES));
+    TEXT(format(tuning), kEmpty);
+  } else {
+    double gigabytes = 0, teraflops = 0;
+    const char *line;
+    FAILS(TW_ERROR_MISALIGNED, "scratch", tw_gemm_calibrate(tuning, s.stream, 128, BYTES));
+    FAILS(TW_ERROR_BUFFER_TOO_SMALL, "scratch_bytes",
+          tw_gemm_calibrate(tuning, s.stream, 256, BYTES - 1));
+    NEED(tw_malloc(s.device, BYTES, &scratch));
+    OK(tw_gemm_calibrate(tuning, s.stream, scratch, BYTES));
+    line = strstr(format(tuning), "\nrates ");
+    CHECK(line != NULL && sscanf(line, " rates %lf %lf", &gigabytes, &teraflops) == 2);
+    /* Any chip with kernels lies between these. */
+    CHECK(gigabytes > 500 && gigabytes < 20000);
+    CHECK(teraflops > 50 && teraflops < 5000);
+    printf("%s", line ? line + 1 : "");
+    OK(tw_free(s.device, scratch));
+  }
+  tw_gemm_tuning_destroy(tuning);
+  close_setup(&s);
+}
+
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(inits);
@@ -289,5 +321,6 @@ int main(int argc, char **argv) {
   RUN(plans);
   RUN(tunes);
   RUN(refusals);
+  RUN(calibrates);
   return harness_end();
 }

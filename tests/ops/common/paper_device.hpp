@@ -122,7 +122,7 @@ class PaperStream final : public Stream {
     static_cast<PaperEvent&>(event).at = paper(*this).now;
     return {};
   }
-  Status copy_to_device(uint64_t, const void*, uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status copy_to_device(uint64_t, const void*, uint64_t) override { return {}; }
   Status copy_to_host(void*, uint64_t, uint64_t) override { return Code::ERROR_INTERNAL; }
   Status copy_on_device(uint64_t, uint64_t, uint64_t) override { return Code::ERROR_INTERNAL; }
   Status fill(uint64_t, uint8_t, uint64_t) override { return Code::ERROR_INTERNAL; }
@@ -240,7 +240,7 @@ inline PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const Ge
   run.m = m;
   const size_t before = device->launches.size();
   const Status status = plan.run(*stream, run);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   REQUIRE(device->launches.size() == before + 1);
   return device->launches.back();

@@ -104,7 +104,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
     return GemmMisfit::accumulators;
   // Kernels without promotion keep their accumulators in the tensor cores for all of k, so they
   // cannot apply scales that vary along k.
-  if (choice.has(kGemmNoPromotion) && kernel_problem.desc.a_scaling.kind >= ScaleKind::k128)
+  if (choice.has(kGemmNoPromotion) && kernel_problem.desc.a_scaling.kind >= ScaleKind::row128)
     return GemmMisfit::accumulators;
   if (choice.has(kGemmF16Accumulators) && kernel_problem.desc.accumulator != DType::F16)
     return GemmMisfit::accumulators;
@@ -147,6 +147,7 @@ GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& proble
 
 GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
     : problem_(problem), chip_(GemmChip::of(device, problem.desc.max_sms)) {
+  if (tuning) tuning->apply_rates(device.info().name, &chip_.rates);
   const GemmProblem swapped = swap_ab(problem);
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     GemmChoice choice{&entry, 1};

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kHeader = "tilewright gemm tuning 1";
 constexpr std::string_view kDevice = "device ";
+constexpr std::string_view kRates = "rates";
 constexpr std::string_view kProgrammatic = "programmatic";
 constexpr std::string_view kBy = "by", kScales = "scales", kFast = "fast";
 constexpr std::string_view kQuantized = "quantized";
@@ -72,7 +73,7 @@ bool read_type(std::string_view field, DType* out) {
 constexpr std::pair<char, ScaleKind> kScaleLetters[] = {{'n', ScaleKind::none},
                                                         {'t', ScaleKind::tensor},
                                                         {'r', ScaleKind::row},
-                                                        {'k', ScaleKind::k128},
+                                                        {'k', ScaleKind::row128},
                                                         {'b', ScaleKind::block128}};
 
 bool read_scale(char letter, ScaleKind* out) {
@@ -171,6 +172,21 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
   return {};
 }
 
+// "rates 4800 700": GB/s of memory, and TFLOP/s at the power limit.
+Status read_rates(int number, std::string_view line, GemmTuningRates* out) {
+  constexpr double kMax = 1e6;
+  Fields fields(line);
+  fields.next();
+  for (double* value : {&out->dram_bytes, &out->limit_flops}) {
+    const std::string_view field = fields.next();
+    if (!read_number(field, value) || !(*value > 0) || *value > kMax)
+      return refuse(number, field, "is not a rate (GB/s, then TFLOP/s) above 0 and at most 1e6");
+  }
+  out->limit_flops *= 1e3;
+  const std::string_view rest = fields.next();
+  return rest.empty() ? Status() : refuse(number, rest, "is a superfluous field");
+}
+
 bool same_key_and_m(const GemmTuningEntry& a, const GemmTuningEntry& b) {
   return a.m == b.m && a.key == b.key;
 }
@@ -206,27 +222,40 @@ bool gemm_tuning_serves(int64_t measured, int64_t m) {
 }
 
 void GemmTuning::add(const GemmTuningEntry& entry) {
-  add_all({&entry, 1});
+  add_all({{entry}, {}});
 }
 
-// Adds all entries, or none if memory runs out.
-void GemmTuning::add_all(std::span<const GemmTuningEntry> added) {
+void GemmTuning::set_rates(const GemmTuningRates& rates) {
+  add_all({{}, {rates}});
+}
+
+namespace {
+
+// Replaces the element for which same() holds, or adds one.
+template <class Item, class Same>
+void put(std::vector<Item>* all, const Item& item, Same same) {
+  const auto old =
+      std::find_if(all->begin(), all->end(), [&](const Item& other) { return same(other, item); });
+  if (old != all->end())
+    *old = item;
+  else
+    all->push_back(item);
+}
+
+}  // namespace
+
+// Adds everything, or nothing if memory runs out.
+void GemmTuning::add_all(const Contents& added) {
   const std::unique_lock lock(lock_.mutex());
-  auto all = std::make_unique<Entries>(*entries_);
-  for (const GemmTuningEntry& entry : added) {
-    const auto old = std::find_if(all->begin(), all->end(), [&](const GemmTuningEntry& e) {
-      return same_key_and_m(e, entry);
-    });
-    if (old != all->end())
-      *old = entry;
-    else
-      all->push_back(entry);
-  }
-  entries_ = std::move(all);
+  auto all = std::make_unique<Contents>(*contents_);
+  for (const GemmTuningEntry& entry : added.entries) put(&all->entries, entry, same_key_and_m);
+  for (const GemmTuningRates& rates : added.rates)
+    put(&all->rates, rates, [](const auto& a, const auto& b) { return a.device == b.device; });
+  contents_ = std::move(all);
 }
 
 Status GemmTuning::load(std::string_view text) {
-  std::vector<GemmTuningEntry> read;
+  Contents read;
   std::string device;
   bool has_header = false;
   for (int number = 1; !text.empty(); ++number) {
@@ -242,10 +271,16 @@ Status GemmTuning::load(std::string_view text) {
       device = trimmed(line.substr(kDevice.size()));
     } else {
       if (device.empty()) return refuse(number, line, "stands before any line \"device <name>\"");
+      if (Fields(line).next() == kRates) {
+        GemmTuningRates rates{.device = device};
+        TW_TRY(read_rates(number, line, &rates));
+        read.rates.push_back(std::move(rates));
+        continue;
+      }
       GemmTuningEntry entry;
       TW_TRY(read_entry(number, line, &entry));
       entry.key.device = device;
-      read.push_back(std::move(entry));
+      read.entries.push_back(std::move(entry));
     }
   }
   if (!has_header) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
@@ -258,7 +293,13 @@ std::string GemmTuning::format() const {
   std::string out(kHeader);
   out += '\n';
   const std::string* device = nullptr;
-  for (const GemmTuningEntry& e : *entries_) {
+  for (const GemmTuningRates& rates : contents_->rates) {
+    device = &rates.device;
+    out += std::string(kDevice) + rates.device + '\n' + std::string(kRates) + ' ' +
+           Decimal(rates.dram_bytes, 1).text() + ' ' + Decimal(rates.limit_flops / 1e3, 1).text() +
+           '\n';
+  }
+  for (const GemmTuningEntry& e : contents_->entries) {
     const GemmTuningKey& key = e.key;
     if (!device || *device != key.device) {
       device = &key.device;
@@ -289,12 +330,21 @@ std::vector<GemmTuningEntry> GemmTuning::find(const GemmTuningKey& key) const {
   std::vector<GemmTuningEntry> out;
   {
     const std::shared_lock lock(lock_.mutex());
-    for (const GemmTuningEntry& entry : *entries_)
+    for (const GemmTuningEntry& entry : contents_->entries)
       if (entry.key == key) out.push_back(entry);
   }
   std::sort(out.begin(), out.end(),
             [](const GemmTuningEntry& a, const GemmTuningEntry& b) { return a.m < b.m; });
   return out;
+}
+
+void GemmTuning::apply_rates(const std::string& device, GemmRates* rates) const {
+  const std::shared_lock lock(lock_.mutex());
+  for (const GemmTuningRates& found : contents_->rates)
+    if (found.device == device) {
+      rates->dram_bytes = found.dram_bytes;
+      rates->limit_flops = found.limit_flops;
+    }
 }
 
 }  // namespace tw

@@ -4,8 +4,11 @@
 //
 //   tilewright gemm tuning 1
 //   device NVIDIA H200
+//   rates 4800 700
 //   bf16 bf16 f32 rcr 132 64 2112 7168 gemm_bf16_bf16_rc_..._split_wgmma/4 12.7
 //
+// A line "rates" has the chip's memory bandwidth in GB/s and its TFLOP/s at the power limit, as
+// calibration has found them; the cost model then uses these instead of the published ones.
 // An entry's line has these fields: the types of A and B, of D and of the accumulators; the orders
 // of A, B and D (r or c); the SMs used; m, n, k; the choice; and its time in microseconds. Optional
 // fields follow: the batch count ("x16"); "programmatic" for an entry measured with dependent
@@ -14,12 +17,12 @@
 // the last device line before it. Empty lines and lines that begin with # are skipped.
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/process_lock.hpp"
+#include "ops/gemm/select/gemm_chip.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
 
 namespace tw {
@@ -49,27 +52,39 @@ struct GemmTuningEntry {
   GemmCandidate candidate;  // its time is the measured one
 };
 
-/// A set of tuning entries. Thread-safe, and usable in a child of fork() even if another thread was
-/// inside it at the time.
+/// Rates of a chip that calibration has found, in the units of GemmRates.
+struct GemmTuningRates {
+  std::string device;
+  double dram_bytes = 0, limit_flops = 0;
+};
+
+/// A set of tuning entries and rates. Thread-safe, and usable in a child of fork() even if another
+/// thread was inside it at the time.
 class GemmTuning {
  public:
   /// Adds an entry; it replaces one with the same key and m.
   void add(const GemmTuningEntry& entry);
-  /// Adds all entries of a text, or none if a line cannot be read.
+  /// Adds rates; they replace those of the same device.
+  void set_rates(const GemmTuningRates& rates);
+  /// Adds all entries and rates of a text, or none if a line cannot be read.
   Status load(std::string_view text);
   std::string format() const;
 
   /// The entries for a key, sorted by m.
   std::vector<GemmTuningEntry> find(const GemmTuningKey& key) const;
+  /// Replaces the rates that calibration has found for the device, if it has.
+  void apply_rates(const std::string& device, GemmRates* rates) const;
 
  private:
-  void add_all(std::span<const GemmTuningEntry> added);
+  struct Contents {
+    std::vector<GemmTuningEntry> entries;  // in the order in which they were added
+    std::vector<GemmTuningRates> rates;    // likewise
+  };
+  void add_all(const Contents& added);
 
-  using Entries = std::vector<GemmTuningEntry>;  // in the order in which they were added
-
-  mutable ProcessLock lock_;
+  mutable ForkSafeLock lock_;
   // An update replaces the whole set, so that a child forked meanwhile sees the old or the new one.
-  std::unique_ptr<const Entries> entries_ = std::make_unique<Entries>();
+  std::unique_ptr<const Contents> contents_ = std::make_unique<Contents>();
 };
 
 }  // namespace tw

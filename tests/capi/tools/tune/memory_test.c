@@ -35,15 +35,15 @@ static void operands(void) {
       "m=24 n=64 k=64 lda=72 ldb=80 ldd=96 d_padding_free",
       "m=24 n=64 k=64 batch=5 programmatic b_constant a_constant",
       "m=24 n=63 k=64 batch=5 batch_pointers types=bf16->f32",
-      "m=24 n=64 k=64 bias=row bias_type=f32 d_scale=row amax",
-      "m=24 n=64 k=64 bias=column activation=silu gate=halves d_scale=column",
-      "m=24 n=64 k=64 activation=gelu gate=interleaved d_scale=tensor",
+      "m=24 n=64 k=64 bias=row bias_type=f32 d_factor=row amax",
+      "m=24 n=64 k=64 bias=column activation=silu gate=halves d_factor=column",
+      "m=24 n=64 k=64 activation=gelu gate=interleaved d_factor=tensor",
       "m=24 n=64 k=64 device_m device_scalars",
       "m=24 n=130 k=300 types=f8e4m3,f8e5m2->bf16 a_scale=1x128 b_scale=128x128 scale_orders=cc "
       "lda=304 ldb=304",
       "m=24 n=256 k=160 types=f8e5m2,f8e4m3->f8e4m3 a_scale=row b_scale=row batch=3 gate=halves "
       "d_quantize=1x128 scale_orders=rrc",
-      "m=24 n=64 k=160 types=f8e4m3->f8e4m3 a_scale=1x128 b_scale=1x128 d_scale=tensor amax "
+      "m=24 n=64 k=160 types=f8e4m3->f8e4m3 a_scale=1x128 b_scale=1x128 d_factor=tensor amax "
       "bias=column batch=2 batch_pointers",
       "m=24 n=64 k=160 types=f8e4m3->f16 a_scale=tensor b_scale=tensor fast_accumulate",
       "m=24 n=64 k=160 types=i8->i8 a_scale=row b_scale=row",

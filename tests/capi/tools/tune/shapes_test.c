@@ -31,7 +31,7 @@ static void defaults(void) {
 static void fields(void) {
   static const char *const kLines[] = {
       "k=64\tn=32 m=4,2 types=f16->f32 orders=crc accumulator=f16 bias=row bias_type=f32 "
-      "activation=gelu_tanh gate=halves d_scale=column amax batch=7 lda=8 ldb=64 ldd=40 max_sms=9 "
+      "activation=gelu_tanh gate=halves d_factor=column amax batch=7 lda=8 ldb=64 ldd=40 max_sms=9 "
       "programmatic a_constant b_constant device_m device_scalars batch_pointers batch_invariant "
       "staging_copy d_padding_free fast_accumulate # all of them",
       NULL};
@@ -51,7 +51,7 @@ static void fields(void) {
   EQUAL(d->bias_dtype, TW_DTYPE_F32);
   EQUAL(d->activation, TW_ACTIVATION_GELU_TANH);
   EQUAL(d->gate, TW_GATE_HALVES);
-  EQUAL(d->d_scale, TW_PER_COLUMN);
+  EQUAL(d->d_factor, TW_PER_COLUMN);
   EQUAL(d->batch_count, 7);
   EQUAL(d->lda, 8);
   EQUAL(d->ldb, 64);
@@ -61,7 +61,7 @@ static void fields(void) {
   shape_options(shapes.items, text, sizeof text);
   TEXT(text,
        "f16->f32 crc accumulator=f16 bias=row bias_type=f32 activation=gelu_tanh gate=halves "
-       "d_scale=column amax fast_accumulate batch=7 batch_pointers batch_invariant programmatic "
+       "d_factor=column amax fast_accumulate batch=7 batch_pointers batch_invariant programmatic "
        "a_constant "
        "b_constant device_m device_scalars staging_copy d_padding_free lda=8 ldb=64 ldd=40 "
        "max_sms=9");

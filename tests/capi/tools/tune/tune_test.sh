@@ -43,6 +43,7 @@ expects 0 'tilewright-tune ' --version
 
 # What it does not take.
 expects 2 'no shapes' --device host
+expects 1 'calibration measures a GPU' --device host --calibrate
 expects 2 'unknown option --frobnicate' --frobnicate
 expects 2 '--out needs a value' 'n=8 k=8' --out
 expects 2 '--merge goes with --out FILE' --merge 'n=8 k=8'
