@@ -42,19 +42,21 @@ void suit_maps(GroupedLab& lab, GroupedCase* c) {
   c->a_shift = c->b_shift = 0;
 }
 
-void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
+void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges,
+                  uint32_t max_sms = 0) {
   GroupedLab lab(seed);
   if (!lab.device) return;
   for (int i = 0; i < cases; ++i) {
     CAPTURE(i);
     GroupedCase c = ranges ? draw_ranges(lab.random, most) : draw_case(lab.random, most);
     suit_maps(lab, &c);
+    c.desc.max_sms = max_sms;
     lab.check(c);
   }
 }
 
 // Of 8-bit floats with scales, which the kernels take.
-void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
+void check_narrow(uint64_t seed, int cases, const GroupedMost& most, uint32_t max_sms = 0) {
   GroupedLab lab(seed);
   if (!lab.device) return;
   for (int i = 0; i < cases;) {
@@ -65,12 +67,20 @@ void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
         !d.a_scaling.any())
       continue;
     suit_maps(lab, &c);
+    c.desc.max_sms = max_sms;
     lab.check(c);
     ++i;
   }
 }
 
 }  // namespace
+
+// One block computes all tiles, so that it uses its stages and slabs many times.
+TEST_CASE("grouped wgmma: stages and slabs that are taken again") {
+  check_random(25, 10, {.m = 150, .n = 200, .k = 900, .groups = 4}, false, 1);
+  check_random(26, 4, {.m = 150, .n = 200, .k = 900, .groups = 4}, true, 1);
+  check_narrow(27, 6, {.m = 150, .n = 200, .k = 1200, .groups = 4}, 1);
+}
 
 TEST_CASE("grouped wgmma: a few small products in 8 bits") {
   check_narrow(21, 16, {.m = 90, .n = 140, .k = 300, .groups = 5});
@@ -114,7 +124,7 @@ TEST_CASE("grouped wgmma: as many groups as there may be") {
     GroupedDesc& d = c.desc;
     d.grouping = grouping;
     d.m = 3000, d.n = 24, d.k = 16;
-    d.groups = kGroupedMaxGroups, d.weights = 7;
+    d.groups = kGroupedMaxGroups, d.weight_count = 7;
     c.mapped = true;
     suit_maps(lab, &c);
     draw_operands(lab.random, &c, false);
@@ -178,10 +188,10 @@ TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedRun run;
   run.a = 1024 + 2, run.b = 1 << 20, run.d = 1 << 21, run.groups = 1 << 22;
   CHECK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, run).code() == Code::ERROR_MISALIGNED);
-  CHECK(std::string(last_error().fault.argument) == "a");
+  CHECK(std::string(last_failure().fault.argument) == "a");
   d.lda = 65;
   CHECK(GroupedPlan::create(lab.device, d, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().message).find("lda") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("lda") != std::string::npos);
   d.candidate.clear();
   TW_REQUIRE_OK(GroupedPlan::create(lab.device, d, &plan));
   CHECK(plan->explain().find("not by wgmma: lda") != std::string::npos);
