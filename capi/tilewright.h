@@ -28,8 +28,8 @@
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
  *   or that capacity is 0. As an exception, (NULL, 0, &length) asks for the length only and returns
- *   TW_OK. Drawings are texts too. The kernel images of tw_kernels_image() follow the same rules,
- *   except that they are never cut.
+ *   TW_OK. Drawings are texts too. The kernel images of tw_embedded_kernel_image() follow the same
+ * rules, except that they are never cut.
  * - Handles are opaque. The caller owns a handle that `tw_x_create` or a similar function returns,
  *   and releases it with `tw_x_destroy`, which accepts NULL and works in every state. Destroying a
  *   device does not free the handles that were made from it: each must still be destroyed. Every
@@ -196,9 +196,9 @@ typedef struct tw_error_info {
   const char *argument;  /**< name of the argument or field, or NULL; static */
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
   int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
-  /** Another number of the message, which says what it is. Usually a bound, a required multiple or
-   *  the only allowed value; for some rules the value of a field that contradicts `got`, such as
-   *  the rank or the type. */
+  /** A second number that the message contains; the message says what it means. Usually a bound, a
+   * required multiple or the only allowed value; for some rules the value of a field that
+   * contradicts `got`, such as the rank or the type. */
   int64_t limit;
 } tw_error_info;
 
@@ -330,7 +330,7 @@ enum {
 };
 
 /** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
- *  tw_kernels_get() tells which targets they are compiled for. */
+ *  tw_embedded_kernel_get() tells which targets they are compiled for. */
 enum {
   TW_FEATURE_HOST = 1,      /**< the host device; no GPU has it */
   TW_FEATURE_TMA = 2,       /**< the TMA: copies of tensor boxes and of byte ranges */
@@ -1071,8 +1071,9 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a mode that requires a start inside: any of several merged modes but
- *  the outermost one, or a mode of extent 1 without its bit in free_start. Along all other modes
+ *  is outside the tensor along a mode in which tiles must begin inside. Those are all modes of a
+ *  merged group except its outermost one, and modes of extent 1 whose bit in free_start is not set.
+ *  Along all other modes
  *  start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
@@ -1662,9 +1663,9 @@ enum {
   /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
    *  works for f32, f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
-  /** For sums of f16 and bf16: if several indices of one block of 128 (equal i / 128) name the same
-   *  row, their addends are summed in f32 before the sum is rounded and added. Without the flag
-   *  every addition rounds: in bf16, 256 + 1 is 256. */
+  /** For sums of f16 and bf16: if several of 128 consecutive indices (numbers 128 j to 128 j + 127)
+   *  name the same row, their addends are summed in f32 before the sum is rounded and added.
+   * Without the flag every addition rounds: in bf16, 256 + 1 is 256. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
 
@@ -2278,10 +2279,12 @@ enum {
    *  - A product of few rows is slower.
    *  - A column-major A needs either TW_GEMM_STAGING_COPY or an explicit lda, because a packed lda
    *    depends on m.
-   *  - With max_sms, planning returns TW_ERROR_UNSUPPORTED above some m, which the message gives,
-   *    if the product divides k among blocks that must run at the same time. For accuracy,
-   *    products with an f16 D and k above 16384 do so. So do those with an f32 D and k above 4096
-   *    that have an epilogue, a batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS. */
+   *  - Some products must divide a long k among several blocks, because the sum of one tensor-core
+   *    accumulator over all of k would be too inaccurate: those with an f16 D and k above 16384,
+   *    and those with an f32 D and k above 4096 that have an epilogue, a batch, TW_GEMM_DEVICE_M or
+   *    TW_GEMM_DEVICE_SCALARS. All blocks of such a product must run at the same time. With max_sms
+   *    that is impossible above some m: planning then returns TW_ERROR_UNSUPPORTED, and the message
+   *    gives the largest m. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait for its end before they read an operand that is not declared constant
@@ -2305,8 +2308,8 @@ enum {
    *  contiguous along k. Limits for such operands:
    *  - If it is A, min_m must equal m.
    *  - If only its address may be misaligned (its leading dimension and batch stride are multiples
-   *    of 16 bytes), its matrices in a batch must not share elements: each matrix is copied
-   *    separately, and the copy keeps the operand's strides.
+   *    of 16 bytes), the copy has the same strides as the operand. The matrices of a batch must
+   *    then not overlap, except that all products may share one matrix (batch stride 0).
    *  - The operand spans at most 2^60 bytes, and so does its copy. */
   TW_GEMM_STAGING_COPY = 128,
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
@@ -2364,7 +2367,8 @@ typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,   /**< no scales */
   TW_SCALE_TENSOR = 1, /**< one f32 for the whole operand */
-  /** One f32 for each row of A or column of B, which is a row of B if B is stored as n rows. */
+  /** One f32 for each row of A, or for each column of B (which is one of n rows in memory if B is
+   *  stored as n rows of k elements). */
   TW_SCALE_ROW = 2,
   TW_SCALE_1X128 = 3,   /**< one f32 for each 128 elements along k of a row of A or column of B */
   TW_SCALE_128X128 = 4, /**< one f32 for each block of 128 by 128 elements */
@@ -2372,8 +2376,8 @@ enum {
   TW_SCALE_K16_UE4M3 = 21  /**< one unsigned 8-bit float for each 16 elements along k */
 };
 
-/** D = act(alpha * A B + beta * C + bias) * d_scale. A is m x k, B is k x n, and C and D are m x n;
- *  with a gate D is m x (n / 2). Accumulators are f32 unless accumulator_dtype or an integer
+/** D = act(alpha * A B + beta * C + bias) * d_factor. A is m x k, B is k x n, and C and D are m x
+ *  n; with a gate D is m x (n / 2). Accumulators are f32 unless accumulator_dtype or an integer
  *  a_dtype says otherwise; scalars and functions are f32. D is rounded once, with one exception: if
  *  D is f32 and k is above 4096, k may be split into several partial sums, and D is rounded as each
  *  of them is added. A zero result may have either sign.
@@ -2425,10 +2429,10 @@ typedef struct tw_gemm_desc {
   tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
                   all products of a batch share the bias */
   tw_activation activation; /**< none by default */
-  tw_gate gate;   /**< works with any activation; n must be even, and D has n / 2 columns */
-  tw_per d_scale; /**< f32 factors of D's elements: one (TW_PER_TENSOR), or one for each row or
-                     column of D. Not to be confused with d_quantize and its fields
-                     d_block_scale_order, d_block_scale_ld and d_block_scale_batch_stride */
+  tw_gate gate;    /**< works with any activation; n must be even, and D has n / 2 columns */
+  tw_per d_factor; /**< D's elements are multiplied by f32 factors before they are rounded: by one
+                      (TW_PER_TENSOR), or by one for each row or column of D. The scale that
+                      dequantizes such a D is the inverse of the factor */
   tw_scale_kind a_scale;  /**< scales of A, with 8-bit types and tf32 */
   tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
   tw_order a_scale_order; /**< order of the matrix of A's scales; only with TW_SCALE_1X128 and
@@ -2482,8 +2486,8 @@ typedef struct tw_gemm_args {
   uint32_t struct_mark; /**< likewise */
   float alpha;          /**< 1 by default; with 0 neither A nor B is read */
   float beta;           /**< 0 by default; with 0 C is not read */
-  float d_scale_value;  /**< 1 by default: the factor of D if the description's d_scale is
-                           TW_PER_TENSOR and the address d_scale is 0 */
+  float d_factor_value; /**< 1 by default: the factor of D if the description's d_factor is
+                          TW_PER_TENSOR and the address d_factor is 0 */
   uint32_t reserved;    /**< 0 */
   uint64_t a;           /**< required: device address of A */
   uint64_t b;           /**< required: device address of B */
@@ -2512,13 +2516,13 @@ typedef struct tw_gemm_args {
    *  for the stream, reads the arrays and refuses a run that would skip a product. It does not do
    *  so while the stream is captured. */
   uint64_t invalid_count;
-  uint64_t bias;    /**< required with bias, else 0: device address */
-  uint64_t d_scale; /**< required with d_scale, else 0: device address of the f32 factors. With
-                       TW_PER_TENSOR it may be 0: d_scale_value is then used */
+  uint64_t bias;     /**< required with bias, else 0: device address */
+  uint64_t d_factor; /**< required with d_factor, else 0: device address of the f32 factors. With
+                       TW_PER_TENSOR it may be 0: d_factor_value is then used */
   /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. The run replaces it by
    *  the largest magnitude in D if that is larger:
-   *  - If D is an 8-bit float, the magnitude before d_scale and rounding counts. The next run's
-   *    d_scale can be derived from it.
+   *  - If D is an 8-bit float, the magnitude before d_factor and rounding counts. The next run's
+   *    d_factor can be derived from it.
    *  - For other types of D the magnitude as stored counts.
    *
    *  The library never resets the number: set it to 0 before the first run that counts. A NaN in D
@@ -2609,7 +2613,8 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< likewise */
-  uint32_t split;       /**< number of blocks that share each tile along k; 1: no split-K */
+  uint32_t split;       /**< number of blocks that divide the k of each tile; 1: no split-K. Of a
+                             stream-K kernel the most blocks that divide the k of one tile */
   uint32_t reserved;    /**< 0 */
   const char *kernel;   /**< symbol of the kernel; static */
   int64_t m_first;      /**< smallest m of the runs that it serves */
@@ -2618,7 +2623,7 @@ typedef struct tw_gemm_candidate {
   double waves; /**< number of tiles, or of clusters of tiles, divided by the number that can run at
                    once */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
-                     "/<split>" with split-K */
+                     "/<split>" for split-K and stream-K kernels */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.
@@ -2684,8 +2689,9 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
 /** Adds the tuning entries of a text to a set; an entry replaces one for the same chip and shape.
  *  The text has the format that tw_gemm_tuning_format() writes, for any number of chips. It begins
  *  with the line "tilewright gemm tuning 1". Then follow, for each chip, a line "device <name>" and
- *  a line for each shape. Empty lines and lines that begin with # are skipped. The line of a shape
- *  has:
+ *  a line for each shape. Empty lines and lines that begin with # are skipped. A line "rates 4800
+ *  700" has the GB/s of memory and the TFLOP/s that tw_gemm_calibrate() has found for the chip. The
+ *  line of a shape has:
  *  - three types: that of A (which is also that of B unless "by" follows, see below), that of D and
  *    that of the accumulators;
  *  - the orders of A, B and D in one word of three letters (r or c), the SMs used, m, n, k, the
@@ -2754,6 +2760,22 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
+/** Measures the chip's memory bandwidth and its rate at the power limit, and adds them to a set.
+ *  For plans of tw_gemm_plan_tuned() on a device of this name, the cost model then uses these
+ *  instead of published figures, or of those that it estimates for chips that it does not know. The
+ *  set keeps its entries. The function runs two products in the scratch memory for about a second,
+ *  so measure while nothing else runs on the chip. It waits for the stream's earlier work.
+ *  @param tuning not NULL. @param stream not NULL, of a CUDA device.
+ *  @param scratch device address, a multiple of 256; the memory is overwritten.
+ *  @param scratch_bytes at least 402653184 (384 MB).
+ *  @retval TW_ERROR_MISALIGNED scratch is 0 or not a multiple of 256.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL scratch_bytes is too small.
+ *  @retval TW_ERROR_UNSUPPORTED the stream is of the host device, or no kernel runs on the device.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured.
+ *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.2 */
+TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, uint64_t scratch,
+                                   uint64_t scratch_bytes);
+
 /** Plans a matrix product with tuning entries. A kernel is chosen for each step of m. The width of
  *  a step depends on m:
  *
@@ -2769,7 +2791,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
  *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
  *  TW_GEMM_FAST_ACCUMULATE. In addition, the following options form one class: an epilogue (bias,
- *  activation, gate, d_scale, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
+ *  activation, gate, d_factor, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
  *  TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of them serves only plans
  *  that have at least one, not necessarily the same. An entry that was measured with none serves
  *  only plans that have none. With a batch, 8-bit types or tf32 these options do not matter.
@@ -2784,7 +2806,8 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  | 4096 | 3585 | 4096 |
  *  | 4097 | 3585 | 4160 |
  *
- *  If several entries serve a step, the one that was measured in the lowest step wins. Among
+ *  If several entries serve a step, the one that was measured in the lowest step, which is the
+ *  nearest above, wins. Among
  *  entries of one step the one with the most rows wins. An entry that was measured with
  *  TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
  *
@@ -2858,7 +2881,7 @@ enum {
   TW_GROUPED_PROGRAMMATIC = 8,
   /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. tw_route_run() writes
    *  the weights of pairs in this form. Needs TW_GROUPED_SCATTER. */
-  TW_GROUPED_WEIGHT_BY_INDEX = 16,
+  TW_GROUPED_ROW_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
@@ -2884,7 +2907,7 @@ enum {
  *  gives SwiGLU; limit 7, offset 1 and slope 1.702 give the gate of gpt-oss.
  *
  *  weight(r) is 1 without row_weights. With them it is row_weights[r], or row_weights[d_rows[r]]
- *  with TW_GROUPED_WEIGHT_BY_INDEX.
+ *  with TW_GROUPED_ROW_WEIGHT_BY_INDEX.
  *
  *  A is m x k, each weight matrix is k x n, and D is m x n, or m x (n / 2) with a gate. A and D are
  *  row-major. TW_GROUPED_GATHER and TW_GROUPED_SCATTER instead take and put rows by index: A then
@@ -2914,8 +2937,9 @@ enum {
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
  *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16. Packed ones are multiples of 16 if k is one, except with TW_GROUPING_K_RANGES.
- *  With a gate n must be a multiple of 16 too. Other products of 8-bit types take slower kernels.
+ *  multiples of 16. Packed ones are, if k is a multiple of 16 and grouping is not
+ *  TW_GROUPING_K_RANGES. With a gate n must be a multiple of 16 too. Other products of 8-bit types
+ *  take slower kernels.
  *
  *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
@@ -2930,10 +2954,10 @@ typedef struct tw_grouped_desc {
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
    *  TW_DTYPE_I8. @experimental{TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 and TW_DTYPE_I8} */
   tw_dtype a_dtype;
-  /** 0, the default: a_dtype, or TW_DTYPE_F32 with TW_GROUPING_K_RANGES. The allowed types are:
-   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32;
-   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32;
-   *  - otherwise, if a_dtype has 8 bits: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32, but not 0. */
+  /** The type of D:
+   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32, or 0 for the same;
+   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32, or 0 for a_dtype;
+   *  - otherwise, if a_dtype has 8 bits, required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. */
   tw_dtype d_dtype;
   tw_dtype bias_dtype;  /**< 0, the default: there is no bias. Otherwise TW_DTYPE_F32, a_dtype if
                              that has 16 bits, or TW_DTYPE_BF16 or TW_DTYPE_F16 if a_dtype has 8 */
@@ -2966,8 +2990,8 @@ typedef struct tw_grouped_desc {
                 written */
   int64_t groups; /**< required unless grouping is TW_GROUPING_ONE: number of groups, 0 to 1024. (In
                      tw_grouped_args the field of this name is an address) */
-  int64_t weights;  /**< number of weight matrices; 0: groups. Runs need a group_map if it is below
-                       groups */
+  int64_t weight_count; /**< number of weight matrices; 0: groups. Runs need a group_map if it is
+                       below groups */
   int64_t lda;      /**< elements between rows of A; 0: packed. (0 means packed in all pitches and
                        strides of this struct except a_scale_stride. In tw_gemm_desc a batch stride
                        of 0 means that the matrix is shared) */
@@ -3040,7 +3064,7 @@ typedef struct tw_grouped_args {
   uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: device address of m indices */
   uint64_t d_rows; /**< required with TW_GROUPED_SCATTER, else 0: device address of m indices */
   uint64_t row_weights; /**< device address of f32 factors of rows: m of them, or with
-                           TW_GROUPED_WEIGHT_BY_INDEX d_count * d_divisor; 0: none */
+                           TW_GROUPED_ROW_WEIGHT_BY_INDEX d_count * d_divisor; 0: none */
   /** Required with TW_GROUPED_INVERSE, else 0: device address of an i32 array [d_count, d_divisor],
    *  as tw_route_run() writes it. For row t of D and slot s, entry [t, s] is the row r with
    *  d_rows[r] = t * d_divisor + s, or -1 if there is none. Row t of D is the sum of the rows that
@@ -3238,10 +3262,10 @@ typedef struct tw_quantize_desc {
   int64_t rows;    /**< required: largest number of rows in a run; rows * ceil(columns / 128) is at
                       most 2^30, whatever the scales */
   int64_t columns; /**< required: elements of a row (the k of a product); below 2^31 */
-  /** Elements between rows of the source; 0: columns. A run is fast if columns and both pitches are
-   *  multiples of 8 (the 16- or 32-bit type is bf16 or f16) or of 4 (it is f32), the address of the
-   *  16- or 32-bit matrix is a multiple of 16 bytes, and the address of the 8-bit matrix is a
-   *  multiple of 8 or 4 bytes, respectively. */
+  /** Elements between rows of the source; 0: columns. Call the matrix that does not have 8-bit
+   *  elements the wide one, and let v be 4 if it is f32, else 8. A run is fast if columns and both
+   *  pitches are multiples of v, the wide matrix begins at a multiple of 16 bytes, and the 8-bit
+   *  matrix at a multiple of v bytes. */
   int64_t src_pitch;
   int64_t dst_pitch; /**< likewise for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
@@ -3332,8 +3356,8 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
  *  @{ */
 
 /** One precompiled kernel for one target. */
-typedef struct tw_kernels_entry {
-  uint32_t struct_size; /**< set by tw_kernels_entry_init() */
+typedef struct tw_embedded_kernel {
+  uint32_t struct_size; /**< set by tw_embedded_kernel_init() */
   uint32_t struct_mark; /**< likewise */
   tw_op op;             /**< operation whose plans use the kernel */
   uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
@@ -3348,15 +3372,15 @@ typedef struct tw_kernels_entry {
                              A CUDA device needs at least 12040 in any case */
   uint64_t packed_bytes; /**< compressed size, in the library, of the image that has this kernel and
                             others of its family: do not add these sizes up */
-  uint64_t image_bytes;  /**< number of bytes that tw_kernels_image() writes */
-} tw_kernels_entry;
+  uint64_t image_bytes;  /**< number of bytes that tw_embedded_kernel_image() writes */
+} tw_embedded_kernel;
 
-/** Initializes a ::tw_kernels_entry, which other functions then fill in.
- *  @param[out] entry not NULL. @param size sizeof(tw_kernels_entry) as the caller's compiler sees
+/** Initializes a ::tw_embedded_kernel, which other functions then fill in.
+ *  @param[out] entry not NULL. @param size sizeof(tw_embedded_kernel) as the caller's compiler sees
  *  it.
  *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
-TW_API tw_status tw_kernels_entry_init(tw_kernels_entry *entry, size_t size);
+TW_API tw_status tw_embedded_kernel_init(tw_embedded_kernel *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
  *  @param[in,out] entry initialized; the rest is filled in. May be NULL to ask only for the count.
@@ -3365,29 +3389,30 @@ TW_API tw_status tw_kernels_entry_init(tw_kernels_entry *entry, size_t size);
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
  *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernels_get(int32_t index, tw_kernels_entry *entry, int32_t *count);
+TW_API tw_status tw_embedded_kernel_get(int32_t index, tw_embedded_kernel *entry, int32_t *count);
 
 /** Reads the resources that ptxas assigned to a precompiled kernel: registers, shared and local
  *  memory, parameters. Needs no device. tw_kernel_get_info() asks the driver the same about a
  *  loaded kernel.
- *  @param name the kernel's symbol. @param target as in tw_kernels_entry.
+ *  @param name the kernel's symbol. @param target as in tw_embedded_kernel.
  *  @param[in,out] info initialized; the rest is filled in.
  *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target: the message says
  *  which.
  *  @retval TW_ERROR_UNSUPPORTED target is PTX, which has no registers before the driver compiles
  *  it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
-TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel_info *info);
+TW_API tw_status tw_embedded_kernel_info(const char *name, const char *target,
+                                         tw_kernel_info *info);
 
 /** Reads the image that holds a precompiled kernel, for disassembly: a cubin for machine code, or
  *  PTX text. The kernel shares it with others of its family. @param name the kernel's symbol.
- *  @param target as in tw_kernels_entry. @param[out] buffer may be NULL if capacity is 0.
+ *  @param target as in tw_embedded_kernel. @param[out] buffer may be NULL if capacity is 0.
  *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
  *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
-TW_API tw_status tw_kernels_image(const char *name, const char *target, void *buffer,
-                                  size_t capacity, size_t *size);
+TW_API tw_status tw_embedded_kernel_image(const char *name, const char *target, void *buffer,
+                                          size_t capacity, size_t *size);
 /** @} */
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ extern "C" {
  *
  *  A layout can begin with a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can
  *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple, and `2@0@1` is 2 at element 0 of
- *  its element 1 (the outermost element comes last). The layout then returns coordinates, not
+ *  the tuple's element 1: read it from right to left. The layout then returns coordinates, not
  *  indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
@@ -167,12 +167,12 @@ TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t 
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
                                       const int64_t *coord, tw_layout **out, int64_t *offset);
 /** @name Tuples: shapes, coordinates, orders
- *  Nested integers, from text or from an array. In coordinates and tilers `_` (TW_FREE) keeps a
- *  mode.
+ *  Nested integers, from text or from an array. In coordinates and tilers `_` (TW_UNDERSCORE) keeps
+ *  a mode.
  *  @{ */
 
 /** In a tuple or tiler of numbers: keep this mode. Written `_`. */
-#define TW_FREE INT64_MIN
+#define TW_UNDERSCORE INT64_MIN
 
 /** Parses a tuple: `4`, `(2,(3,4))`, `(_,2)`.
  *  @param text zero-terminated. @param[out] tuple owned by the caller; release it with
@@ -288,7 +288,7 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
 TW_API tw_status tw_tiler_parse(const char *text, tw_tiler **tiler);
 
 /** Makes `<extents[0],extents[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
- *  @param extents rank numbers, each at least 1, or TW_FREE.
+ *  @param extents rank numbers, each at least 1, or TW_UNDERSCORE.
  *  @param[out] tiler owned by the caller; release it with tw_tiler_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
@@ -625,10 +625,10 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out
  *
  *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
  *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
- *  stride) of the mode before it, unless the first coordinate that would be missed is past the end
- *  of the layout. In the last example the modes are 4:1 and 2:5. As 5 is no multiple of 4 * 1,
- *  coordinates 4 and 9, which have the indices 256 and 576, would be in no tile. CuTe accepts such
- *  a tile and omits these indices.
+ *  stride) of the mode before it. If it is not, some coordinates are in no tile; that is accepted
+ *  only if all of these are past the end of the layout. In the last example the modes are 4:1 and
+ *  2:5. As 5 is no multiple of 4 * 1, coordinates 4 and 9, which have the indices 256 and 576,
+ *  would be in no tile. CuTe accepts such a tile and omits these indices.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
  *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
  *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
@@ -933,9 +933,9 @@ TW_API tw_status tw_layout_bank_passes(const tw_layout *layout, int32_t element_
                                        int64_t *least);
 
 /** The default shared-memory layout of a tile of rows. It has the widest swizzle of 128, 64 or 32
- *  bytes whose span divides a row, and no swizzle below 8 rows. A row that is wider than the
- *  swizzle is stored in panels: each panel has all rows and as many columns as one swizzle span,
- *  and the panels follow one another.
+ *  bytes whose span divides a row, and no swizzle if there are fewer than 8 rows. A row that is
+ *  wider than the swizzle is stored in panels: each panel has all rows and as many columns as one
+ *  swizzle span, and the panels follow one another.
  *  Example: default_shared(64, 128, 16) = "Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))"
  *  @param rows at least 1. @param columns at least 1. @param element_bits 4 to 128, a power of two.
  *  @param[out] swizzle_bytes 128, 64, 32, or 0 for none. @param[out] out owned by the caller.

@@ -10,8 +10,8 @@
 namespace tw::capi {
 namespace {
 
-// No public struct is nearly as large. A larger struct_size is uninitialized memory, and the
-// library would read out of bounds if it believed it.
+// Every public struct is far smaller than this. A larger struct_size was read from uninitialized
+// memory, and a library that believed it would read out of bounds.
 constexpr uint32_t kMaxStructSize = 4096;
 
 StructHead head_of(const void* value) {
@@ -20,7 +20,7 @@ StructHead head_of(const void* value) {
   return head;
 }
 
-bool is_a_size(size_t size, const StructType& type) {
+bool is_valid_size(size_t size, const StructType& type) {
   return size >= type.first && size <= kMaxStructSize && size % type.alignment == 0;
 }
 
@@ -47,7 +47,7 @@ Status check_head(const StructHead& head, const char* argument, const StructType
                 "%s was not initialized: call %s_init(%s, %zu) before you set its fields", argument,
                 type.name, argument, type.ours);
   }
-  if (!is_a_size(head.struct_size, type))
+  if (!is_valid_size(head.struct_size, type))
     return fail(Code::ERROR_STRUCT, details,
                 "%s->struct_size is %u, which is not the size of any version of %s: the first "
                 "version has %zu bytes, this library's has %zu; %s_init sets it",
@@ -62,7 +62,7 @@ tw_status failed(Status status, Log& log) {
   // NOT_READY is an ordinary answer, and a program that polls would fill its log with it.
   if (status.code() != Code::ERROR_NOT_READY && log.enabled(LogLevel::debug)) {
     log.write(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
-              last_error().message);
+              last_failure().message);
   }
   return static_cast<tw_status>(status.code());
 }
@@ -116,7 +116,7 @@ Status same_device(const Device& a, const char* name_a, const Device& b, const c
 Status init_struct_bytes(void* out, size_t size, const char* argument, const StructType& type,
                          const void* defaults) {
   TW_TRY(require(out, argument));
-  if (!is_a_size(size, type))
+  if (!is_valid_size(size, type))
     return fail(Code::ERROR_STRUCT,
                 {.argument = "size",
                  .got = static_cast<int64_t>(size),
@@ -205,7 +205,8 @@ Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t ra
   for (int32_t i = 0; i < rank; ++i) TW_TRY(check_set(name, values[i], i));
   for (int32_t i = rank; i < 8; ++i)
     if (values[i] != TW_UNSET)
-      return check_excluded(false, name, values[i], ("rank is " + std::to_string(rank)).c_str(), i);
+      return check_excluded(/*allowed=*/false, name, values[i],
+                            ("rank is " + std::to_string(rank)).c_str(), i);
   return Code::OK;
 }
 
@@ -242,5 +243,5 @@ TW_INIT_OUTPUT_STRUCT(tw_rule_violation, violation)
 TW_INIT_OUTPUT_STRUCT(tw_kernel_info, info)
 TW_INIT_OUTPUT_STRUCT(tw_plan_info, info)
 TW_INIT_OUTPUT_STRUCT(tw_gemm_candidate, candidate)
-TW_INIT_OUTPUT_STRUCT(tw_kernels_entry, entry)
+TW_INIT_OUTPUT_STRUCT(tw_embedded_kernel, entry)
 #undef TW_INIT_OUTPUT_STRUCT

@@ -29,8 +29,8 @@
 
 namespace tw::capi {
 
-/// Publishes the last failure as the calling thread's last error and to the log, and returns its
-/// status.
+/// Makes the last failure the one that tw_last_error() reports, writes it to the log, and returns
+/// its status.
 tw_status failed(Status status, Log& log);
 
 /// Runs a body and converts exceptions to a status, so that none leaves the library.
@@ -89,7 +89,7 @@ Status require_unless_null(const T* handle, const char* argument) {
 /// Refuses a NULL output argument and clears the output, so that it is 0 or NULL after any failure.
 /// A body calls this first, before it checks other arguments.
 template <class T>
-Status output(T* pointer, const char* argument) {
+Status clear_output(T* pointer, const char* argument) {
   TW_TRY(require(pointer, argument));
   *pointer = T{};
   return Code::OK;
@@ -99,10 +99,11 @@ Status output(T* pointer, const char* argument) {
 template <Handle T>
 Status usable(const T* handle, const char* argument) {
   TW_TRY(require(handle, argument));
-  return handle->device().alive();
+  return handle->device().check_alive();
 }
 
-/// Refuses two devices, or two handles that passed usable(), that are not of the same device.
+/// Refuses two different devices, or two handles of different devices. Both handles must have
+/// passed usable().
 Status same_device(const Device& a, const char* name_a, const Device& b, const char* name_b);
 template <class A, class B>
 Status same_device(const A* a, const char* name_a, const B* b, const char* name_b) {
@@ -167,7 +168,7 @@ Status read_struct(const T* in, const char* argument, T* out) {
 
 /// First step of writing a struct of the caller: checks its head and clears the other fields.
 template <class T>
-Status output_struct(T* out, const char* argument) {
+Status clear_output_struct(T* out, const char* argument) {
   return clear_struct_bytes(out, argument, kStructType<T>);
 }
 

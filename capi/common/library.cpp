@@ -66,7 +66,7 @@ tw_status tw_last_error_info(tw_error_info* info) {
                                .got = error.fault.got,
                                .limit = error.fault.limit};
   return guard([&]() -> Status {
-    TW_TRY(output_struct(info, "info"));
+    TW_TRY(clear_output_struct(info, "info"));
     write_struct(info, value);
     return Code::OK;
   });

@@ -36,7 +36,7 @@ Status opened(std::unique_ptr<tw_device> handle, tw_device** out) {
 
 tw_status tw_device_count(tw_device_kind kind, int32_t* count) {
   return guard([&]() -> Status {
-    TW_TRY(output(count, "count"));
+    TW_TRY(clear_output(count, "count"));
     TW_TRY(check_kind(kind));
     return count_devices(static_cast<DeviceKind>(kind), count);
   });
@@ -44,7 +44,7 @@ tw_status tw_device_count(tw_device_kind kind, int32_t* count) {
 
 tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device** device) {
   return guard([&]() -> Status {
-    TW_TRY(output(device, "device"));
+    TW_TRY(clear_output(device, "device"));
     TW_TRY(check_kind(kind));
     auto handle = std::make_unique<tw_device>();
     TW_TRY(open_device(static_cast<DeviceKind>(kind), ordinal, &handle->value));
@@ -54,7 +54,7 @@ tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device** dev
 
 tw_status tw_device_create_from_context(struct CUctx_st* context, tw_device** device) {
   return guard([&]() -> Status {
-    TW_TRY(output(device, "device"));
+    TW_TRY(clear_output(device, "device"));
     TW_TRY(require(context, "context"));
     auto handle = std::make_unique<tw_device>();
     TW_TRY(open_cuda_context(context, &handle->value));
@@ -82,7 +82,7 @@ tw_status tw_device_log_set(tw_device* device, tw_log_callback callback, void* u
 
 tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output_struct(info, "info"));
+    TW_TRY(clear_output_struct(info, "info"));
     TW_TRY(usable(device, "device"));
     const DeviceInfo& from = device->value->info();
     tw_device_info value = {.kind = static_cast<tw_device_kind>(from.kind),
@@ -103,7 +103,7 @@ tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
 
 tw_status tw_device_get_cuda_context(tw_device* device, struct CUctx_st** context) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(context, "context"));
+    TW_TRY(clear_output(context, "context"));
     TW_TRY(usable(device, "device"));
     return device->value->cuda_handle(context);
   });

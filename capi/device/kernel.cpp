@@ -34,7 +34,7 @@ Status read_launch(const tw_launch_desc* desc, LaunchConfig* config) {
 
 tw_status tw_module_load(tw_device* device, const void* image, size_t size, tw_module** module) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(module, "module"));
+    TW_TRY(clear_output(module, "module"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require(image, "image"));
     auto handle = std::make_unique<tw_module>();
@@ -50,7 +50,7 @@ void tw_module_destroy(tw_module* module) {
 
 tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel) {
   return guard(module, [&]() -> Status {
-    TW_TRY(output(kernel, "kernel"));
+    TW_TRY(clear_output(kernel, "kernel"));
     TW_TRY(usable(module, "module"));
     TW_TRY(require(name, "name"));
     auto handle = std::make_unique<tw_kernel>();
@@ -66,7 +66,7 @@ void tw_kernel_destroy(tw_kernel* kernel) {
 
 tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {
   return guard(kernel, [&]() -> Status {
-    TW_TRY(output_struct(info, "info"));
+    TW_TRY(clear_output_struct(info, "info"));
     TW_TRY(usable(kernel, "kernel"));
     KernelInfo from;
     TW_TRY(kernel->value->info(&from));
@@ -86,7 +86,7 @@ tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc, int
                               int32_t* clusters) {
   return guard(kernel, [&]() -> Status {
     if (clusters) *clusters = 0;
-    TW_TRY(output(blocks_per_sm, "blocks_per_sm"));
+    TW_TRY(clear_output(blocks_per_sm, "blocks_per_sm"));
     TW_TRY(require(clusters, "clusters"));
     TW_TRY(usable(kernel, "kernel"));
     LaunchConfig config;

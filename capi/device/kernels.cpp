@@ -22,11 +22,11 @@ Status find(const char* name, const char* target, Precompiled* kernel, FatbinEnt
 
 }  // namespace
 
-tw_status tw_kernels_get(int32_t index, tw_kernels_entry* entry, int32_t* count) {
+tw_status tw_embedded_kernel_get(int32_t index, tw_embedded_kernel* entry, int32_t* count) {
   return guard([&]() -> Status {
     if (count) *count = precompiled_count();
     if (!entry) return count ? Status() : require(entry, "entry");
-    TW_TRY(output_struct(entry, "entry"));
+    TW_TRY(clear_output_struct(entry, "entry"));
     Precompiled kernel;
     if (index < 0 || !precompiled_at(index, &kernel))
       return fail(Code::ERROR_NOT_FOUND,
@@ -36,7 +36,7 @@ tw_status tw_kernels_get(int32_t index, tw_kernels_entry* entry, int32_t* count)
     FatbinEntry image;
     TW_TRY(precompiled_image(kernel, &image));
     const KernelEntry& table_entry = *kernel.entry;
-    tw_kernels_entry value{};
+    tw_embedded_kernel value{};
     value.op = static_cast<tw_op>(table_entry.family);
     value.name = table_entry.symbol;
     value.target = kernel.target->name;
@@ -55,9 +55,9 @@ tw_status tw_kernels_get(int32_t index, tw_kernels_entry* entry, int32_t* count)
   });
 }
 
-tw_status tw_kernels_info(const char* name, const char* target, tw_kernel_info* info) {
+tw_status tw_embedded_kernel_info(const char* name, const char* target, tw_kernel_info* info) {
   return guard([&]() -> Status {
-    TW_TRY(output_struct(info, "info"));
+    TW_TRY(clear_output_struct(info, "info"));
     Precompiled kernel;
     FatbinEntry image;
     TW_TRY(find(name, target, &kernel, &image));
@@ -81,8 +81,8 @@ tw_status tw_kernels_info(const char* name, const char* target, tw_kernel_info* 
   });
 }
 
-tw_status tw_kernels_image(const char* name, const char* target, void* buffer, size_t capacity,
-                           size_t* size) {
+tw_status tw_embedded_kernel_image(const char* name, const char* target, void* buffer,
+                                   size_t capacity, size_t* size) {
   return guard([&]() -> Status {
     if (size) *size = 0;
     Precompiled kernel;

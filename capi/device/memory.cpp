@@ -29,15 +29,16 @@ uint64_t address_of(const void* pointer) {
 
 /// Refuses overlapping ranges. Copies between host and device memory need this check, too: memory
 /// of the host device, and pinned memory, is host memory and device memory at once.
-Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
-  const uint64_t apart = dst > src ? dst - src : src - dst;
-  if (apart >= bytes) return Code::OK;
-  return fail(
-      Code::ERROR_OVERLAP,
-      {.argument = "dst", .got = static_cast<int64_t>(apart), .limit = static_cast<int64_t>(bytes)},
-      "dst 0x%llx and src 0x%llx are only %llu bytes apart: ranges of %llu bytes overlap",
-      static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
-      static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
+Status check_overlap(uint64_t dst, uint64_t src, uint64_t bytes) {
+  const uint64_t distance = dst > src ? dst - src : src - dst;
+  if (distance >= bytes) return Code::OK;
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = "dst",
+               .got = static_cast<int64_t>(distance),
+               .limit = static_cast<int64_t>(bytes)},
+              "dst 0x%llx and src 0x%llx are only %llu bytes apart: ranges of %llu bytes overlap",
+              static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
+              static_cast<unsigned long long>(distance), static_cast<unsigned long long>(bytes));
 }
 
 /// Refuses a copy between devices if `side`, the device of its source or destination, is of another
@@ -56,7 +57,7 @@ Status check_same_kind(const Device& own, const Device& side, const char* argume
 
 tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(address, "address"));
+    TW_TRY(clear_output(address, "address"));
     TW_TRY(usable(device, "device"));
     if (bytes == 0) return Code::OK;
     return device->value->allocate(bytes, address);
@@ -73,7 +74,7 @@ tw_status tw_free(tw_device* device, uint64_t address) {
 
 tw_status tw_malloc_host(tw_device* device, uint64_t bytes, void** memory) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(memory, "memory"));
+    TW_TRY(clear_output(memory, "memory"));
     TW_TRY(usable(device, "device"));
     if (bytes == 0) return Code::OK;
     return device->value->allocate_host(bytes, memory);
@@ -107,7 +108,7 @@ tw_status tw_memory_unregister(tw_device* device, uint64_t address) {
 
 tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(stream, "stream"));
+    TW_TRY(clear_output(stream, "stream"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_stream>();
     TW_TRY(device->value->create_stream(&handle->value));
@@ -119,7 +120,7 @@ tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
 tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stream,
                                 tw_stream** stream) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(stream, "stream"));
+    TW_TRY(clear_output(stream, "stream"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_stream>();
     TW_TRY(device->value->wrap_stream(cuda_stream, &handle->value));
@@ -130,7 +131,7 @@ tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stre
 
 tw_status tw_stream_get_cuda(tw_stream* stream, struct CUstream_st** cuda_stream) {
   return guard(stream, [&]() -> Status {
-    TW_TRY(output(cuda_stream, "cuda_stream"));
+    TW_TRY(clear_output(cuda_stream, "cuda_stream"));
     TW_TRY(usable(stream, "stream"));
     return stream->value->cuda_handle(cuda_stream);
   });
@@ -142,8 +143,8 @@ void tw_stream_destroy(tw_stream* stream) {
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
   return guard(stream, [&]() -> Status {
-    // Not usable(): synchronize() itself checks the device, and on the host device it waits even
-    // after the device is lost or closed.
+    // This calls require() instead of usable(), because synchronize() itself checks the device: on
+    // the host device it waits even after the device is lost or closed.
     TW_TRY(require(stream, "stream"));
     return stream->value->synchronize();
   });
@@ -171,7 +172,7 @@ tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, 
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(address_of(src), bytes, "src"));
-    TW_TRY(check_apart(dst, address_of(src), bytes));
+    TW_TRY(check_overlap(dst, address_of(src), bytes));
     TW_TRY(stream->device().check_memory("dst", dst, bytes));
     return stream->value->copy_to_device(dst, src, bytes);
   });
@@ -183,7 +184,7 @@ tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(address_of(dst), bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
-    TW_TRY(check_apart(address_of(dst), src, bytes));
+    TW_TRY(check_overlap(address_of(dst), src, bytes));
     TW_TRY(stream->device().check_memory("src", src, bytes));
     return stream->value->copy_to_host(dst, src, bytes);
   });
@@ -195,7 +196,7 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
-    TW_TRY(check_apart(dst, src, bytes));
+    TW_TRY(check_overlap(dst, src, bytes));
     TW_TRY(stream->device().check_memory("dst", dst, bytes));
     TW_TRY(stream->device().check_memory("src", src, bytes));
     return stream->value->copy_on_device(dst, src, bytes);
@@ -217,7 +218,7 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
-    TW_TRY(check_apart(dst, src, bytes));
+    TW_TRY(check_overlap(dst, src, bytes));
     TW_TRY(dst_device->device().check_memory("dst", dst, bytes));
     TW_TRY(src_device->device().check_memory("src", src, bytes));
     return stream->value->copy_between(*dst_device->value, dst, *src_device->value, src, bytes);
@@ -239,7 +240,7 @@ tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t byt
 
 tw_status tw_event_create(tw_device* device, tw_event** event) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(event, "event"));
+    TW_TRY(clear_output(event, "event"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_event>();
     TW_TRY(device->value->create_event(&handle->value));
@@ -250,7 +251,7 @@ tw_status tw_event_create(tw_device* device, tw_event** event) {
 
 tw_status tw_event_create_from(tw_device* device, struct CUevent_st* cuda_event, tw_event** event) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(event, "event"));
+    TW_TRY(clear_output(event, "event"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require(cuda_event, "cuda_event"));
     auto handle = std::make_unique<tw_event>();
@@ -262,7 +263,7 @@ tw_status tw_event_create_from(tw_device* device, struct CUevent_st* cuda_event,
 
 tw_status tw_event_get_cuda(tw_event* event, struct CUevent_st** cuda_event) {
   return guard(event, [&]() -> Status {
-    TW_TRY(output(cuda_event, "cuda_event"));
+    TW_TRY(clear_output(cuda_event, "cuda_event"));
     TW_TRY(usable(event, "event"));
     return event->value->cuda_handle(cuda_event);
   });
@@ -283,7 +284,7 @@ tw_status tw_event_record(tw_event* event, tw_stream* stream) {
 
 tw_status tw_event_synchronize(tw_event* event) {
   return guard(event, [&]() -> Status {
-    // Not usable(): as in tw_stream_synchronize().
+    // This calls require() instead of usable(), as tw_stream_synchronize() does.
     TW_TRY(require(event, "event"));
     return event->value->synchronize();
   });
@@ -298,7 +299,7 @@ tw_status tw_event_query(tw_event* event) {
 
 tw_status tw_event_elapsed(tw_event* start, tw_event* end, float* milliseconds) {
   return guard(start, [&]() -> Status {
-    TW_TRY(output(milliseconds, "milliseconds"));
+    TW_TRY(clear_output(milliseconds, "milliseconds"));
     TW_TRY(usable(start, "start"));
     TW_TRY(usable(end, "end"));
     TW_TRY(same_device(start, "start", end, "end"));

@@ -15,7 +15,7 @@ constinit DestroyedHandles<tw_layout> g_destroyed_layouts;
 
 tw_status tw_layout_parse(const char* text, tw_layout** layout) {
   return guard([&]() -> Status {
-    TW_TRY(output(layout, "layout"));
+    TW_TRY(clear_output(layout, "layout"));
     TW_TRY(require(text, "text"));
     return make_handle(layout, [&](Layout* value) { return parse(text, value); });
   });
@@ -24,7 +24,7 @@ tw_status tw_layout_parse(const char* text, tw_layout** layout) {
 tw_status tw_layout_create(int32_t rank, const int64_t* shape, const int64_t* stride,
                            tw_layout** layout) {
   return guard([&]() -> Status {
-    TW_TRY(output(layout, "layout"));
+    TW_TRY(clear_output(layout, "layout"));
     TW_TRY(require(shape, "shape"));
     return make_handle(layout,
                        [&](Layout* value) { return make_flat(rank, shape, stride, value); });
@@ -47,7 +47,7 @@ tw_status tw_layout_format(const tw_layout* layout, char* buffer, size_t capacit
 
 tw_status tw_layout_size(const tw_layout* layout, int64_t* out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "size"));
+    TW_TRY(clear_output(out, "size"));
     TW_TRY(require(layout, "layout"));
     *out = size(*layout->value);
     return Code::OK;
@@ -56,7 +56,7 @@ tw_status tw_layout_size(const tw_layout* layout, int64_t* out) {
 
 tw_status tw_layout_cosize(const tw_layout* layout, int64_t* out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "cosize"));
+    TW_TRY(clear_output(out, "cosize"));
     TW_TRY(require(layout, "layout"));
     return cosize(*layout->value, out);
   });
@@ -64,7 +64,7 @@ tw_status tw_layout_cosize(const tw_layout* layout, int64_t* out) {
 
 tw_status tw_layout_rank(const tw_layout* layout, int32_t* rank) {
   return guard([&]() -> Status {
-    TW_TRY(output(rank, "rank"));
+    TW_TRY(clear_output(rank, "rank"));
     TW_TRY(require(layout, "layout"));
     *rank = layout->value->rank();
     return Code::OK;
@@ -73,7 +73,7 @@ tw_status tw_layout_rank(const tw_layout* layout, int32_t* rank) {
 
 tw_status tw_layout_depth(const tw_layout* layout, int32_t* depth) {
   return guard([&]() -> Status {
-    TW_TRY(output(depth, "depth"));
+    TW_TRY(clear_output(depth, "depth"));
     TW_TRY(require(layout, "layout"));
     *depth = layout->value->depth();
     return Code::OK;
@@ -82,7 +82,7 @@ tw_status tw_layout_depth(const tw_layout* layout, int32_t* depth) {
 
 tw_status tw_layout_leaves(const tw_layout* layout, int32_t* leaves) {
   return guard([&]() -> Status {
-    TW_TRY(output(leaves, "leaves"));
+    TW_TRY(clear_output(leaves, "leaves"));
     TW_TRY(require(layout, "layout"));
     *leaves = layout->value->leaves();
     return Code::OK;
@@ -91,7 +91,7 @@ tw_status tw_layout_leaves(const tw_layout* layout, int32_t* leaves) {
 
 tw_status tw_layout_mode(const tw_layout* layout, int32_t mode, tw_layout** out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(check_mode(*layout->value, mode));
     return make_handle(out, [&](Layout* value) {
@@ -103,7 +103,7 @@ tw_status tw_layout_mode(const tw_layout* layout, int32_t mode, tw_layout** out)
 tw_status tw_layout_crd2idx(const tw_layout* layout, const int64_t* coord, int32_t count,
                             int64_t* index) {
   return guard([&]() -> Status {
-    TW_TRY(output(index, "index"));
+    TW_TRY(clear_output(index, "index"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(coord, "coord"));
     return crd2idx(*layout->value, coord, count, index);
@@ -113,13 +113,13 @@ tw_status tw_layout_crd2idx(const tw_layout* layout, const int64_t* coord, int32
 tw_status tw_layout_crd2crd(const tw_layout* layout, const int64_t* coord, int32_t count,
                             int64_t* out, int32_t capacity, int32_t* written) {
   return guard([&]() -> Status {
-    TW_TRY(output(written, "written"));
+    TW_TRY(clear_output(written, "written"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(coord, "coord"));
     int64_t numbers[kMaxLeaves];
-    int many = 0;
-    TW_TRY(crd2crd(*layout->value, coord, count, numbers, &many));
-    return write_numbers(numbers, many, out, "out", capacity, written);
+    int number_count = 0;
+    TW_TRY(crd2crd(*layout->value, coord, count, numbers, &number_count));
+    return write_numbers(numbers, number_count, out, "out", capacity, written);
   });
 }
 
@@ -135,7 +135,7 @@ tw_status tw_layout_idx2crd(const tw_layout* layout, int64_t linear, int64_t* co
 
 tw_status tw_layout_find(const tw_layout* layout, int64_t index, int64_t* linear) {
   return guard([&]() -> Status {
-    TW_TRY(output(linear, "linear"));
+    TW_TRY(clear_output(linear, "linear"));
     TW_TRY(require(layout, "layout"));
     return find(*layout->value, index, linear);
   });

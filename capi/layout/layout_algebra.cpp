@@ -26,8 +26,8 @@ template <class Verb>
 tw_status part(const tw_layout* layout, tw_layout** out, int64_t* offset, Verb&& verb) {
   return guard([&]() -> Status {
     if (out) *out = nullptr;
-    TW_TRY(output(offset, "offset"));
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(offset, "offset"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(layout, "layout"));
     int64_t moved = 0;
     TW_TRY(verb(*layout->value, &moved));

@@ -61,7 +61,7 @@ Status answer(int32_t* yes, Ask&& ask) {
 template <class Handle, class Out, class Verb>
 tw_status unary(const Handle* operand, const char* name, Out** out, Verb&& verb) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(operand, name));
     return make_handle(out, [&](auto* value) { return verb(*operand->value, value); });
   });
@@ -72,7 +72,7 @@ template <class A, class B, class Out, class Verb>
 tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b, Out** out,
                  Verb&& verb) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(a, name_a));
     TW_TRY(require(b, name_b));
     return make_handle(out, [&](auto* value) { return verb(*a->value, *b->value, value); });

@@ -14,7 +14,7 @@ constinit DestroyedHandles<tw_linear> g_destroyed_linears;
 
 tw_status tw_linear_parse(const char* text, tw_linear** linear) {
   return guard([&]() -> Status {
-    TW_TRY(output(linear, "linear"));
+    TW_TRY(clear_output(linear, "linear"));
     TW_TRY(require(text, "text"));
     return make_handle(linear, [&](LinearLayout* value) { return parse(text, value); });
   });
@@ -38,7 +38,7 @@ tw_status tw_linear_blocked(int32_t rank, const int64_t* shape, const int64_t* s
                             const int64_t* threads_per_warp, const int64_t* warps_per_cta,
                             const int32_t* order, tw_linear** out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(shape, "shape"));
     TW_TRY(require(size_per_thread, "size_per_thread"));
     TW_TRY(require(threads_per_warp, "threads_per_warp"));
@@ -75,7 +75,7 @@ tw_status tw_linear_inverse(const tw_linear* linear, tw_linear** out) {
 tw_status tw_linear_at(const tw_linear* linear, int64_t reg, int64_t lane, int64_t warp,
                        int64_t block, int64_t* coord, int32_t capacity, int32_t* written) {
   return guard([&]() -> Status {
-    TW_TRY(output(written, "written"));
+    TW_TRY(clear_output(written, "written"));
     TW_TRY(require(linear, "linear"));
     const int64_t input[] = {reg, lane, warp, block};
     int64_t numbers[LinearLayout::kMaxRank];
@@ -99,7 +99,7 @@ tw_status tw_linear_to_layout(const tw_linear* linear, tw_layout** out) {
 tw_status tw_linear_gather4(const tw_linear* linear, int64_t* per_warp, int64_t* warps) {
   return guard([&]() -> Status {
     if (warps) *warps = 0;
-    TW_TRY(output(per_warp, "per_warp"));
+    TW_TRY(clear_output(per_warp, "per_warp"));
     TW_TRY(require(warps, "warps"));
     TW_TRY(require(linear, "linear"));
     return linear_gather4(*linear->value, per_warp, warps);

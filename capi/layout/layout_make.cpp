@@ -13,7 +13,7 @@ namespace {
 template <class Ask>
 tw_status question(const tw_layout* layout, int32_t* yes, Ask&& ask) {
   return guard([&]() -> Status {
-    TW_TRY(output(yes, "yes"));
+    TW_TRY(clear_output(yes, "yes"));
     TW_TRY(require(layout, "layout"));
     return answer(yes, [&](bool* value) { return ask(*layout->value, value); });
   });
@@ -45,8 +45,8 @@ tw_status tw_layout_make_tv(const tw_layout* threads, const tw_layout* values, t
                             tw_layout** out) {
   return guard([&]() -> Status {
     if (out) *out = nullptr;
-    TW_TRY(output(tile, "tile"));
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(tile, "tile"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(threads, "threads"));
     TW_TRY(require(values, "values"));
     auto shape = new_handle<tw_tuple>();
@@ -66,7 +66,7 @@ tw_status tw_layout_domain_distribute(const tw_tuple* shape, int64_t size, tw_la
 
 tw_status tw_layout_shape(const tw_layout* layout, tw_tuple** shape) {
   return guard([&]() -> Status {
-    TW_TRY(output(shape, "shape"));
+    TW_TRY(clear_output(shape, "shape"));
     TW_TRY(require(layout, "layout"));
     return make_handle(shape, [&](IntTuple* value) -> Status {
       *value = layout->value->shape;
@@ -77,7 +77,7 @@ tw_status tw_layout_shape(const tw_layout* layout, tw_tuple** shape) {
 
 tw_status tw_layout_stride(const tw_layout* layout, tw_tuple** stride) {
   return guard([&]() -> Status {
-    TW_TRY(output(stride, "stride"));
+    TW_TRY(clear_output(stride, "stride"));
     TW_TRY(require(layout, "layout"));
     return make_handle(stride, [&](IntTuple* value) { return strides(*layout->value, value); });
   });
@@ -88,7 +88,7 @@ tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32_t* bas
   return guard([&]() -> Status {
     for (int32_t* number : {bits, base, shift})
       if (number) *number = 0;
-    TW_TRY(output(offset, "offset"));
+    TW_TRY(clear_output(offset, "offset"));
     TW_TRY(require(bits, "bits"));
     TW_TRY(require(base, "base"));
     TW_TRY(require(shift, "shift"));
@@ -103,7 +103,7 @@ tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32_t* bas
 
 tw_status tw_layout_at(const tw_layout* layout, const tw_tuple* coord, int64_t* index) {
   return guard([&]() -> Status {
-    TW_TRY(output(index, "index"));
+    TW_TRY(clear_output(index, "index"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(coord, "coord"));
     return crd2idx(*layout->value, *coord->value, index);
@@ -131,7 +131,7 @@ tw_status tw_layout_is_contiguous(const tw_layout* layout, int32_t* yes) {
 
 tw_status tw_layout_max_alignment(const tw_layout* layout, int64_t* elements) {
   return guard([&]() -> Status {
-    TW_TRY(output(elements, "elements"));
+    TW_TRY(clear_output(elements, "elements"));
     TW_TRY(require(layout, "layout"));
     return max_alignment(*layout->value, elements);
   });
@@ -139,7 +139,7 @@ tw_status tw_layout_max_alignment(const tw_layout* layout, int64_t* elements) {
 
 tw_status tw_layout_max_common_vector(const tw_layout* a, const tw_layout* b, int64_t* elements) {
   return guard([&]() -> Status {
-    TW_TRY(output(elements, "elements"));
+    TW_TRY(clear_output(elements, "elements"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     return max_common_vector(*a->value, *b->value, elements);
@@ -160,7 +160,7 @@ tw_status tw_layout_remove_swizzle(const tw_layout* layout, tw_layout** out) {
 
 tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x, int64_t* out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(out, "out"));
     const BitSwizzle swizzle{bits, base, shift};
     TW_TRY(check(swizzle));
     *out = swizzle(x);

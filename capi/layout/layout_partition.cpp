@@ -28,8 +28,8 @@ tw_status tw_layout_partition_tv(const tw_layout* tensor, const tw_tuple* tile, 
                                  int64_t thread, tw_layout** out, int64_t* offset) {
   return guard([&]() -> Status {
     if (out) *out = nullptr;
-    TW_TRY(output(offset, "offset"));
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(offset, "offset"));
+    TW_TRY(clear_output(out, "out"));
     TW_TRY(require(tensor, "tensor"));
     TW_TRY(require(tile, "tile"));
     TW_TRY(require(tv, "tv"));
@@ -48,8 +48,8 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
                                   tw_layout** slots) {
   return guard([&]() -> Status {
     if (boxes) *boxes = nullptr;
-    TW_TRY(output(slots, "slots"));
-    TW_TRY(output(boxes, "boxes"));
+    TW_TRY(clear_output(slots, "slots"));
+    TW_TRY(clear_output(boxes, "boxes"));
     TW_TRY(require(tensor, "tensor"));
     TW_TRY(require(smem, "smem"));
     TW_TRY(require(tile, "tile"));
@@ -58,12 +58,12 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
     auto plan = std::make_unique<BoxPlan>();
     TW_TRY(partition_tma(*tensor->value, *smem->value, *tile->value, *coord->value, ctas, cta,
                          plan.get()));
-    auto where = new_handle<tw_layout>(), place = new_handle<tw_layout>();
+    auto coords_handle = new_handle<tw_layout>(), slots_handle = new_handle<tw_layout>();
     TW_TRY(write_numbers(plan->box, plan->rank, box, "box", capacity));
-    *where->value = plan->coords;
-    *place->value = plan->slots;
-    *boxes = where.release();
-    *slots = place.release();
+    *coords_handle->value = plan->coords;
+    *slots_handle->value = plan->slots;
+    *boxes = coords_handle.release();
+    *slots = slots_handle.release();
     return Code::OK;
   });
 }
@@ -72,7 +72,7 @@ tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_bits, c
                                 int32_t access_bytes, int64_t* passes, int64_t* least) {
   return guard([&]() -> Status {
     if (least) *least = 0;
-    TW_TRY(output(passes, "passes"));
+    TW_TRY(clear_output(passes, "passes"));
     TW_TRY(require(least, "least"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(tv, "tv"));
@@ -84,8 +84,8 @@ tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t elemen
                                    int32_t* swizzle_bytes, tw_layout** out) {
   return guard([&]() -> Status {
     if (out) *out = nullptr;
-    TW_TRY(output(swizzle_bytes, "swizzle_bytes"));
-    TW_TRY(output(out, "out"));
+    TW_TRY(clear_output(swizzle_bytes, "swizzle_bytes"));
+    TW_TRY(clear_output(out, "out"));
     int bytes = 0;
     TW_TRY(make_handle(out, [&](Layout* value) {
       return default_shared_layout(rows, columns, element_bits, &bytes, value);

@@ -15,7 +15,7 @@ constinit DestroyedHandles<tw_tiler> g_destroyed_tilers;
 
 tw_status tw_tuple_parse(const char* text, tw_tuple** tuple) {
   return guard([&]() -> Status {
-    TW_TRY(output(tuple, "tuple"));
+    TW_TRY(clear_output(tuple, "tuple"));
     TW_TRY(require(text, "text"));
     return make_handle(tuple, [&](IntTuple* value) { return parse(text, true, value); });
   });
@@ -23,7 +23,7 @@ tw_status tw_tuple_parse(const char* text, tw_tuple** tuple) {
 
 tw_status tw_tuple_create(int32_t count, const int64_t* values, tw_tuple** tuple) {
   return guard([&]() -> Status {
-    TW_TRY(output(tuple, "tuple"));
+    TW_TRY(clear_output(tuple, "tuple"));
     TW_TRY(require(values, "values"));
     return make_handle(tuple, [&](IntTuple* value) { return make_tuple(count, values, value); });
   });
@@ -46,7 +46,7 @@ tw_status tw_tuple_format(const tw_tuple* tuple, char* buffer, size_t capacity, 
 tw_status tw_tuple_values(const tw_tuple* tuple, int64_t* values, int32_t capacity,
                           int32_t* written) {
   return guard([&]() -> Status {
-    TW_TRY(output(written, "written"));
+    TW_TRY(clear_output(written, "written"));
     TW_TRY(require(tuple, "tuple"));
     return write_numbers(tuple->value->value, tuple->value->leaves, values, "values", capacity,
                          written);
@@ -55,7 +55,7 @@ tw_status tw_tuple_values(const tw_tuple* tuple, int64_t* values, int32_t capaci
 
 tw_status tw_tuple_product(const tw_tuple* tuple, int64_t* out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "product"));
+    TW_TRY(clear_output(out, "product"));
     TW_TRY(require(tuple, "tuple"));
     return product(*tuple->value, out);
   });
@@ -63,7 +63,7 @@ tw_status tw_tuple_product(const tw_tuple* tuple, int64_t* out) {
 
 tw_status tw_tuple_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes) {
   return guard([&]() -> Status {
-    TW_TRY(output(yes, "yes"));
+    TW_TRY(clear_output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     *yes = congruent(*a->value, *b->value) ? 1 : 0;
@@ -73,7 +73,7 @@ tw_status tw_tuple_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes)
 
 tw_status tw_tuple_weakly_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes) {
   return guard([&]() -> Status {
-    TW_TRY(output(yes, "yes"));
+    TW_TRY(clear_output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     *yes = weakly_congruent(*a->value, *b->value) ? 1 : 0;
@@ -83,7 +83,7 @@ tw_status tw_tuple_weakly_congruent(const tw_tuple* a, const tw_tuple* b, int32_
 
 tw_status tw_tuple_compatible(const tw_tuple* a, const tw_tuple* b, int32_t* yes) {
   return guard([&]() -> Status {
-    TW_TRY(output(yes, "yes"));
+    TW_TRY(clear_output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     *yes = compatible(*a->value, *b->value) ? 1 : 0;
@@ -93,7 +93,7 @@ tw_status tw_tuple_compatible(const tw_tuple* a, const tw_tuple* b, int32_t* yes
 
 tw_status tw_tuple_elem_less(const tw_tuple* coord, const tw_tuple* shape, int32_t* yes) {
   return guard([&]() -> Status {
-    TW_TRY(output(yes, "yes"));
+    TW_TRY(clear_output(yes, "yes"));
     TW_TRY(require(coord, "coord"));
     TW_TRY(require(shape, "shape"));
     return answer(yes, [&](bool* less) { return elem_less(*coord->value, *shape->value, less); });
@@ -106,7 +106,7 @@ tw_status tw_tuple_prefix_product(const tw_tuple* shape, tw_tuple** out) {
 
 tw_status tw_tuple_inner_product(const tw_tuple* a, const tw_tuple* b, int64_t* out) {
   return guard([&]() -> Status {
-    TW_TRY(output(out, "product"));
+    TW_TRY(clear_output(out, "product"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     return inner_product(*a->value, *b->value, out);
@@ -127,7 +127,7 @@ tw_status tw_tuple_ceil_div(const tw_tuple* shape, const tw_tuple* tile, tw_tupl
 
 tw_status tw_tiler_parse(const char* text, tw_tiler** tiler) {
   return guard([&]() -> Status {
-    TW_TRY(output(tiler, "tiler"));
+    TW_TRY(clear_output(tiler, "tiler"));
     TW_TRY(require(text, "text"));
     return make_handle(tiler, [&](Tiler* value) { return parse(text, value); });
   });
@@ -135,7 +135,7 @@ tw_status tw_tiler_parse(const char* text, tw_tiler** tiler) {
 
 tw_status tw_tiler_create(int32_t rank, const int64_t* extents, tw_tiler** tiler) {
   return guard([&]() -> Status {
-    TW_TRY(output(tiler, "tiler"));
+    TW_TRY(clear_output(tiler, "tiler"));
     TW_TRY(require(extents, "extents"));
     return make_handle(tiler, [&](Tiler* value) { return make_tiler(rank, extents, value); });
   });
@@ -143,7 +143,7 @@ tw_status tw_tiler_create(int32_t rank, const int64_t* extents, tw_tiler** tiler
 
 tw_status tw_tiler_from_layout(const tw_layout* layout, tw_tiler** tiler) {
   return guard([&]() -> Status {
-    TW_TRY(output(tiler, "tiler"));
+    TW_TRY(clear_output(tiler, "tiler"));
     TW_TRY(require(layout, "layout"));
     return make_handle(tiler, [&](Tiler* value) { return make_tiler(*layout->value, value); });
   });
@@ -151,7 +151,7 @@ tw_status tw_tiler_from_layout(const tw_layout* layout, tw_tiler** tiler) {
 
 tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler* const* entries, tw_tiler** tiler) {
   return guard([&]() -> Status {
-    TW_TRY(output(tiler, "tiler"));
+    TW_TRY(clear_output(tiler, "tiler"));
     TW_TRY(require(entries, "entries"));
     TW_TRY(check_rank(rank));
     const Tiler* values[kMaxLeaves];

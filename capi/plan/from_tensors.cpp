@@ -33,6 +33,7 @@ std::string extents(const tw_tensor& tensor) {
   return out;
 }
 
+// Reads a tensor that must have `least` to `maximum` dimensions.
 Status read(const tw_tensor* in, const char* name, int32_t least, int32_t maximum, tw_tensor* out) {
   TW_TRY(read_tensor(in, name, out));
   if (out->rank >= least && out->rank <= maximum) return {};
@@ -232,7 +233,7 @@ Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_groupe
   if (scatters) desc->d_count = d.rows;
   if (!gathers || !scatters) desc->m = gathers ? d.rows : a.rows;
   desc->k = a.columns;
-  desc->weights = b.batch;
+  desc->weight_count = b.batch;
   desc->b_stride = b.batch > 1 ? b.matrix_stride : 0;
   if (desc->groups == TW_UNSET && desc->grouping != TW_GROUPING_ONE) desc->groups = b.batch;
   return {};
@@ -246,7 +247,7 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   TW_TRY(check_extent("d", "columns", d.columns, "b's are", b.columns));
   desc->m = a.columns;
   desc->k = a.rows;
-  desc->weights = desc->b_stride = 0;
+  desc->weight_count = desc->b_stride = 0;
   desc->groups = d.batch;
   desc->d_stride = d.batch > 1 ? d.matrix_stride : 0;
   return {};
@@ -435,16 +436,16 @@ tw_status tw_elementwise_desc_from_tensors(const tw_tensor* a, const tw_tensor* 
     TW_TRY(read_struct(desc, "desc", &ours));
     TW_TRY(require(a, "a"));
     TW_TRY(require(dst, "dst"));
-    tw_tensor a_matrix{}, b_matrix{}, to{};
-    TW_TRY(read(a, "a", 0, 8, &a_matrix));
-    if (b) TW_TRY(read(b, "b", 0, 8, &b_matrix));
+    tw_tensor a_tensor{}, b_tensor{}, to{};
+    TW_TRY(read(a, "a", 0, 8, &a_tensor));
+    if (b) TW_TRY(read(b, "b", 0, 8, &b_tensor));
     TW_TRY(read(dst, "dst", 1, 8, &to));
     TW_TRY(check_written(to, "dst"));
-    TW_TRY(broadcast(a_matrix, "a", to, ours.a_stride));
+    TW_TRY(broadcast(a_tensor, "a", to, ours.a_stride));
     unset(ours.b_stride);
-    if (b) TW_TRY(broadcast(b_matrix, "b", to, ours.b_stride));
-    ours.a_dtype = a_matrix.dtype;
-    ours.b_dtype = b ? b_matrix.dtype : 0;
+    if (b) TW_TRY(broadcast(b_tensor, "b", to, ours.b_stride));
+    ours.a_dtype = a_tensor.dtype;
+    ours.b_dtype = b ? b_tensor.dtype : 0;
     ours.dst_dtype = to.dtype;
     ours.rank = to.rank;
     unset(ours.shape);
@@ -463,13 +464,13 @@ tw_status tw_gemm_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, cons
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
     TW_TRY(require(d, "d"));
-    tw_tensor a_matrix{}, b_matrix{}, c_matrix{}, d_matrix{};
-    TW_TRY(read(a, "a", 2, 3, &a_matrix));
-    TW_TRY(read(b, "b", 2, 3, &b_matrix));
-    if (c) TW_TRY(read(c, "c", 2, 3, &c_matrix));
-    TW_TRY(read(d, "d", 2, 3, &d_matrix));
-    TW_TRY(check_written(d_matrix, "d"));
-    TW_TRY(fill_gemm(a_matrix, b_matrix, c ? &c_matrix : nullptr, d_matrix, &ours));
+    tw_tensor a_tensor{}, b_tensor{}, c_tensor{}, d_tensor{};
+    TW_TRY(read(a, "a", 2, 3, &a_tensor));
+    TW_TRY(read(b, "b", 2, 3, &b_tensor));
+    if (c) TW_TRY(read(c, "c", 2, 3, &c_tensor));
+    TW_TRY(read(d, "d", 2, 3, &d_tensor));
+    TW_TRY(check_written(d_tensor, "d"));
+    TW_TRY(fill_gemm(a_tensor, b_tensor, c ? &c_tensor : nullptr, d_tensor, &ours));
     write_struct(desc, ours);
     return {};
   });

@@ -52,7 +52,7 @@ void tw_plan_destroy(tw_plan* plan) {
 
 tw_status tw_plan_get_info(const tw_plan* plan, tw_plan_info* info) {
   return guard(plan, [&]() -> Status {
-    TW_TRY(output_struct(info, "info"));
+    TW_TRY(clear_output_struct(info, "info"));
     TW_TRY(usable(plan, "plan"));
     const PlanInfo from = plan->value->info();
     tw_plan_info to{};

@@ -63,7 +63,7 @@ tw_status tw_copies_args_init(tw_copies_args* args, size_t size) {
 
 tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     CopiesDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -81,7 +81,7 @@ tw_status tw_copy_args_init(tw_copy_args* args, size_t size) {
 
 tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     CopyDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -94,7 +94,7 @@ tw_status tw_elementwise_args_init(tw_elementwise_args* args, size_t size) {
 
 tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     ElementwiseDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -24,10 +24,10 @@ static_assert(TW_PER_TENSOR == static_cast<int>(Per::tensor) &&
               TW_GATE_INTERLEAVED == static_cast<int>(Gate::interleaved));
 static_assert(TW_SCALE_TENSOR == static_cast<int>(ScaleKind::tensor) &&
               TW_SCALE_ROW == static_cast<int>(ScaleKind::row) &&
-              TW_SCALE_1X128 == static_cast<int>(ScaleKind::k128) &&
+              TW_SCALE_1X128 == static_cast<int>(ScaleKind::row128) &&
               TW_SCALE_128X128 == static_cast<int>(ScaleKind::block128) &&
-              TW_SCALE_K32_UE8M0 == static_cast<int>(ScaleKind::k32_ue8m0) &&
-              TW_SCALE_K16_UE4M3 == static_cast<int>(ScaleKind::k16_ue4m3));
+              TW_SCALE_K32_UE8M0 == static_cast<int>(ScaleKind::row32_ue8m0) &&
+              TW_SCALE_K16_UE4M3 == static_cast<int>(ScaleKind::row16_ue4m3));
 
 namespace {
 
@@ -48,7 +48,7 @@ tw_gemm_args default_args() {
   tw_gemm_args args{};
   args.alpha = 1.0f;
   args.m = -1;
-  args.d_scale_value = 1.0f;
+  args.d_factor_value = 1.0f;
   return args;
 }
 
@@ -95,7 +95,7 @@ GemmDesc convert(const tw_gemm_desc& from) {
                  .bias_dtype = static_cast<DType>(from.bias_dtype),
                  .activation = static_cast<Activation>(from.activation),
                  .gate = static_cast<Gate>(from.gate),
-                 .scale = static_cast<Per>(from.d_scale),
+                 .scale = static_cast<Per>(from.d_factor),
                  .amax = (from.flags & TW_GEMM_AMAX) != 0};
   to.a_scaling =
       scaling(from.a_scale, from.a_scale_order, from.a_scale_ld, from.a_scale_batch_stride);
@@ -172,9 +172,9 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .device_beta = ours.device_beta,
           .invalid_count = ours.invalid_count,
           .bias = ours.bias,
-          .scale = ours.d_scale,
+          .scale = ours.d_factor,
           .amax = ours.amax,
-          .scale_value = ours.d_scale_value,
+          .scale_value = ours.d_factor_value,
           .a_scale = ours.a_scale,
           .b_scale = ours.b_scale,
           .d_block_scale = ours.d_block_scale};
@@ -209,7 +209,7 @@ Status write_candidates(const std::vector<tw_gemm_candidate>& values, tw_gemm_ca
   auto* at = reinterpret_cast<unsigned char*>(out);
   for (size_t i = 0; i < count; ++i, at += pitch) {
     auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
-    TW_TRY(output_struct(element, "candidates"));
+    TW_TRY(clear_output_struct(element, "candidates"));
     write_struct(element, values[i]);
   }
   return {};
@@ -239,7 +239,7 @@ tw_status tw_gemm_args_init(tw_gemm_args* args, size_t size) {
 
 tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
     TW_TRY(read_gemm_desc(desc, &ours));
@@ -270,7 +270,7 @@ tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
 tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, const char* candidate,
                                  tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
     TW_TRY(read_gemm_desc(desc, &ours));

@@ -12,7 +12,8 @@ namespace tw::capi {
 
 Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out);
 Status read_gemm_args(const tw_gemm_args* args, GemmRun* out);
-/// The public form of a candidate, without its head.
+/// The public form of a candidate. Its struct_size and struct_mark stay 0: write_candidates() keeps
+/// those of the caller's structs.
 tw_gemm_candidate public_candidate(const GemmRange& range);
 
 /// Refuses an invalid array of candidates.

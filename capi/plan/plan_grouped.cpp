@@ -22,7 +22,7 @@ static_assert(TW_GROUPED_GATHER == kGroupedDescGather &&
               TW_GROUPED_SCATTER == kGroupedDescScatter &&
               TW_GROUPED_BATCH_INVARIANT == kGroupedDescInvariant &&
               TW_GROUPED_PROGRAMMATIC == kGroupedDescProgrammatic &&
-              TW_GROUPED_WEIGHT_BY_INDEX == kGroupedDescWeightByIndex &&
+              TW_GROUPED_ROW_WEIGHT_BY_INDEX == kGroupedDescRowWeightByIndex &&
               TW_GROUPED_ZERO_OTHER_ROWS == kGroupedDescZeroOthers &&
               TW_GROUPED_INVERSE == kGroupedDescInverse &&
               TW_GROUPED_FAST_ACCUMULATE == kGroupedDescFast);
@@ -82,7 +82,7 @@ GroupedDesc convert(const tw_grouped_desc& from) {
   to.k = from.k;
   // TW_UNSET, which only TW_GROUPING_ONE allows, becomes -1.
   to.groups = from.groups == TW_UNSET ? -1 : from.groups;
-  to.weights = from.weights;
+  to.weight_count = from.weight_count;
   to.lda = from.lda;
   to.ldb = from.ldb;
   to.ldd = from.ldd;
@@ -137,7 +137,7 @@ tw_status tw_grouped_args_init(tw_grouped_args* args, size_t size) {
 
 tw_status tw_grouped_plan(tw_device* device, const tw_grouped_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GroupedDesc ours;
     TW_TRY(read_desc(desc, &ours));
@@ -170,7 +170,7 @@ tw_status tw_grouped_candidates(tw_device* device, const tw_grouped_desc* desc,
 tw_status tw_grouped_plan_candidate(tw_device* device, const tw_grouped_desc* desc,
                                     const char* candidate, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GroupedDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -73,7 +73,7 @@ tw_status tw_prefetch_args_init(tw_prefetch_args* args, size_t size) {
 
 tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     PrefetchDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -8,10 +8,10 @@ using namespace tw::capi;
 static_assert(TW_SCALE_NONE == static_cast<int32_t>(ScaleKind::none) &&
               TW_SCALE_TENSOR == static_cast<int32_t>(ScaleKind::tensor) &&
               TW_SCALE_ROW == static_cast<int32_t>(ScaleKind::row) &&
-              TW_SCALE_1X128 == static_cast<int32_t>(ScaleKind::k128) &&
+              TW_SCALE_1X128 == static_cast<int32_t>(ScaleKind::row128) &&
               TW_SCALE_128X128 == static_cast<int32_t>(ScaleKind::block128) &&
-              TW_SCALE_K32_UE8M0 == static_cast<int32_t>(ScaleKind::k32_ue8m0) &&
-              TW_SCALE_K16_UE4M3 == static_cast<int32_t>(ScaleKind::k16_ue4m3) &&
+              TW_SCALE_K32_UE8M0 == static_cast<int32_t>(ScaleKind::row32_ue8m0) &&
+              TW_SCALE_K16_UE4M3 == static_cast<int32_t>(ScaleKind::row16_ue4m3) &&
               TW_ROW_MAJOR == static_cast<int32_t>(ScaleOrder::row) &&
               TW_COLUMN_MAJOR == static_cast<int32_t>(ScaleOrder::column) &&
               TW_QUANTIZE_POWERS_OF_TWO == kQuantizeDescPowersOfTwo &&
@@ -70,7 +70,7 @@ tw_status tw_quantize_args_init(tw_quantize_args* args, size_t size) {
 
 tw_status tw_quantize_plan(tw_device* device, const tw_quantize_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     QuantizeDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -70,7 +70,7 @@ tw_status tw_ragged_args_init(tw_ragged_args* args, size_t size) {
 
 tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     RaggedDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -91,7 +91,7 @@ tw_status tw_route_args_init(tw_route_args* args, size_t size) {
 
 tw_status tw_route_plan(tw_device* device, const tw_route_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     RouteDesc ours;
     TW_TRY(read_desc(desc, &ours));

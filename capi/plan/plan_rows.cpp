@@ -55,7 +55,7 @@ Status read_desc(const tw_rows_desc* desc, RowsDesc* out) {
 
 tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan** plan) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(plan, "plan"));
+    TW_TRY(clear_output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     RowsDesc ours;
     TW_TRY(read_desc(desc, &ours));

@@ -72,7 +72,7 @@ tw_status tw_tensor_init(tw_tensor* tensor, size_t size) {
 
 tw_status tw_tensor_from_dlpack(const void* dlpack, tw_dlpack_form form, tw_tensor* tensor) {
   return guard([&]() -> Status {
-    TW_TRY(output_struct(tensor, "tensor"));
+    TW_TRY(clear_output_struct(tensor, "tensor"));
     TW_TRY(require(dlpack, "dlpack"));
     TW_TRY(check_form(form));
     Tensor from;
@@ -93,7 +93,7 @@ tw_status tw_tensor_from_dlpack(const void* dlpack, tw_dlpack_form form, tw_tens
 tw_status tw_tensor_to_dlpack(const tw_tensor* tensor, tw_dlpack_form form,
                               tw_release_callback release, void* user, void** managed) {
   return guard([&]() -> Status {
-    TW_TRY(output(managed, "managed"));
+    TW_TRY(clear_output(managed, "managed"));
     tw_tensor in{};
     TW_TRY(read_tensor(tensor, "tensor", &in));
     TW_TRY(check_form(form));

@@ -41,7 +41,7 @@ Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violation
   auto* at = reinterpret_cast<unsigned char*>(out);
   for (int32_t i = 0; i < count; ++i, at += pitch) {
     auto* element = reinterpret_cast<tw_rule_violation*>(at);
-    TW_TRY(output_struct(element, "violations"));
+    TW_TRY(clear_output_struct(element, "violations"));
     const Violation& violation = broken.items[i];
     const RuleRow& row = rule_row(violation.rule);
     tw_rule_violation value{.struct_size = 0,
@@ -96,7 +96,7 @@ tw_status tw_tensor_map_propose(const tw_tensor_map_desc* desc, tw_arch arch,
   return guard([&]() -> Status {
     TensorMapDesc asked;  // read first: the two may be the same struct
     TW_TRY(read_desc(desc, &asked));
-    TW_TRY(output_struct(proposed, "proposed"));
+    TW_TRY(clear_output_struct(proposed, "proposed"));
     TW_TRY(check_arch(arch));
     Violations broken;
     check_all(asked, arch, &broken);
@@ -126,7 +126,7 @@ tw_status tw_tensor_map_encode(const tw_tensor_map_desc* desc, tw_arch arch, voi
 
 tw_status tw_tensor_map_decode(const void* bytes, tw_tensor_map_desc* desc) {
   return guard([&]() -> Status {
-    TW_TRY(output_struct(desc, "desc"));
+    TW_TRY(clear_output_struct(desc, "desc"));
     TW_TRY(require(bytes, "bytes"));
     TensorMapBytes copy;
     std::memcpy(&copy, bytes, sizeof copy);
@@ -140,7 +140,7 @@ tw_status tw_tensor_map_decode(const void* bytes, tw_tensor_map_desc* desc) {
 tw_status tw_tensor_map_create(tw_device* device, const tw_tensor_map_desc* desc,
                                tw_tensor_map** map) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(map, "map"));
+    TW_TRY(clear_output(map, "map"));
     TW_TRY(usable(device, "device"));
     auto value = std::make_unique<TensorMapValue>();
     value->owner = device->value;
@@ -167,7 +167,7 @@ tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes) {
 
 tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* desc) {
   return guard(map, [&]() -> Status {
-    TW_TRY(output_struct(desc, "desc"));
+    TW_TRY(clear_output_struct(desc, "desc"));
     TW_TRY(usable(map, "map"));
     write_struct(desc, to_public(map->value->desc));
     return Code::OK;

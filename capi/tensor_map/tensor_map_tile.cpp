@@ -83,7 +83,7 @@ tw_status tw_tile_desc_init(tw_tile_desc* desc, size_t size) {
 tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
                                     const tw_layout* shared, tw_tensor_map** map) {
   return guard(device, [&]() -> Status {
-    TW_TRY(output(map, "map"));
+    TW_TRY(clear_output(map, "map"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require_unless_null(shared, "shared"));
     TileRequest request;
@@ -103,7 +103,7 @@ tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
 
 tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
   return guard(map, [&]() -> Status {
-    TW_TRY(output(boxes, "boxes"));
+    TW_TRY(clear_output(boxes, "boxes"));
     TW_TRY(usable(map, "map"));
     *boxes = map->value->tile ? map->value->tile->boxes : 1;
     return Code::OK;
@@ -113,7 +113,7 @@ tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
 tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int32_t index,
                             int32_t* coord, uint64_t* shared_offset) {
   return guard(map, [&]() -> Status {
-    TW_TRY(output(shared_offset, "shared_offset"));
+    TW_TRY(clear_output(shared_offset, "shared_offset"));
     TW_TRY(require(coord, "coord"));
     TW_TRY(usable(map, "map"));
     TW_TRY(require(start, "start"));
@@ -131,7 +131,7 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
 
 tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout) {
   return guard(map, [&]() -> Status {
-    TW_TRY(output(layout, "layout"));
+    TW_TRY(clear_output(layout, "layout"));
     TW_TRY(usable(map, "map"));
     auto handle = new_handle<tw_layout>();
     const TensorMapDesc& desc = map->value->desc;

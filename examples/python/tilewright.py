@@ -27,7 +27,7 @@ import sysconfig
 # --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
 _CONSTANTS = """
 VERSION_MAJOR=0 VERSION_MINOR=2 VERSION_PATCH=0 UNSET=-9223372036854775807
-FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1 ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3
+UNDERSCORE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1 ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3
 ERROR_UNSUPPORTED_DEVICE=4 ERROR_NO_KERNEL_IMAGE=5 ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100
 ERROR_STRUCT=101 ERROR_PARSE=102 ERROR_OVERFLOW=103 ERROR_CAPACITY=104 ERROR_RULE=105
 ERROR_MISALIGNED=106 ERROR_OVERLAP=107 ERROR_WRONG_DEVICE=108 ERROR_INVALID_IMAGE=109
@@ -61,7 +61,7 @@ GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3 SCALE_1
 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ONE=0 GROUPING_ENDS=1 GROUPING_OFFSETS=2
 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6 GROUPING_BLOCKS=20
 GROUPED_COMBINE_STORE=0 GROUPED_COMBINE_SUM=1 GROUPED_COMBINE_ADD_ATOMIC=2 GROUPED_GATHER=1
-GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
+GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_ROW_WEIGHT_BY_INDEX=16
 GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 GROUPED_FAST_ACCUMULATE=128 QUANTIZE_POWERS_OF_TWO=1
 QUANTIZE_GIVEN_SCALE=2 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1
 PAINT_INDEX=2
@@ -140,15 +140,15 @@ tw_elementwise_args u32:struct_size u32:struct_mark f32:alpha f32:beta u64:a u64
 tw_gemm_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype tw_dtype:c_dtype
   tw_dtype:d_dtype tw_dtype:accumulator_dtype tw_dtype:bias_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order u32:flags u32:a_alignment u32:b_alignment u32:c_alignment u32:d_alignment
-  u32:max_sms tw_per:bias tw_activation:activation tw_gate:gate tw_per:d_scale
+  u32:max_sms tw_per:bias tw_activation:activation tw_gate:gate tw_per:d_factor
   tw_scale_kind:a_scale tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order
   u32:reserved i64:m i64:n i64:k i64:min_m i64:lda i64:ldb i64:ldc i64:ldd i64:batch_count
   i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride i64:a_scale_ld
   i64:b_scale_ld i64:a_scale_batch_stride i64:b_scale_batch_stride tw_scale_kind:d_quantize
   tw_order:d_block_scale_order i64:d_block_scale_ld i64:d_block_scale_batch_stride
-tw_gemm_args u32:struct_size u32:struct_mark f32:alpha f32:beta f32:d_scale_value u32:reserved
+tw_gemm_args u32:struct_size u32:struct_mark f32:alpha f32:beta f32:d_factor_value u32:reserved
   u64:a u64:b u64:c u64:d i64:m u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha
-  u64:device_beta u64:invalid_count u64:bias u64:d_scale u64:amax u64:a_scale u64:b_scale
+  u64:device_beta u64:invalid_count u64:bias u64:d_factor u64:amax u64:a_scale u64:b_scale
   u64:d_block_scale
 tw_gemm_candidate u32:struct_size u32:struct_mark u32:split u32:reserved char*:kernel i64:m_first
   i64:m_last f64:microseconds f64:waves char:text:104
@@ -158,7 +158,7 @@ tw_grouped_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:d_dtyp
   tw_dtype:bias_dtype tw_dtype:index_dtype tw_dtype:row_index_dtype tw_order:b_order
   tw_grouping:grouping tw_grouped_combine:combine tw_activation:activation tw_gate:gate
   f32:gate_limit f32:gate_offset f32:gate_slope u32:flags u32:a_alignment u32:b_alignment
-  u32:d_alignment u32:max_sms i64:m i64:n i64:k i64:groups i64:weights i64:lda i64:ldb i64:ldd
+  u32:d_alignment u32:max_sms i64:m i64:n i64:k i64:groups i64:weight_count i64:lda i64:ldb i64:ldd
   i64:b_stride i64:d_stride i64:bias_stride i64:group_rows i64:row_alignment i64:a_count
   i64:d_count i64:a_divisor i64:d_divisor i64:expected_rows tw_dtype:b_dtype tw_scale_kind:a_scale
   tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order u32:reserved i64:a_scale_ld
@@ -172,7 +172,7 @@ tw_quantize_desc u32:struct_size u32:struct_mark tw_dtype:src_dtype tw_dtype:dst
   tw_cache_priority:dst_cache i64:rows i64:columns i64:src_pitch i64:dst_pitch i64:scale_ld
 tw_quantize_args u32:struct_size u32:struct_mark i64:rows u64:src u64:dst u64:scale u64:amax
   u64:workspace u64:workspace_bytes
-tw_kernels_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
+tw_embedded_kernel u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
   u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 i32:driver_version
   u64:packed_bytes u64:image_bytes
 """
@@ -295,6 +295,7 @@ tw_status:tw_gemm_tuning_load(tw_gemm_tuning*,char*)
 tw_status:tw_gemm_tuning_format(tw_gemm_tuning*,char*,size,size*)
 tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*,size)
 tw_status:tw_gemm_tune(tw_gemm_tuning*,tw_stream*,tw_gemm_desc*,tw_gemm_args*,tw_gemm_tune_desc*,tw_gemm_candidate*)
+tw_status:tw_gemm_calibrate(tw_gemm_tuning*,tw_stream*,u64,u64)
 tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
 tw_status:tw_grouped_desc_init(tw_grouped_desc*,size)
 tw_status:tw_grouped_args_init(tw_grouped_args*,size)
@@ -310,10 +311,10 @@ tw_status:tw_quantize_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_quan
 tw_status:tw_quantize_plan(tw_device*,tw_quantize_desc*,tw_plan**)
 tw_status:tw_quantize_supported(tw_device*,tw_quantize_desc*)
 tw_status:tw_quantize_run(tw_plan*,tw_stream*,tw_quantize_args*)
-tw_status:tw_kernels_entry_init(tw_kernels_entry*,size)
-tw_status:tw_kernels_get(i32,tw_kernels_entry*,i32*)
-tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
-tw_status:tw_kernels_image(char*,char*,void*,size,size*)
+tw_status:tw_embedded_kernel_init(tw_embedded_kernel*,size)
+tw_status:tw_embedded_kernel_get(i32,tw_embedded_kernel*,i32*)
+tw_status:tw_embedded_kernel_info(char*,char*,tw_kernel_info*)
+tw_status:tw_embedded_kernel_image(char*,char*,void*,size,size*)
 tw_status:tw_layout_parse(char*,tw_layout**) tw_status:tw_layout_create(i32,i64*,i64*,tw_layout**)
 void:tw_layout_destroy(tw_layout*) tw_status:tw_layout_format(tw_layout*,char*,size,size*)
 tw_status:tw_layout_size(tw_layout*,i64*) tw_status:tw_layout_cosize(tw_layout*,i64*)
@@ -720,21 +721,21 @@ class Registered:
 
 
 def kernels():
-    """(name, target, tw_kernels_entry) of every embedded kernel for each target."""
+    """(name, target, tw_embedded_kernel) of every embedded kernel for each target."""
     count = ctypes.c_int32()
-    check(lib.tw_kernels_get(0, None, count))
+    check(lib.tw_embedded_kernel_get(0, None, count))
     for index in range(count.value):
-        entry = struct("kernels_entry")
-        check(lib.tw_kernels_get(index, entry, None))
+        entry = struct("embedded_kernel")
+        check(lib.tw_embedded_kernel_get(index, entry, None))
         yield entry.name.decode(), entry.target.decode(), entry
 
 
 def kernel_image(name, target):
     """The cubin or PTX text with this precompiled kernel, as bytes."""
     size = ctypes.c_size_t()
-    check(lib.tw_kernels_image(_zeroed(name), _zeroed(target), None, 0, size))
+    check(lib.tw_embedded_kernel_image(_zeroed(name), _zeroed(target), None, 0, size))
     buffer = ctypes.create_string_buffer(size.value)
-    check(lib.tw_kernels_image(_zeroed(name), _zeroed(target), buffer, size, size))
+    check(lib.tw_embedded_kernel_image(_zeroed(name), _zeroed(target), buffer, size, size))
     return buffer.raw
 
 

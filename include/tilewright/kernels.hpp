@@ -21,14 +21,14 @@ struct KernelName {
 };
 
 /// All pairs of kernel and target. The strings in the entries are static.
-inline std::vector<tw_kernels_entry> precompiled_kernels() {
+inline std::vector<tw_embedded_kernel> precompiled_kernels() {
   int32_t count = 0;
-  check(tw_kernels_get(0, nullptr, &count));
-  std::vector<tw_kernels_entry> out(static_cast<size_t>(count));
+  check(tw_embedded_kernel_get(0, nullptr, &count));
+  std::vector<tw_embedded_kernel> out(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
-    tw_kernels_entry& entry = out[static_cast<size_t>(i)];
-    check(tw_kernels_entry_init(&entry, sizeof(entry)));
-    check(tw_kernels_get(i, &entry, nullptr));
+    tw_embedded_kernel& entry = out[static_cast<size_t>(i)];
+    check(tw_embedded_kernel_init(&entry, sizeof(entry)));
+    check(tw_embedded_kernel_get(i, &entry, nullptr));
   }
   return out;
 }
@@ -36,7 +36,8 @@ inline std::vector<tw_kernels_entry> precompiled_kernels() {
 /// Registers, shared and local memory, and parameters of machine code. Throws for PTX, which has no
 /// registers before the driver compiles it.
 inline tw_kernel_info precompiled_info(const KernelName& kernel) {
-  return detail::filled(tw_kernel_info_init, tw_kernels_info, detail::c_text(kernel.name, "name"),
+  return detail::filled(tw_kernel_info_init, tw_embedded_kernel_info,
+                        detail::c_text(kernel.name, "name"),
                         detail::c_text(kernel.target, "target"));
 }
 
@@ -45,9 +46,9 @@ inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
   const char* const name = detail::c_text(kernel.name, "name");
   const char* const target = detail::c_text(kernel.target, "target");
   size_t size = 0;
-  check(tw_kernels_image(name, target, nullptr, 0, &size));
+  check(tw_embedded_kernel_image(name, target, nullptr, 0, &size));
   std::vector<std::byte> out(size);
-  check(tw_kernels_image(name, target, out.data(), out.size(), &size));
+  check(tw_embedded_kernel_image(name, target, out.data(), out.size(), &size));
   return out;
 }
 

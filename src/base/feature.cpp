@@ -12,9 +12,9 @@ FeatureMask features_of(int32_t major, int32_t minor) {
   return major >= 9 ? tma | mma : 0;
 }
 
-const char* feature_name(FeatureMask one) {
+const char* feature_name(FeatureMask mask) {
 #define TW_FEATURE(name, bit, text) \
-  if (one & (1u << (bit))) return #name;
+  if (mask & (1u << (bit))) return #name;
 #include "base/features.inc"
 #undef TW_FEATURE
   return "none";

@@ -18,6 +18,6 @@ namespace feature {
 /// to use fewer, depending on their compilation targets: see kernels/image/driver_choice.hpp.
 FeatureMask features_of(int32_t major, int32_t minor);
 /// The name of the lowest feature in the mask; "none" for 0.
-const char* feature_name(FeatureMask one);
+const char* feature_name(FeatureMask mask);
 
 }  // namespace tw

@@ -59,7 +59,7 @@ void Log::deliver(LogLevel level, const char* message) {
 }
 
 Log& process_log() {
-  // Function-local: a Log has a ProcessLock, which is not constexpr. As a global it would need a
+  // Function-local: a Log has a ForkSafeLock, which is not constexpr. As a global it would need a
   // static initializer, and the library has none.
   static Log log;
   return log;

@@ -40,7 +40,7 @@ class Log {
   void deliver(LogLevel level, const char* message);
 
   std::atomic<int32_t> level_{kNoCallback};  // kNoCallback, kChanging, or the callback's level
-  ProcessLock lock_;
+  ForkSafeLock lock_;
   Sink sink_;
   Log* next_;
 };

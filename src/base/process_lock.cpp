@@ -7,11 +7,11 @@
 
 namespace tw {
 
-ProcessLock::ProcessLock() {
+ForkSafeLock::ForkSafeLock() {
   first_.process = getpid();
 }
 
-std::shared_mutex& ProcessLock::mutex() {
+std::shared_mutex& ForkSafeLock::mutex() {
   const pid_t process = getpid();
   Lock* lock = current_.load(std::memory_order_acquire);
   if (lock->process == process) return lock->mutex;

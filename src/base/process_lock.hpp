@@ -14,13 +14,13 @@
 
 namespace tw {
 
-class ProcessLock {
+class ForkSafeLock {
  public:
-  ProcessLock();
-  ProcessLock(const ProcessLock&) = delete;
-  ProcessLock& operator=(const ProcessLock&) = delete;
+  ForkSafeLock();
+  ForkSafeLock(const ForkSafeLock&) = delete;
+  ForkSafeLock& operator=(const ForkSafeLock&) = delete;
 
-  /// The calling process's lock. If a child has no memory for its own, the parent's.
+  /// Returns the calling process's lock. If a child cannot allocate its own, returns the parent's.
   std::shared_mutex& mutex();
 
  private:

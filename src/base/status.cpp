@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constinit thread_local ErrorInfo t_last_error, t_published_error;
+constinit thread_local ErrorInfo t_last_failure, t_published_error;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ const char* code_text(int32_t code) {
 }
 
 Status fail(Code code, const Fault& fault, const char* format, ...) {
-  ErrorInfo& info = t_last_error;
+  ErrorInfo& info = t_last_failure;
   info.code = code;
   info.fault = fault;
   va_list args;
@@ -48,7 +48,7 @@ Status fail(Code code, const Fault& fault, const char* format, ...) {
 
 Status fail_context(Status status, const char* format, ...) {
   if (status.ok()) return status;
-  ErrorInfo& info = t_last_error;
+  ErrorInfo& info = t_last_failure;
   char prefix[256];
   va_list args;
   va_start(args, format);
@@ -65,28 +65,28 @@ Status fail_context(Status status, const char* format, ...) {
   return status;
 }
 
-const ErrorInfo& last_error() {
-  return t_last_error;
+const ErrorInfo& last_failure() {
+  return t_last_failure;
 }
 
-void clear_error() {
-  t_last_error.code = Code::OK;
-  t_last_error.fault = Fault{};
-  t_last_error.message[0] = '\0';
+void clear_failure() {
+  t_last_failure.code = Code::OK;
+  t_last_failure.fault = Fault{};
+  t_last_failure.message[0] = '\0';
 }
 
 void publish_error() {
-  t_published_error = t_last_error;
+  t_published_error = t_last_failure;
 }
 
 const ErrorInfo& published_error() {
   return t_published_error;
 }
 
-RestoreErrors::RestoreErrors() : last_(t_last_error), published_(t_published_error) {}
+RestoreErrors::RestoreErrors() : last_(t_last_failure), published_(t_published_error) {}
 
 RestoreErrors::~RestoreErrors() {
-  t_last_error = last_;
+  t_last_failure = last_;
   t_published_error = published_;
 }
 

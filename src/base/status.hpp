@@ -58,14 +58,14 @@ struct ErrorInfo {
 /// Prepends "FORMAT: " to the last failure's message. Does nothing if `status` is OK. Returns it.
 [[gnu::format(printf, 2, 3)]] Status fail_context(Status status, const char* format, ...);
 
-/// The calling thread's last fail().
-const ErrorInfo& last_error();
-void clear_error();
+/// What the calling thread's last fail() stored. tw_last_error() reports published_error() instead.
+const ErrorInfo& last_failure();
+void clear_failure();
 /// Makes the last failure the one that tw_last_error() reports.
 void publish_error();
 const ErrorInfo& published_error();
 
-/// Restores last_error() and published_error() at the end of a scope. For probes whose failure is
+/// Restores last_failure() and published_error() at the end of a scope. For probes whose failure is
 /// an expected result, and around callbacks into the user's code.
 class RestoreErrors {
  public:
@@ -75,7 +75,7 @@ class RestoreErrors {
   RestoreErrors& operator=(const RestoreErrors&) = delete;
 
  private:
-  const ErrorInfo last_, published_;  // the results of last_error() and published_error()
+  const ErrorInfo last_, published_;  // the results of last_failure() and published_error()
 };
 
 }  // namespace tw

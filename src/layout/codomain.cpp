@@ -34,8 +34,8 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
     while (stop < end && basis_within(paths.path[stop], element, depth + 1)) ++stop;
     if (stop == begin || paths.path[begin] == element) {
       if (stop > begin + 1) return conflict();
-      out->path[std::min(out->profile.leaves, kMaxLeaves - 1)] = element;
-      if (!out->profile.push(0, depth + 1, common_level))
+      out->path[std::min(out->origin.leaves, kMaxLeaves - 1)] = element;
+      if (!out->origin.push(0, depth + 1, common_level))
         return fail(Code::ERROR_CAPACITY, {.argument = "stride", .limit = kMaxLeaves},
                     "the layout gives tuples of more than %d numbers", kMaxLeaves);
     } else {
@@ -50,7 +50,7 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
 }  // namespace
 
 Status codomain(const Layout& layout, Codomain* out) {
-  out->profile.leaves = 0;
+  out->origin.leaves = 0;
   Paths paths;
   for (int i = 0; i < layout.leaves(); ++i) {
     if (layout.stride[i] == 0) continue;
@@ -60,26 +60,26 @@ Status codomain(const Layout& layout, Codomain* out) {
                   static_cast<long long>(layout.stride[i]), i);
     paths.add(layout.basis[i]);
   }
-  const bool rooted = layout.has_origin();
+  const bool has_origin = layout.has_origin();
   for (int i = 0; i < layout.extra_count; ++i) paths.add(layout.extra_term[i].basis);
   if (paths.count > 0 && paths.path[0] == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
                 "a sum of strides mixes an integer with basis elements");
   TW_TRY(add_elements(paths, 0, paths.count, 0, 0, 0, out));
-  if (!rooted) return Code::OK;
+  if (!has_origin) return Code::OK;
   int placed = 0;
   for (int i = 0; i < layout.extra_count; ++i) {
     if (layout.extra_leaf[i] != Layout::kOrigin) continue;
     const Basis* const at =
-        std::lower_bound(out->path, out->path + out->profile.leaves, layout.extra_term[i].basis);
-    out->profile.value[at - out->path] = layout.extra_term[i].value;
+        std::lower_bound(out->path, out->path + out->origin.leaves, layout.extra_term[i].basis);
+    out->origin.value[at - out->path] = layout.extra_term[i].value;
     ++placed;
   }
-  if (placed != out->profile.leaves)
+  if (placed != out->origin.leaves)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
                 "a stride points to an element that the origin lacks: the origin has %d numbers, "
                 "the strides ask for %d",
-                placed, out->profile.leaves);
+                placed, out->origin.leaves);
   return Code::OK;
 }
 

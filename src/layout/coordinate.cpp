@@ -94,7 +94,7 @@ Status flatten(const IntTuple& shape, Node node, const IntTuple& coord, Node at,
 Status to_tuple(const Layout& layout, const int64_t* flat, IntTuple* out) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
-  *out = range.profile;
+  *out = range.origin;
   for (int i = 0; i < layout.leaves(); ++i) {
     const Stride stride = layout.stride_of(i);
     for (int t = 0; t < stride.count; ++t) {
@@ -143,7 +143,7 @@ Status flatten_coord(const Layout& layout, const IntTuple& coord, int64_t* flat)
 
 Status crd2idx(const Layout& layout, const int64_t* coord, int count, int64_t* index) {
   *index = 0;
-  if (layout.coordinates) return gives_tuples();
+  if (layout.has_basis_strides) return gives_tuples();
   int64_t flat[kMaxLeaves];
   TW_TRY(flatten_coord(layout, coord, count, flat));
   return dot(layout, flat, index) ? Status() : past_end();
@@ -151,7 +151,7 @@ Status crd2idx(const Layout& layout, const int64_t* coord, int count, int64_t* i
 
 Status crd2idx(const Layout& layout, const IntTuple& coord, int64_t* index) {
   *index = 0;
-  if (layout.coordinates) return gives_tuples();
+  if (layout.has_basis_strides) return gives_tuples();
   int64_t flat[kMaxLeaves];
   TW_TRY(flatten_coord(layout, coord, flat));
   return dot(layout, flat, index) ? Status() : past_end();
@@ -159,7 +159,7 @@ Status crd2idx(const Layout& layout, const IntTuple& coord, int64_t* index) {
 
 Status crd2crd(const Layout& layout, const int64_t* coord, int count, int64_t* out, int* written) {
   *written = 0;
-  if (!layout.coordinates) {
+  if (!layout.has_basis_strides) {
     TW_TRY(crd2idx(layout, coord, count, out));
     *written = 1;
     return Code::OK;
@@ -176,7 +176,7 @@ Status crd2crd(const Layout& layout, const int64_t* coord, int count, int64_t* o
 Status crd2crd(const Layout& layout, const IntTuple& coord, IntTuple* out) {
   int64_t flat[kMaxLeaves];
   TW_TRY(flatten_coord(layout, coord, flat));
-  if (layout.coordinates) return to_tuple(layout, flat, out);
+  if (layout.has_basis_strides) return to_tuple(layout, flat, out);
   out->leaves = 0;
   int64_t index = 0;
   if (!dot(layout, flat, &index)) return past_end();
@@ -201,7 +201,7 @@ Status idx2crd(const IntTuple& shape, int64_t linear, IntTuple* out) {
 bool linear_value(const Layout& layout, Node node, int64_t linear, int64_t* out) {
   int64_t sum = 0;
   for (int i = node.begin; i < node.end; ++i) {
-    Digit d{0, linear};
+    Digit d{.quotient = 0, .remainder = linear};
     if (i + 1 < node.end) d = divide(linear, layout.shape.value[i]);
     int64_t term = 0;
     if (!checked_mul(d.remainder, layout.stride[i], &term) || !checked_add(sum, term, &sum))
@@ -215,7 +215,7 @@ bool linear_value(const Layout& layout, Node node, int64_t linear, int64_t* out)
 bool linear_value(const Layout& layout, Node node, int64_t linear, Stride* out) {
   *out = Stride();
   for (int i = node.begin; i < node.end; ++i) {
-    Digit d{0, linear};
+    Digit d{.quotient = 0, .remainder = linear};
     if (i + 1 < node.end) d = divide(linear, layout.shape.value[i]);
     if (!add_scaled(out, layout.stride_of(i), d.remainder)) return false;
     linear = d.quotient;
@@ -230,7 +230,7 @@ Status find(const Layout& layout, int64_t index, int64_t* linear) {
 
 Status find(const Layout& layout, int64_t index, int64_t* budget, int64_t* linear) {
   *linear = 0;
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout gives coordinates (basis strides): there is no index to look for");
   Search search;

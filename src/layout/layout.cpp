@@ -13,11 +13,11 @@ Layout& Layout::operator=(const Layout& other) {
   const auto count = static_cast<size_t>(other.shape.leaves);
   shape = other.shape;
   swizzle = other.swizzle;
-  coordinates = other.coordinates;
+  has_basis_strides = other.has_basis_strides;
   offset = other.offset;
   extra_count = other.extra_count;
   std::memmove(stride, other.stride, count * sizeof stride[0]);
-  if (coordinates) {
+  if (has_basis_strides) {
     std::memmove(basis, other.basis, count * sizeof basis[0]);
     std::memmove(extra_leaf, other.extra_leaf, extra_count);
     std::memmove(extra_term, other.extra_term, extra_count * sizeof extra_term[0]);
@@ -30,7 +30,7 @@ bool Layout::has_origin() const {
 }
 
 Stride Layout::stride_of(int leaf) const {
-  if (!coordinates) return Stride(stride[leaf]);
+  if (!has_basis_strides) return Stride(stride[leaf]);
   Stride result(stride[leaf], basis[leaf]);
   for (int i = 0; i < extra_count; ++i)
     if (extra_leaf[i] == leaf) result.term[result.count++] = extra_term[i];
@@ -40,7 +40,7 @@ Stride Layout::stride_of(int leaf) const {
 LayoutBuilder::LayoutBuilder(Layout* out) : out_(out) {
   out->shape.leaves = 0;
   out->swizzle = {};
-  out->coordinates = false;
+  out->has_basis_strides = false;
   out->offset = 0;
   out->extra_count = 0;
 }
@@ -49,8 +49,8 @@ void LayoutBuilder::leaf(int64_t extent, const Stride& stride, int level, int co
   const int at = out_->leaves();
   leaf(extent, stride.count > 0 ? stride.term[0].value : 0, level, common_level);
   if (full_ || stride.count == 0 || (stride.count == 1 && stride.term[0].basis == 0)) return;
-  if (!out_->coordinates) {
-    out_->coordinates = true;
+  if (!out_->has_basis_strides) {
+    out_->has_basis_strides = true;
     std::fill_n(out_->basis, at, Basis{0});
   }
   out_->basis[at] = stride.term[0].basis;
@@ -65,12 +65,12 @@ void LayoutBuilder::subtree(const Layout& src, Node node, int level, int common_
   }
   const auto count = static_cast<size_t>(node.leaves());
   std::memcpy(out_->stride + at, src.stride + node.begin, count * sizeof src.stride[0]);
-  if (!src.coordinates) {
-    if (out_->coordinates) std::fill_n(out_->basis + at, count, Basis{0});
+  if (!src.has_basis_strides) {
+    if (out_->has_basis_strides) std::fill_n(out_->basis + at, count, Basis{0});
     return;
   }
-  if (!out_->coordinates) {
-    out_->coordinates = true;
+  if (!out_->has_basis_strides) {
+    out_->has_basis_strides = true;
     std::fill_n(out_->basis, at, Basis{0});
   }
   std::memcpy(out_->basis + at, src.basis + node.begin, count * sizeof src.basis[0]);
@@ -91,13 +91,13 @@ Status LayoutBuilder::copy_moved_frame(const Layout& src, const Stride& by) {
   out_->swizzle = src.swizzle;
   out_->offset = src.offset;
   bool fits = true;
-  if (!src.coordinates) {
+  if (!src.has_basis_strides) {
     if (by.count > 0) fits = checked_add(src.offset, by.term[0].value, &out_->offset);
   } else {
     Codomain range;
     TW_TRY(codomain(src, &range));
-    for (int i = 0; i < range.profile.leaves; ++i) {
-      int64_t value = range.profile.value[i];
+    for (int i = 0; i < range.origin.leaves; ++i) {
+      int64_t value = range.origin.value[i];
       for (int t = 0; t < by.count; ++t)
         if (by.term[t].basis == range.path[i])
           fits = fits && checked_add(value, by.term[t].value, &value);
@@ -109,8 +109,8 @@ Status LayoutBuilder::copy_moved_frame(const Layout& src, const Stride& by) {
 }
 
 void LayoutBuilder::origin(int64_t value, Basis basis) {
-  if (!out_->coordinates) {
-    out_->coordinates = true;
+  if (!out_->has_basis_strides) {
+    out_->has_basis_strides = true;
     std::fill_n(out_->basis, out_->leaves(), Basis{0});
   }
   add_extra(Layout::kOrigin, {value, basis});
@@ -130,7 +130,7 @@ void LayoutBuilder::back_to(const Mark& mark) {
   // The new last leaf has no successor with which it could share tuples.
   if (mark.leaves > 0) out_->shape.shared[mark.leaves - 1] = 0;
   out_->extra_count = mark.extra_count;
-  out_->coordinates = mark.coordinates;
+  out_->has_basis_strides = mark.has_basis_strides;
   full_ = false;
 }
 
@@ -159,8 +159,8 @@ bool add_reach(int64_t extent, int64_t stride, int64_t* reach) {
 Status validate_coordinates(const Layout& layout) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
-  for (int k = 0; k < range.profile.leaves; ++k) {
-    const int64_t start = range.profile.value[k];
+  for (int k = 0; k < range.origin.leaves; ++k) {
+    const int64_t start = range.origin.value[k];
     int64_t reach = 1;
     if (start == INT64_MIN || !checked_add(reach, start < 0 ? -start : start, &reach))
       return fail(Code::ERROR_OVERFLOW, {.argument = "layout", .index = k},
@@ -191,10 +191,10 @@ Status validate(const Layout& layout) {
                   static_cast<long long>(extent));
     if (!checked_mul(product, extent, &product)) [[unlikely]]
       return too_large("the size", i);
-    if (!layout.coordinates && !add_reach(extent, layout.stride[i], &reach)) [[unlikely]]
+    if (!layout.has_basis_strides && !add_reach(extent, layout.stride[i], &reach)) [[unlikely]]
       return too_large("an index", i);
   }
-  if (!layout.coordinates) {
+  if (!layout.has_basis_strides) {
     const int64_t start = layout.offset;
     if (start == INT64_MIN || !checked_add(reach, start < 0 ? -start : start, &reach))
       return too_large("an index with the offset", 0);
@@ -266,7 +266,7 @@ Status extract(const Layout& layout, Node node, Layout* out) {
 }
 
 Status strides(const Layout& layout, IntTuple* out) {
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout's strides are basis elements, which are no integers");
   *out = layout.shape;
@@ -286,7 +286,7 @@ int64_t size(const Layout& layout) {
 
 Status cosize(const Layout& layout, int64_t* out) {
   *out = 0;
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout gives coordinates (basis strides), which have no single largest index");
   // validate() has checked that this does not overflow.
@@ -307,14 +307,14 @@ bool equal(const Stride& a, const Stride& b) {
 
 bool equal(const Layout& a, const Layout& b) {
   if (!equal(a.shape, b.shape) || !(a.swizzle == b.swizzle) || a.offset != b.offset ||
-      a.coordinates != b.coordinates)
+      a.has_basis_strides != b.has_basis_strides)
     return false;
-  if (!a.coordinates) return std::equal(a.stride, a.stride + a.leaves(), b.stride);
+  if (!a.has_basis_strides) return std::equal(a.stride, a.stride + a.leaves(), b.stride);
   for (int i = 0; i < a.leaves(); ++i)
     if (!equal(a.stride_of(i), b.stride_of(i))) return false;
   Codomain ca, cb;
   return a.has_origin() == b.has_origin() && codomain(a, &ca).ok() && codomain(b, &cb).ok() &&
-         equal(ca.profile, cb.profile);
+         equal(ca.origin, cb.origin);
 }
 
 // Merges the terms of b, multiplied by `scale`, into those of a. Both are sorted by basis. Terms

@@ -48,8 +48,8 @@ struct Layout {
 
   IntTuple shape;
   BitSwizzle swizzle;
-  bool coordinates = false;  ///< has basis strides and returns tuples; basis[] is in use
-  int64_t offset = 0;        ///< only for integer strides
+  bool has_basis_strides = false;  ///< then the layout returns tuples and basis[] is in use
+  int64_t offset = 0;              ///< only for integer strides
   int64_t stride[kMaxLeaves];
   Basis basis[kMaxLeaves];
 
@@ -70,7 +70,7 @@ struct Layout {
   Node mode(int index) const { return shape.child(shape.root(), index); }
   bool has_origin() const;
   /// Whether the layout has integer strides and neither swizzle nor offset.
-  bool is_plain() const { return !coordinates && swizzle.is_identity() && offset == 0; }
+  bool is_plain() const { return !has_basis_strides && swizzle.is_identity() && offset == 0; }
   Stride stride_of(int leaf) const;
 };
 
@@ -81,7 +81,7 @@ class LayoutBuilder {
   explicit LayoutBuilder(Layout* out);
 
   /// Appends a leaf with `level` tuples around it, of which `common_level` also contain the
-  /// previous leaf.
+  /// previous leaf. `common_level` is ignored for the first leaf.
   void leaf(int64_t extent, int64_t stride, int level, int common_level);
   void leaf(int64_t extent, const Stride& stride, int level, int common_level);
   /// Appends a subtree of another layout with its strides.
@@ -101,9 +101,9 @@ class LayoutBuilder {
   struct Mark {
     int leaves;
     uint8_t extra_count;
-    bool coordinates;
+    bool has_basis_strides;
   };
-  Mark mark() const { return {out_->leaves(), out_->extra_count, out_->coordinates}; }
+  Mark mark() const { return {out_->leaves(), out_->extra_count, out_->has_basis_strides}; }
   void back_to(const Mark& mark);
 
  private:
@@ -119,7 +119,7 @@ inline void LayoutBuilder::leaf(int64_t extent, int64_t stride, int level, int c
     return;
   }
   out_->stride[at] = stride;
-  if (out_->coordinates) out_->basis[at] = 0;
+  if (out_->has_basis_strides) out_->basis[at] = 0;
 }
 
 /// Checks all invariants of a layout.

@@ -69,7 +69,7 @@ Status Parser::integer(int64_t* out) {
   const auto result = std::from_chars(begin, text_.data() + text_.size(), *out);
   if (result.ec == std::errc::invalid_argument) return expected("an integer");
   if (result.ec == std::errc{} && *out == kFree)
-    return expected("an integer above -2^63, which stands for a free coordinate");
+    return expected("an integer above -2^63 (-2^63 itself is reserved for _)");
   if (result.ec == std::errc::result_out_of_range)
     return fail(Code::ERROR_OVERFLOW, {.argument = "text", .index = static_cast<int32_t>(at_)},
                 "the integer at character %zu exceeds 64 bits", at_ + 1);
@@ -90,12 +90,12 @@ Status Parser::index(int* out) {
 }
 
 // `level` tuples surround the node; `common_level` of them also contain the previous leaf.
-Status Parser::tuple_node(bool free, int level, int common_level, IntTuple* out) {
+Status Parser::tuple_node(bool allow_underscore, int level, int common_level, IntTuple* out) {
   if (level > kMaxDepth) return too_much();
   if (!accept('(')) {
     int64_t value = kFree;
     const size_t from = at_;
-    if (!(free && accept('_') &&
+    if (!(allow_underscore && accept('_') &&
           !(at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))))) {
       at_ = from;
       TW_TRY(integer(&value));
@@ -104,15 +104,15 @@ Status Parser::tuple_node(bool free, int level, int common_level, IntTuple* out)
   }
   if (level == 0 && accept(')')) return Code::OK;  // the empty tuple
   do {
-    TW_TRY(tuple_node(free, level + 1, common_level, out));
+    TW_TRY(tuple_node(allow_underscore, level + 1, common_level, out));
     common_level = level + 1;
   } while (accept(','));
   return accept(')') ? Status() : expected("',' or ')'");
 }
 
-Status Parser::tuple(bool free, IntTuple* out) {
+Status Parser::tuple(bool allow_underscore, IntTuple* out) {
   out->leaves = 0;
-  return tuple_node(free, 0, 0, out);
+  return tuple_node(allow_underscore, 0, 0, out);
 }
 
 Status Parser::swizzle(BitSwizzle* out) {
@@ -133,7 +133,7 @@ Status Parser::swizzle(BitSwizzle* out) {
   return check(*out);
 }
 
-Status Parser::sum(Stride* out) {
+Status Parser::stride(Stride* out) {
   *out = Stride();
   do {
     int64_t value = 0;
@@ -165,7 +165,7 @@ Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilde
   if (shape.is_leaf(node)) {
     if (peek() == '(') return expected("one stride, as the shape has an integer here");
     Stride stride;
-    TW_TRY(sum(&stride));
+    TW_TRY(this->stride(&stride));
     builder->leaf(shape.value[node.begin], stride, level, common_level);
     return Code::OK;
   }

@@ -25,17 +25,20 @@ class Parser {
   Status index(int* out);
   /// Fails with ERROR_PARSE at the current position.
   Status expected(const char* what);
+  /// Fails with ERROR_CAPACITY at the current position.
   Status too_much();
+  /// `allow_underscore`: a leaf may be `_`, which becomes kFree.
 
-  Status tuple(bool free, IntTuple* out);
+  Status tuple(bool allow_underscore, IntTuple* out);
   Status swizzle(BitSwizzle* out);
   Status layout(Layout* out);
 
  private:
-  Status tuple_node(bool free, int level, int common_level, IntTuple* out);
-  Status sum(Stride* out);
+  Status tuple_node(bool allow_underscore, int level, int common_level, IntTuple* out);
+  Status stride(Stride* out);
   Status strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
                  int common_level);
+  /// Reads what may precede the shape: a swizzle, and an offset or origin.
   Status frame(LayoutBuilder* builder, Layout* out);
 
   std::string_view text_;

@@ -12,7 +12,7 @@ namespace {
 
 // Whether leaf `leaf` continues the mode of the given extent that begins at leaf `before`.
 bool continues(const Layout& layout, int before, int64_t extent, int leaf) {
-  if (!layout.coordinates) {
+  if (!layout.has_basis_strides) {
     int64_t next = 0;
     return checked_mul(layout.stride[before], extent, &next) && next == layout.stride[leaf];
   }
@@ -82,7 +82,7 @@ bool Radix::value_and_remainders(int64_t x, int64_t* remainder, int64_t* out) co
 bool Radix::value(int64_t x, int64_t* out) const {
   int64_t sum = 0;
   for (int k = 0; k < count; ++k) {
-    Digit d{0, x};
+    Digit d{.quotient = 0, .remainder = x};
     if (k + 1 < count) d = divide(x, extent[k]);
     int64_t term = 0;
     if (!checked_mul(d.remainder, stride[k], &term) || !checked_add(sum, term, &sum)) return false;
@@ -93,7 +93,7 @@ bool Radix::value(int64_t x, int64_t* out) const {
 }
 
 bool Radix::value(int64_t x, Stride* out) const {
-  if (layout->coordinates) return linear_value(*layout, node, x, out);
+  if (layout->has_basis_strides) return linear_value(*layout, node, x, out);
   int64_t number = 0;
   if (!value(x, &number)) return false;
   *out = Stride(number);

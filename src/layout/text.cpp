@@ -55,7 +55,7 @@ void format_frame(const Layout& layout, Text* out) {
   } else if (layout.has_origin()) {
     Codomain range;
     if (!codomain(layout, &range).ok()) return;
-    tw::format(range.profile, out);
+    tw::format(range.origin, out);
     out->put(" o ");
   }
 }
@@ -100,9 +100,9 @@ Status parse(std::string_view text, BitSwizzle* out) {
   return parser.expect_end();
 }
 
-Status parse(std::string_view text, bool free, IntTuple* out) {
+Status parse(std::string_view text, bool allow_underscore, IntTuple* out) {
   Parser parser(text);
-  TW_TRY(parser.tuple(free, out));
+  TW_TRY(parser.tuple(allow_underscore, out));
   return parser.expect_end();
 }
 

@@ -43,7 +43,7 @@ void format(const Layout& layout, Text* out);
 /// The error message says at which character parsing failed and what was expected there.
 Status parse(std::string_view text, Layout* out);
 Status parse(std::string_view text, BitSwizzle* out);
-/// Parses a tuple of integers. `free`: `_` is allowed.
-Status parse(std::string_view text, bool free, IntTuple* out);
+/// Parses a tuple of integers. `allow_underscore`: a leaf may be `_`.
+Status parse(std::string_view text, bool allow_underscore, IntTuple* out);
 
 }  // namespace tw

@@ -38,7 +38,7 @@ Status Device::wrap_event(CUevent_st*, std::unique_ptr<Event>*) {
               "or a CUDA device");
 }
 
-Status Device::alive() const {
+Status Device::check_alive() const {
   if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)
     return fail(Code::ERROR_DEVICE_LOST, {.driver_result = result},
                 "the device is lost: %s; destroy its handles and open it again", lost_message_);

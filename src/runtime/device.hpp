@@ -6,12 +6,14 @@
 // pointers and sane sizes. Every function may be called from any thread.
 //
 // Ownership: every object holds its Device by shared_ptr, so a handle may outlive the caller's
-// tw_device_destroy(), which calls close(). After close(), alive() fails, but handles can still be
-// destroyed.
+// tw_device_destroy(), which calls close(). After close(), check_alive() fails, but handles can
+// still be destroyed.
 //
 // Lost devices: an error that kills the context (on the host device: a fault that would kill a
-// GPU's) calls mark_lost(). From then on alive() fails with the first such error. Fork: a child
-// process may destroy inherited handles; their destructors touch neither the driver nor threads.
+// GPU's) calls mark_lost(). From then on check_alive() fails with the first such error.
+//
+// Fork: a child process may destroy inherited handles; their destructors touch neither the driver
+// nor threads.
 
 #include <atomic>
 #include <cstddef>
@@ -106,7 +108,7 @@ class Module : public DeviceObject {
 class Event : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
-  /// Checks alive() itself, like Stream::synchronize().
+  /// Calls check_alive() itself, like Stream::synchronize().
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   /// Time from `start`, an event of the same device, to this one.
@@ -132,8 +134,8 @@ class Graph : public DeviceObject {
 class Stream : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
-  /// Checks alive() itself; callers must not do so first. Where it can, it also waits on a device
-  /// that is lost or closing, because work that has begun may still use the caller's memory.
+  /// Calls check_alive() itself; callers must not do so first. Where it can, it also waits on a
+  /// device that is lost or closing, because work that has begun may still use the caller's memory.
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   virtual Status wait(Event& event) = 0;
@@ -200,7 +202,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// OK while the device is usable: not closed, not lost, not in a forked child. Every entry point
   /// of the C API checks this first.
-  Status alive() const;
+  Status check_alive() const;
   /// Whether the calling process is a forked child of the one that opened the device.
   bool forked() const { return fork_mark_.forked(); }
   /// Whether check_memory() checks anything. Only the host device does.

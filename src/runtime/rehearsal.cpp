@@ -55,9 +55,9 @@ class RehearsalDevice final : public Device {
 };
 
 bool all_kernels_found(Device& device, Family family) {
-  constexpr FeatureMask kEverywhere = feature::tma | feature::mma;
+  constexpr FeatureMask kBasicFeatures = feature::tma | feature::mma;
   const FeatureMask usable = device.info().kernel_features;
-  if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
+  if ((usable & feature::host) == 0 && (usable & kBasicFeatures) != kBasicFeatures) return false;
   // A missing kernel is an answer here, not an error of the caller's call.
   const RestoreErrors restored_at_end;
   for (const KernelEntry& entry : kernel_entries(family))

@@ -12,9 +12,10 @@
 
 namespace tw {
 
-/// Whether planning can rely on all kernels of the family: the device may use the features that
-/// every chip has, and find_kernel() succeeds for each kernel entry whose feature it may use. The
-/// answer is cached per device.
+/// Whether planning can rely on all kernels of the family. For that, DeviceInfo::kernel_features
+/// must have tma and mma, which every supported chip has (the host device needs neither), and
+/// find_kernel() must succeed for each kernel entry whose feature is in kernel_features. The answer
+/// is cached per device.
 bool has_all_kernels(Device& device, Family family);
 
 /// Makes the rehearsal device: a stand-in with the DeviceInfo of `device`. It looks kernels up

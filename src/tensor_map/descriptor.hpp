@@ -43,8 +43,9 @@ constexpr int32_t corner_bits(int32_t rank) {
   return rank <= 3 ? 16 : (rank == 4 ? 8 : 5);
 }
 
-/// Whether the library knows the descriptor's format. It does for everything on compute capability
-/// 9.0. Only the driver can encode packed types and 128-byte swizzles with wider atoms.
+/// Whether the library knows the descriptor's format. It does for every map that compute capability
+/// 9.0 accepts. Later chips also accept packed types and 128-byte swizzles with wider atoms, which
+/// only the driver can encode.
 bool can_encode(const TensorMapDesc& desc);
 
 /// Encodes a description that check() and can_encode() have accepted.

@@ -39,16 +39,16 @@ uint64_t tensor_span_bytes(const TensorMapDesc& desc) {
 
 const char* correct_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t driver_version,
                                   TensorMapBytes* bytes) {
-  const char* mended = nullptr;
+  const char* corrected = nullptr;
   for (const DriverFault& fault : kFaults) {
     if (arch < fault.min_arch || arch > fault.max_arch || driver_version > fault.max_driver)
       continue;
     uint64_t& word = bytes->words[fault.word];
     if (tensor_span_bytes(desc) >= fault.below_bytes || (word & fault.clear) == 0) continue;
     word &= ~fault.clear;
-    mended = fault.id;
+    corrected = fault.id;
   }
-  return mended;
+  return corrected;
 }
 
 void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes) {

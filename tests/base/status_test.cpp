@@ -39,19 +39,19 @@ Status passes_on() {
 }
 
 TEST_CASE("the last failure is kept whole") {
-  clear_error();
-  CHECK(last_error().message[0] == '\0');
+  clear_failure();
+  CHECK(last_failure().message[0] == '\0');
   CHECK(passes_on().code() == Code::ERROR_RULE);
-  const ErrorInfo& info = last_error();
+  const ErrorInfo& info = last_failure();
   CHECK(info.code == Code::ERROR_RULE);
   CHECK(std::strcmp(info.fault.argument, "box_dim") == 0);
   CHECK(info.fault.index == 1);
   CHECK(info.fault.got == 300);
   CHECK(info.fault.limit == 256);
   CHECK(std::strcmp(info.message, "box_dim[1] is 300: at most 256") == 0);
-  clear_error();
-  CHECK(last_error().code == Code::OK);
-  CHECK(last_error().fault.argument == nullptr);
+  clear_failure();
+  CHECK(last_failure().code == Code::OK);
+  CHECK(last_failure().fault.argument == nullptr);
 }
 
 TEST_CASE("the caller is told of a failure when that is said, and not before") {
@@ -66,7 +66,7 @@ TEST_CASE("the caller is told of a failure when that is said, and not before") {
     (void)fail(Code::ERROR_INTERNAL, {}, "a callback's");
     publish_error();
   }
-  CHECK(std::strcmp(last_error().message, "an answer") == 0);
+  CHECK(std::strcmp(last_failure().message, "an answer") == 0);
   CHECK(std::strcmp(published_error().message, "the caller's") == 0);
   publish_error();
   CHECK(std::strcmp(published_error().message, "an answer") == 0);
@@ -74,24 +74,24 @@ TEST_CASE("the caller is told of a failure when that is said, and not before") {
 
 TEST_CASE("a clause goes in front, and too long a message keeps its beginning") {
   CHECK(fail_context(passes_on(), "plan %d", 7).code() == Code::ERROR_RULE);
-  CHECK(std::strcmp(last_error().message, "plan 7: box_dim[1] is 300: at most 256") == 0);
+  CHECK(std::strcmp(last_failure().message, "plan 7: box_dim[1] is 300: at most 256") == 0);
   CHECK(fail_context(Code::OK, "nothing").ok());
 
   const std::string longest(2000, 'x');
   CHECK_FALSE(fail(Code::ERROR_PARSE, {}, "%s", longest.c_str()).ok());
-  CHECK(std::strlen(last_error().message) == sizeof(ErrorInfo::message) - 1);
+  CHECK(std::strlen(last_failure().message) == sizeof(ErrorInfo::message) - 1);
   CHECK_FALSE(fail_context(Code::ERROR_PARSE, "front").ok());
-  CHECK(std::strncmp(last_error().message, "front: xxx", 10) == 0);
-  CHECK(std::strlen(last_error().message) == sizeof(ErrorInfo::message) - 1);
+  CHECK(std::strncmp(last_failure().message, "front: xxx", 10) == 0);
+  CHECK(std::strlen(last_failure().message) == sizeof(ErrorInfo::message) - 1);
   CHECK_FALSE(fail_context(Code::ERROR_PARSE, "%s", longest.c_str()).ok());
-  CHECK(std::strlen(last_error().message) < sizeof(ErrorInfo::message));
+  CHECK(std::strlen(last_failure().message) < sizeof(ErrorInfo::message));
 }
 
 TEST_CASE("each thread has its own") {
-  clear_error();
+  clear_failure();
   std::thread other([] { CHECK_FALSE(passes_on().ok()); });
   other.join();
-  CHECK(last_error().code == Code::OK);
+  CHECK(last_failure().code == Code::OK);
 }
 
 }  // namespace

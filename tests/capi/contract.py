@@ -120,7 +120,7 @@ def right(function, parameter):
         return None
     if name in ("dst_device", "src_device"):
         return "s->device"
-    if function.name in ("tw_kernels_info", "tw_kernels_image") and name in ("name", "target"):
+    if function.name in ("tw_embedded_kernel_info", "tw_embedded_kernel_image") and name in ("name", "target"):
         return f"s->kernel_{name}"
     if function.name == "tw_layout_draw_boxes" and name == "boxes":
         return "s->boxes"
@@ -274,7 +274,7 @@ def text_question(function, samples):
 
     def asked(buffer, capacity, length):
         return call(function, [*samples[:-3], buffer, capacity, length])
-    return ["  if (s->has_kernels) {" if function.name == "tw_kernels_image" else "  {", "    size_t needed = 0, told = 0;", "    char *whole;", "    refresh(s);",
+    return ["  if (s->has_kernels) {" if function.name == "tw_embedded_kernel_image" else "  {", "    size_t needed = 0, told = 0;", "    char *whole;", "    refresh(s);",
             f"    OK({asked('NULL', '0', '&needed')});",
             "    CHECK(needed > 0);",
             "    whole = malloc(needed);",

@@ -46,7 +46,7 @@ struct Case {
                                                : 1;
   }
   int64_t wide() const {
-    const bool groups = desc.scale == ScaleKind::k128 || desc.scale == ScaleKind::block128;
+    const bool groups = desc.scale == ScaleKind::row128 || desc.scale == ScaleKind::block128;
     return groups ? kGroup : std::max<int64_t>(1, desc.columns);
   }
   int64_t scale_rows(int64_t of) const { return (of + high() - 1) / high(); }
@@ -350,7 +350,7 @@ std::string check_case(Lab& lab, const Case& c) {
 
 constexpr DType kWide[] = {DType::BF16, DType::F16, DType::F32};
 constexpr DType kNarrow[] = {DType::F8E4M3, DType::F8E5M2, DType::I8};
-constexpr ScaleKind kKinds[] = {ScaleKind::tensor, ScaleKind::row, ScaleKind::k128,
+constexpr ScaleKind kKinds[] = {ScaleKind::tensor, ScaleKind::row, ScaleKind::row128,
                                 ScaleKind::block128};
 
 int64_t vector_of(const Case& c) {

@@ -116,7 +116,7 @@ bool check_case(Bench& bench, const Case& c) {
   std::unique_ptr<Plan> plan;
   const Code planned = RaggedPlan::create(bench.device, c.desc, &plan).code();
   if (planned == Code::ERROR_UNSUPPORTED && c.desc.methods != ~0u) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(planned == Code::OK);
   INFO(plan->explain());
   const RaggedRun run{.packed = bench.packed->address() + static_cast<uint64_t>(c.packed_at),
@@ -131,13 +131,13 @@ bool check_case(Bench& bench, const Case& c) {
   const auto wanted = expected(c, bench.packed->image(), bench.padded->image(), &faults);
   const Code code = static_cast<RaggedPlan&>(*plan).run(*bench.stream, run).code();
   if (code == Code::ERROR_MISALIGNED && c.desc.methods != ~0u) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   const bool pads = c.desc.direction == RaggedDirection::pad;
   Arena& written = pads ? *bench.padded : *bench.packed;
   Arena& source = pads ? *bench.packed : *bench.padded;
   if (bench.host() && !c.counts && faults != 0 && c.desc.rows * c.desc.columns != 0) {
     CHECK(code == Code::ERROR_INVALID_ARGUMENT);
-    CHECK(std::string(last_error().fault.argument) == "offsets");
+    CHECK(std::string(last_failure().fault.argument) == "offsets");
     CHECK(first_difference(written.read(), written.image()) == -1);
     return true;
   }
@@ -231,7 +231,7 @@ Case random_case(std::mt19937_64& random) {
     c.packed_at = 64 + pick(random, 0, 32) / offset * offset;
     c.padded_at = 64 + pick(random, 0, 32) / offset * offset;
     RaggedProblem p;
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(ragged_problem(d, &p).ok());
     if (p.packed_bytes(d.tokens) > 260000 || p.padded_bytes(d.batch) > 260000) continue;
     if (pick(random, 0, 4) == 0) c.batch = pick(random, 0, d.batch);

@@ -46,8 +46,8 @@ bool loads() {
 bool too_old(const char* words) {
   int32_t count = -1;
   return count_devices(DeviceKind::cuda, &count).code() == Code::ERROR_DRIVER_TOO_OLD &&
-         count <= 0 && std::strstr(last_error().message, words) != nullptr &&
-         std::strstr(last_error().message, "update the driver") != nullptr;
+         count <= 0 && std::strstr(last_failure().message, words) != nullptr &&
+         std::strstr(last_failure().message, "update the driver") != nullptr;
 }
 
 TEST_CASE("a whole driver") {

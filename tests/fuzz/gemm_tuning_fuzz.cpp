@@ -14,7 +14,7 @@ namespace {
 void check(const std::string& text) {
   GemmTuning tuning;
   if (!tuning.load(text).ok()) {
-    if (last_error().fault.index < 1 || tuning.format() != GemmTuning().format()) std::abort();
+    if (last_failure().fault.index < 1 || tuning.format() != GemmTuning().format()) std::abort();
     return;
   }
   const std::string written = tuning.format();

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ImageSummary summary;
       if (bytes.empty()) break;
       if (!check_image(bytes.data(), bytes.size(), &summary).ok() &&
-          last_error().message[0] == '\0')
+          last_failure().message[0] == '\0')
         std::abort();
       FatbinEntry entry;
       for (const Target& target : {Target{"sm_90a", false, 90, 0}, Target{"ptx", true, 90, 0}})

@@ -50,13 +50,13 @@ bool read_layout(Bytes* in, Layout* out) {
     depth = level;
   }
   if (in->byte() % 4 == 0) out->swizzle = {in->byte() % 4, in->byte() % 5, 3};
-  if (in->byte() % 4 == 0) out->offset = out->coordinates ? 0 : in->number();
+  if (in->byte() % 4 == 0) out->offset = out->has_basis_strides ? 0 : in->number();
   return builder.finish().ok();
 }
 
 // Compares R with A(B(c)) at each coordinate, if there are few and all lie inside A.
 void check_composition(const Layout& a, const Layout& b, const Layout& r) {
-  if (!b.is_plain() || a.coordinates || size(b) > 4096) return;
+  if (!b.is_plain() || a.has_basis_strides || size(b) > 4096) return;
   for (int64_t i = 0; i < size(b); ++i) {
     int64_t x = 0, wanted = 0, got = 0;
     if (!crd2idx(b, &i, 1, &x).ok()) std::abort();

@@ -217,7 +217,7 @@ void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
   args.device_alpha = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
   args.device_beta = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
   args.bias = desc.bias != TW_PER_NONE ? words + 4096 : 0;
-  args.d_scale = desc.d_scale != TW_PER_NONE ? words + 8192 : 0;
+  args.d_factor = desc.d_factor != TW_PER_NONE ? words + 8192 : 0;
   args.amax = (desc.flags & TW_GEMM_AMAX) ? words + 24 : 0;
   args.invalid_count = in->byte() % 2 ? words + 32 : 0;
   args.workspace = world().place(5, in) / 256 * 256;
@@ -404,7 +404,7 @@ void grouped(Bytes* in) {
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
   look_at(tw_grouped_plan(world().device, &desc, &plan), &plan);
-  const int64_t numbers[] = {desc.m,          desc.n,         desc.groups,    desc.weights,
+  const int64_t numbers[] = {desc.m,          desc.n,         desc.groups,    desc.weight_count,
                              desc.lda,        desc.ldb,       desc.ldd,       desc.a_count,
                              desc.d_count,    desc.a_divisor, desc.d_divisor, desc.group_rows,
                              desc.a_scale_ld, desc.b_scale_ld};

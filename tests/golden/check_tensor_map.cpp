@@ -68,12 +68,13 @@ std::string check_accepted(const tw::TensorMapDesc& desc, const std::string& map
   }
   tw::TensorMapBytes ours;
   if (!tw::encode(desc, 90, &ours).ok())
-    return std::string("accepted by the driver, refused by us: ") + tw::last_error().message;
+    return std::string("accepted by the driver, refused by us: ") + tw::last_failure().message;
   std::string why;
   if (!same_bytes(ours, theirs, &why)) return why;
 
   tw::TensorMapDesc decoded;
-  if (!tw::decode(theirs, &decoded).ok()) return std::string("decode: ") + tw::last_error().message;
+  if (!tw::decode(theirs, &decoded).ok())
+    return std::string("decode: ") + tw::last_failure().message;
   if (!same_fields(desc, decoded)) return "decode brings back other fields";
   tw::TensorMapBytes again;
   tw::encode_accepted(decoded, &again);
@@ -86,7 +87,7 @@ std::string check_rejected(const tw::TensorMapDesc& desc) {
   tw::check_all(desc, 90, &violations);
   if (violations.count == 0) return "refused by the driver, accepted by us";
   const tw::Status status = tw::check(desc, 90);
-  if (status.code() != tw::Code::ERROR_RULE || tw::last_error().fault.rule == nullptr)
+  if (status.code() != tw::Code::ERROR_RULE || tw::last_failure().fault.rule == nullptr)
     return "refused without naming a rule";
   return {};
 }

@@ -100,8 +100,8 @@ std::string run(const nlohmann::json& line, const std::string& kind, Memory& mem
   desc.global_address =
       reinterpret_cast<uint64_t>(memory.arena()) + line.at("offset").get<uint64_t>();
   tw::TensorMapBytes bytes;
-  if (!tw::encode(desc, 90, &bytes).ok()) return tw::last_error().message;
-  if (!tw::decode(bytes, &desc).ok()) return tw::last_error().message;
+  if (!tw::encode(desc, 90, &bytes).ok()) return tw::last_failure().message;
+  if (!tw::decode(bytes, &desc).ok()) return tw::last_failure().message;
 
   int32_t coord[5] = {};
   size_t i = 0;

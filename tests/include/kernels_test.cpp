@@ -21,12 +21,12 @@ tw_status status_of(const KernelName& kernel, bool image) {
 }
 
 TEST_CASE("every target's first kernel has an image, and machine code its resources") {
-  const std::vector<tw_kernels_entry> all = precompiled_kernels();
+  const std::vector<tw_embedded_kernel> all = precompiled_kernels();
   int32_t count = -1;
-  check(tw_kernels_get(0, nullptr, &count));
+  check(tw_embedded_kernel_get(0, nullptr, &count));
   CHECK(static_cast<size_t>(count) == all.size());
   std::vector<std::string> seen;
-  for (const tw_kernels_entry& entry : all) {
+  for (const tw_embedded_kernel& entry : all) {
     const KernelName kernel{entry.name, entry.target};
     if (std::find(seen.begin(), seen.end(), kernel.target) != seen.end()) continue;
     seen.push_back(kernel.target);
@@ -53,7 +53,7 @@ TEST_CASE("unknown kernels are refused by name") {
   CHECK(status_of({"no_such_kernel", "sm_90a"}, true) == TW_ERROR_NOT_FOUND);
   CHECK(status_of({"no_such_kernel", "sm_90a"}, false) == TW_ERROR_NOT_FOUND);
   // A name must not become a known one by truncation at a NUL.
-  const std::vector<tw_kernels_entry> all = precompiled_kernels();
+  const std::vector<tw_embedded_kernel> all = precompiled_kernels();
   const std::string zero(1, '\0');
   for (size_t i = 0; i < std::min<size_t>(all.size(), 1); ++i)
     for (const bool image : {true, false}) {

@@ -8,7 +8,7 @@ namespace {
 
 int64_t at(const char* layout, const char* coord) {
   int64_t index = 0;
-  INFO(layout, " at ", coord, ": ", last_error().message);
+  INFO(layout, " at ", coord, ": ", last_failure().message);
   REQUIRE(crd2idx(L(layout), T(coord), &index).ok());
   return index;
 }

@@ -15,7 +15,7 @@ namespace tw::test {
 inline Layout L(std::string_view text) {
   Layout layout;
   const Status status = parse(text, &layout);
-  INFO(text, ": ", last_error().message);
+  INFO(text, ": ", last_failure().message);
   REQUIRE(status.ok());
   return layout;
 }
@@ -23,7 +23,7 @@ inline Layout L(std::string_view text) {
 inline IntTuple T(std::string_view text) {
   IntTuple tuple;
   const Status status = parse(text, true, &tuple);
-  INFO(text, ": ", last_error().message);
+  INFO(text, ": ", last_failure().message);
   REQUIRE(status.ok());
   return tuple;
 }
@@ -45,7 +45,7 @@ std::string answer(Verb&& verb) {
 
 /// Whether the message of the last failure contains this text.
 inline bool said(std::string_view part) {
-  return std::string_view(last_error().message).find(part) != std::string_view::npos;
+  return std::string_view(last_failure().message).find(part) != std::string_view::npos;
 }
 
 }  // namespace tw::test

@@ -64,7 +64,7 @@ TEST_CASE("an error says where and what was expected") {
     Layout layout;
     CAPTURE(entry.text);
     CHECK(parse(entry.text, &layout).code() == entry.code);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     CHECK(said(entry.message));
   }
 }

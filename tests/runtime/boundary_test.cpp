@@ -64,7 +64,7 @@ TEST_CASE("a struct_size of no version is refused before anything is read") {
     CHECK(in.struct_size == size);
   }
   CHECK(read_struct_bytes(nullptr, "desc", kType, &out).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().message) == "desc is NULL");
+  CHECK(std::string(last_failure().message) == "desc is NULL");
 }
 
 TEST_CASE("a struct without its own mark is refused, and the missing call is named") {
@@ -74,12 +74,12 @@ TEST_CASE("a struct without its own mark is refused, and the missing call is nam
     CAPTURE(mark);
     in.struct_mark = mark;
     CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
-    CHECK(std::string(last_error().message).find("tw_grown_init(desc, 24)") != std::string::npos);
+    CHECK(std::string(last_failure().message).find("tw_grown_init(desc, 24)") != std::string::npos);
     CHECK(clear_struct_bytes(&in, "desc", kType).code() == Code::ERROR_STRUCT);
   }
   in.struct_mark = kStructType<tw_gemm_args>.mark;
   CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
-  CHECK(std::string(last_error().message).find("initialized as a tw_gemm_args") !=
+  CHECK(std::string(last_failure().message).find("initialized as a tw_gemm_args") !=
         std::string::npos);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("information goes out no further than the caller has room") {
 TEST_CASE("no exception leaves the library") {
   CHECK(guard([]() -> Status { throw std::bad_alloc(); }) == TW_ERROR_OUT_OF_MEMORY);
   CHECK(guard([]() -> Status { throw std::runtime_error("broken"); }) == TW_ERROR_INTERNAL);
-  CHECK(std::string(last_error().message).find("broken") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("broken") != std::string::npos);
   CHECK(guard([]() -> Status { throw 1; }) == TW_ERROR_INTERNAL);
   CHECK(guard([]() -> Status { return Code::OK; }) == TW_OK);
 }

@@ -33,7 +33,7 @@ TEST_CASE("objects that outlive their device give nothing back twice") {
   device->close();
   CHECK(fake().clean());
   const int calls = fake().calls;
-  CHECK(stream->device()->alive().code() == Code::ERROR_DEVICE_CLOSED);
+  CHECK(stream->device()->check_alive().code() == Code::ERROR_DEVICE_CLOSED);
   device.reset();
   stream.reset();
   event.reset();
@@ -52,7 +52,7 @@ TEST_CASE("a device is closed when nobody is inside the driver for it any more")
     fake().on_call = [&](const std::string& name) {
       if (name != call || closer.joinable()) return;
       closer = std::thread([&] { device->close(); });
-      while (device->alive().ok()) std::this_thread::yield();
+      while (device->check_alive().ok()) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       early = fake().primary == 0;
     };
@@ -126,7 +126,7 @@ TEST_CASE("work is waited for although closing the device has begun and not come
       if (name == "StreamSynchronize" || name == "EventSynchronize") done = true;
       if (name != "MemsetD8Async") return;
       closer = std::thread([&] { device->close(); });
-      while (device->alive().ok()) std::this_thread::yield();
+      while (device->check_alive().ok()) std::this_thread::yield();
       waiter = std::thread([&] {
         (void)wait_for(by_event, *stream, *event);
         late = !done;

@@ -19,7 +19,7 @@ namespace tw::test {
 namespace {
 
 bool message_has(const char* part) {
-  return std::string(last_error().message).find(part) != std::string::npos;
+  return std::string(last_failure().message).find(part) != std::string::npos;
 }
 
 std::shared_ptr<Device> open_fake() {
@@ -172,7 +172,7 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
         CAPTURE(k);
         CAPTURE(static_cast<int>(result));
         CAPTURE(fake().log.back());
-        if (!status.ok()) CHECK(last_error().message[0] != '\0');
+        if (!status.ok()) CHECK(last_failure().message[0] != '\0');
         CHECK(fake().stack.empty());
         CHECK(fake().primary == 0);
         CHECK(fake().libraries.empty());
@@ -230,8 +230,8 @@ TEST_CASE("a sticky result loses the device and names the kernel") {
   CHECK(message_has("trap"));
   CHECK(message_has("715"));
   fake().stream_result = CUDA_SUCCESS;
-  CHECK(device->alive().code() == Code::ERROR_DEVICE_LOST);
-  CHECK(last_error().fault.driver_result == CUDA_ERROR_ILLEGAL_INSTRUCTION);
+  CHECK(device->check_alive().code() == Code::ERROR_DEVICE_LOST);
+  CHECK(last_failure().fault.driver_result == CUDA_ERROR_ILLEGAL_INSTRUCTION);
   stream.reset();
   device->close();
   CHECK(fake().clean());
@@ -244,7 +244,7 @@ TEST_CASE("a busy stream or event is not ready, and loses nothing") {
   REQUIRE(device->create_stream(&stream).ok());
   fake().stream_result = CUDA_ERROR_NOT_READY;
   CHECK(stream->query().code() == Code::ERROR_NOT_READY);
-  CHECK(device->alive().ok());
+  CHECK(device->check_alive().ok());
 }
 
 TEST_CASE("a captured stream is not asked, which would destroy the capture") {
@@ -332,7 +332,7 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
     CHECK(fake().function_attributes[kCarveout] == 100);
     fake().refused_attribute = kCarveout;
     CHECK(device->prepare(entry, 0, &kernel).ok());
-    CHECK(device->alive().ok());
+    CHECK(device->check_alive().ok());
     fake().refused_attribute = -1;
   }
   CHECK(first == 1);
@@ -427,7 +427,7 @@ TEST_CASE("a forked child touches no driver") {
   REQUIRE(child >= 0);
   if (child == 0) {
     const int calls = fake().calls;
-    bool right = device->alive().code() == Code::ERROR_FORKED;
+    bool right = device->check_alive().code() == Code::ERROR_FORKED;
     std::shared_ptr<Device> fresh;
     right = right && open_device(DeviceKind::cuda, 0, &fresh).code() == Code::ERROR_FORKED;
     stream.reset();

@@ -12,7 +12,7 @@ namespace tw::test {
 namespace {
 
 bool message_has(const char* part) {
-  return std::string(last_error().message).find(part) != std::string::npos;
+  return std::string(last_failure().message).find(part) != std::string::npos;
 }
 
 std::shared_ptr<Device> open_fake() {
@@ -108,7 +108,7 @@ TEST_CASE("a caller's event may have been recorded elsewhere, and may not be abl
   CHECK(message_has("start is a wrapped CUDA event"));
   CHECK(callers->elapsed_since(*own, &milliseconds).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(message_has("end is a wrapped CUDA event"));
-  CHECK(device->alive().ok());
+  CHECK(device->check_alive().ok());
 }
 
 TEST_CASE("copies between devices name both contexts, whichever the stream is of") {
@@ -130,7 +130,7 @@ TEST_CASE("copies between devices name both contexts, whichever the stream is of
   second->close();
   CHECK(stream->copy_between(*first, 0x1000, *second, 0x2000, 16).code() ==
         Code::ERROR_DEVICE_CLOSED);
-  CHECK(first->alive().ok());
+  CHECK(first->check_alive().ok());
   CHECK(fake().stack.empty());
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("an update that the driver refuses is explained and undone") {
   fake().log.clear();
   CHECK(graph->update(*more).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(message_has("the number of operations or their order differs"));
-  CHECK(last_error().fault.driver_result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  CHECK(last_failure().fault.driver_result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   // the second call restores what the first may have changed
   CHECK(calls_of("GraphExecUpdate") == 2);
   CHECK(graph->launch(*stream).ok());
@@ -211,7 +211,7 @@ TEST_CASE("every reason of the driver's has words") {
     fake().log.clear();
     CHECK(graph->update(*graph).code() == Code::ERROR_INVALID_ARGUMENT);
     CHECK(!message_has("no reason"));
-    messages.insert(last_error().message);
+    messages.insert(last_failure().message);
     fake().on_call = nullptr;
   }
   CHECK(messages.size() == 6);  // two reasons are both about functions
@@ -289,7 +289,7 @@ TEST_CASE("a driver without an optional function lacks one feature") {
   lacks(&Driver::GraphExecUpdate, begin);
   lacks(&Driver::GraphExecDestroy, begin);
   lacks(&Driver::GraphDestroy, begin);
-  CHECK(device->alive().ok());
+  CHECK(device->check_alive().ok());
   CHECK(stream->fill(0x1000, 0, 16).ok());
 }
 

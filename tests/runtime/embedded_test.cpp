@@ -207,13 +207,13 @@ bool same_answer(const std::shared_ptr<Device>& device, Family family,
                  const Arguments&... arguments) {
   const auto calls = fake().log.size();
   const Status asked = plan_supported<P>(device, family, arguments...);
-  const std::string text = last_error().message;
+  const std::string text = last_failure().message;
   CHECK(fake().log.size() == calls);
   std::unique_ptr<Plan> plan;
   const Status planned = P::create(device, arguments..., &plan);
-  INFO(family_name(family), ": ", last_error().message);
+  INFO(family_name(family), ": ", last_failure().message);
   CHECK(asked.code() == planned.code());
-  if (!planned.ok()) CHECK(text == last_error().message);
+  if (!planned.ok()) CHECK(text == last_failure().message);
   return planned.ok();
 }
 
@@ -340,7 +340,7 @@ TEST_CASE("every product has a kernel on every chip, whatever its build leaves o
     for (const GemmDesc& desc : products()) {
       std::unique_ptr<Plan> plan;
       const Status status = GemmPlan::create(device, desc, &plan);
-      INFO(last_error().message);
+      INFO(last_failure().message);
       CHECK(status.ok());
       if (!status.ok()) continue;
       ++plans;
@@ -380,7 +380,7 @@ TEST_CASE("a kernel that the build leaves out says which target would bring it, 
       if (!wanted) continue;
       std::unique_ptr<Kernel> kernel;
       CHECK(device->prepare(entry, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
-      return std::string(last_error().message);
+      return std::string(last_failure().message);
     }
     return std::string();
   };
@@ -438,7 +438,7 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
     CHECK(has_all_kernels(*device, Family::prefetch) == prefetches);
     CHECK(PrefetchPlan::create(device, range, &plan).ok() == prefetches);
     CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
-    const std::string text = last_error().message;
+    const std::string text = last_failure().message;
     INFO(text);
     CHECK(text.find("kernel " + absent + " was left out") != text.npos);
     CHECK(text.find("-Dkernels") != text.npos);
@@ -476,7 +476,7 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
     product.m = product.n = product.k = 512;
     std::unique_ptr<Plan> plan;
     const auto check = [&](const Status& status) {
-      const std::string text = last_error().message;
+      const std::string text = last_failure().message;
       INFO(text);
       CHECK(status.code() == (c.needs ? Code::ERROR_DRIVER_TOO_OLD : Code::OK));
       if (c.needs == 0) return;
@@ -486,8 +486,8 @@ TEST_CASE("a driver older than the toolkit: plans say so with both versions, all
       CHECK(text.find("of " + version(toolkit)) != text.npos);
       CHECK(text.find("driver is for " + version(c.driver)) != text.npos);
       CHECK(text.find("update the driver to one of " + version(c.needs)) != text.npos);
-      CHECK(last_error().fault.got == c.driver);
-      CHECK(last_error().fault.limit == c.needs);
+      CHECK(last_failure().fault.got == c.driver);
+      CHECK(last_failure().fault.limit == c.needs);
     };
     fake().log.clear();
     check(PrefetchPlan::create(device, range, &plan));

@@ -95,7 +95,7 @@ TEST_CASE("an allocation that the machine would have room for is refused in othe
   CHECK(message_has("1048576 bytes"));
   CHECK(message_has("the process has reached its limit"));
   CHECK_FALSE(message_has("the machine has"));
-  CHECK(last_error().fault.limit == 0);
+  CHECK(last_failure().fault.limit == 0);
 }
 
 TEST_CASE("a size that rounding up would wrap is refused where the machine's memory is unknown") {
@@ -121,11 +121,11 @@ TEST_CASE("a closed device refuses by name, and its objects can still be destroy
   REQUIRE(stream->fill(address, 1, 1 << 20).ok());
   device->close();
   device->close();
-  CHECK(device->alive().code() == Code::ERROR_DEVICE_CLOSED);
-  CHECK(stream->device()->alive().code() == Code::ERROR_DEVICE_CLOSED);
+  CHECK(device->check_alive().code() == Code::ERROR_DEVICE_CLOSED);
+  CHECK(stream->device()->check_alive().code() == Code::ERROR_DEVICE_CLOSED);
   CHECK(stream->fill(address, 1, 1).code() == Code::ERROR_DEVICE_CLOSED);
   device.reset();
-  CHECK(event->device()->alive().code() == Code::ERROR_DEVICE_CLOSED);
+  CHECK(event->device()->check_alive().code() == Code::ERROR_DEVICE_CLOSED);
   stream.reset();
   event.reset();
 }
@@ -193,13 +193,13 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   (void)other->wait(*event);
   CHECK(stream->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(message_has("bulk_copy_by_8"));
-  CHECK(last_error().fault.driver_result != 0);
+  CHECK(last_failure().fault.driver_result != 0);
   CHECK(reinterpret_cast<const unsigned char*>(address)[0] == 0);
   CHECK(event->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(other->synchronize().code() == Code::ERROR_DEVICE_LOST);
-  CHECK(device->alive().code() == Code::ERROR_DEVICE_LOST);
+  CHECK(device->check_alive().code() == Code::ERROR_DEVICE_LOST);
   // Other devices are unaffected.
-  CHECK(open_host()->alive().ok());
+  CHECK(open_host()->check_alive().ok());
 }
 
 TEST_CASE("a forked child is refused and may destroy what it inherited") {
@@ -211,12 +211,12 @@ TEST_CASE("a forked child is refused and may destroy what it inherited") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    const bool refused = device->alive().code() == Code::ERROR_FORKED;
+    const bool refused = device->check_alive().code() == Code::ERROR_FORKED;
     stream.reset();
     device->close();
     device.reset();
     std::shared_ptr<Device> fresh;
-    const bool opens = open_device(DeviceKind::host, 0, &fresh).ok() && fresh->alive().ok();
+    const bool opens = open_device(DeviceKind::host, 0, &fresh).ok() && fresh->check_alive().ok();
     _exit(refused && opens ? 0 : 1);
   }
   int status = -1;

@@ -48,7 +48,7 @@ inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelEntry& en
 }
 
 inline bool message_has(const char* part) {
-  return std::string(last_error().message).find(part) != std::string::npos;
+  return std::string(last_failure().message).find(part) != std::string::npos;
 }
 
 inline uint64_t address_of(const void* pointer) {

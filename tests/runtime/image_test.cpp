@@ -25,8 +25,8 @@ Image as_image(const std::string& text) {
 void check_refused(const Image& image, const char* part) {
   ImageSummary summary;
   CHECK(check(image, &summary).code() == Code::ERROR_INVALID_IMAGE);
-  CAPTURE(last_error().message);
-  CHECK(std::string(last_error().message).find(part) != std::string::npos);
+  CAPTURE(last_failure().message);
+  CHECK(std::string(last_failure().message).find(part) != std::string::npos);
 }
 
 TEST_CASE("whole images are accepted and described") {

@@ -18,8 +18,8 @@ bool holds(const KnownMemory& memory, uint64_t address, uint64_t bytes) {
   const Status status = memory.check("d", address, bytes);
   if (status.ok()) return true;
   CHECK(status.code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().fault.argument) == "d");
-  CHECK(last_error().fault.limit == static_cast<int64_t>(bytes));
+  CHECK(std::string(last_failure().fault.argument) == "d");
+  CHECK(last_failure().fault.limit == static_cast<int64_t>(bytes));
   return false;
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("an operand lies inside one block, to its last byte") {
   CHECK(!holds(memory, 4096, 65));
   CHECK(message_has(
       "d needs 65 bytes from 0x1000, but the block from tw_malloc ends after 64 bytes"));
-  CHECK(last_error().fault.got == 64);
+  CHECK(last_failure().fault.got == 64);
   CHECK(!holds(memory, 4095, 1));
   CHECK(message_has("the nearest is a block of 64 bytes from 0x1000, 1 bytes above"));
   CHECK(!holds(memory, 4224, 1));

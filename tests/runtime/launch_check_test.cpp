@@ -17,9 +17,9 @@ constexpr LaunchLimits kLimits{
 
 void check_names(const LaunchConfig& config, const char* argument, int64_t got, int64_t limit) {
   CHECK(check_launch(config, kLimits).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(last_error().fault.got == got);
-  CHECK(last_error().fault.limit == limit);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(last_failure().fault.got == got);
+  CHECK(last_failure().fault.limit == limit);
 }
 
 TEST_CASE("launches within the limits pass") {
@@ -88,7 +88,7 @@ TEST_CASE("wrong counts and sizes of parameters are named") {
   CHECK(values.unpack(kernel, 2, sizes, packed).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(message_has("param_count is 2 and the kernel has 3"));
   CHECK(values.unpack(kernel, 3, sizes, packed).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(last_error().fault.index == 1);
+  CHECK(last_failure().fault.index == 1);
   CHECK(message_has("param_sizes[1] is 64 and parameter 1 of the kernel has 128 bytes"));
 }
 

@@ -13,7 +13,7 @@ TEST_CASE("without a driver the CUDA device is a clear error") {
   const Status opened = open_device(DeviceKind::cuda, 0, &device);
   CHECK_FALSE(opened.ok());
   CHECK(device == nullptr);
-  CAPTURE(last_error().message);
+  CAPTURE(last_failure().message);
   if (opened.code() == Code::ERROR_NO_DRIVER) {
     CHECK(message_has("libcuda.so.1"));
   } else if (opened.code() == Code::ERROR_NOT_BUILT) {

@@ -88,7 +88,7 @@ TEST_CASE("every single bit that encode() does not write is found by decode()") 
     CHECK(status.code() == Code::ERROR_UNSUPPORTED);
     // The error names the word that changed, unless the change shows elsewhere: words 8 and 9
     // follow from other fields, and word 1 determines how the other words are read.
-    const int32_t word = last_error().fault.index;
+    const int32_t word = last_failure().fault.index;
     CHECK((word == bit / 64 || bit / 64 == 1 || word == 8 || word == 9));
   }
   CHECK(unknown > 500);
@@ -117,8 +117,8 @@ TEST_CASE("decode() takes no interleave that there is none of") {
   bytes.words[1] |= uint64_t{3} << kInterleaveShift;
   TensorMapDesc desc;
   CHECK(decode(bytes, &desc).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(last_error().fault.index == 1);
-  CHECK(last_error().fault.got == int64_t{3} << kInterleaveShift);
+  CHECK(last_failure().fault.index == 1);
+  CHECK(last_failure().fault.got == int64_t{3} << kInterleaveShift);
 }
 
 TEST_CASE("the span of packed elements is that of global memory") {

@@ -44,7 +44,7 @@ typedef struct {
 
 enum { MAX_SUMS = 64, MAX_IMAGES = 1024 };
 
-static sum* find_sum(sum* sums, int* count, const tw_kernels_entry* entry) {
+static sum* find_sum(sum* sums, int* count, const tw_embedded_kernel* entry) {
   for (int i = 0; i < *count; ++i)
     if (sums[i].op == entry->op && strcmp(sums[i].target, entry->target) == 0) return &sums[i];
   if (*count == MAX_SUMS) return NULL;
@@ -56,7 +56,8 @@ static sum* find_sum(sum* sums, int* count, const tw_kernels_entry* entry) {
 
 /* Whether this image has not been counted yet. Images with equal family, target and sizes are taken
  * to be the same, because the library does not identify images. */
-static int is_first_of_image(tw_kernels_entry* seen, int* count, const tw_kernels_entry* entry) {
+static int is_first_of_image(tw_embedded_kernel* seen, int* count,
+                             const tw_embedded_kernel* entry) {
   for (int i = 0; i < *count; ++i)
     if (seen[i].op == entry->op && seen[i].packed_bytes == entry->packed_bytes &&
         seen[i].image_bytes == entry->image_bytes && strcmp(seen[i].target, entry->target) == 0)
@@ -66,15 +67,15 @@ static int is_first_of_image(tw_kernels_entry* seen, int* count, const tw_kernel
 }
 
 static int sum_up(sum* sums, int* sum_count) {
-  static tw_kernels_entry seen[MAX_IMAGES];
+  static tw_embedded_kernel seen[MAX_IMAGES];
   int seen_count = 0;
   int32_t count = 0;
-  if (tw_kernels_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  if (tw_embedded_kernel_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
   for (int32_t i = 0; i < count; ++i) {
-    tw_kernels_entry entry;
+    tw_embedded_kernel entry;
     sum* one;
-    tw_kernels_entry_init(&entry, sizeof entry);
-    if (tw_kernels_get(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
+    tw_embedded_kernel_init(&entry, sizeof entry);
+    if (tw_embedded_kernel_get(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
     one = find_sum(sums, sum_count, &entry);
     if (!one) continue;
     ++one->kernels;
@@ -135,19 +136,19 @@ int print_families(int json) {
 
 int print_kernels(int json) {
   int32_t count = 0;
-  if (tw_kernels_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  if (tw_embedded_kernel_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
   if (count == 0 && !json) return say_none();
   printf(json ? "[\n" : "%-44s %-10s %7s %9s %6s %6s %6s %6s %s\n", "kernel", "target", "threads",
          "registers", "local", "static", "params", "stages", "tile");
   for (int32_t i = 0; i < count; ++i) {
-    tw_kernels_entry e;
+    tw_embedded_kernel e;
     tw_kernel_info info;
-    tw_kernels_entry_init(&e, sizeof e);
+    tw_embedded_kernel_init(&e, sizeof e);
     memset(&info, 0, sizeof info);
     tw_kernel_info_init(&info, sizeof info);
-    if (tw_kernels_get(i, &e, NULL) != TW_OK) return complain("the list of kernels");
+    if (tw_embedded_kernel_get(i, &e, NULL) != TW_OK) return complain("the list of kernels");
     /* PTX has no resources before the driver compiles it: print zeros. */
-    const tw_status status = tw_kernels_info(e.name, e.target, &info);
+    const tw_status status = tw_embedded_kernel_info(e.name, e.target, &info);
     if (status != TW_OK && status != TW_ERROR_UNSUPPORTED) return complain(e.name);
     if (json)
       printf(
@@ -166,7 +167,7 @@ int print_kernels(int json) {
   return 0;
 }
 
-static int write_image(const tw_kernels_entry* entry) {
+static int write_image(const tw_embedded_kernel* entry) {
   const int ptx = strncmp(entry->target, "compute_", 8) == 0;
   char path[512];
   size_t size = 0;
@@ -174,9 +175,9 @@ static int write_image(const tw_kernels_entry* entry) {
   FILE* file = NULL;
   int failed = 1;
   snprintf(path, sizeof path, "%s.%s.%s", entry->name, entry->target, ptx ? "ptx" : "cubin");
-  if (tw_kernels_image(entry->name, entry->target, NULL, 0, &size) != TW_OK ||
+  if (tw_embedded_kernel_image(entry->name, entry->target, NULL, 0, &size) != TW_OK ||
       !(bytes = malloc(size)) ||
-      tw_kernels_image(entry->name, entry->target, bytes, size, NULL) != TW_OK) {
+      tw_embedded_kernel_image(entry->name, entry->target, bytes, size, NULL) != TW_OK) {
     complain(path);
   } else if (!(file = fopen(path, "wb")) || fwrite(bytes, 1, size, file) != size) {
     perror(path);
@@ -194,11 +195,11 @@ static int write_image(const tw_kernels_entry* entry) {
 int dump_kernel(const char* name, const char* target) {
   int32_t count = 0;
   int found = 0;
-  if (tw_kernels_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  if (tw_embedded_kernel_get(0, NULL, &count) != TW_OK) return complain("the list of kernels");
   for (int32_t i = 0; i < count; ++i) {
-    tw_kernels_entry entry;
-    tw_kernels_entry_init(&entry, sizeof entry);
-    if (tw_kernels_get(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
+    tw_embedded_kernel entry;
+    tw_embedded_kernel_init(&entry, sizeof entry);
+    if (tw_embedded_kernel_get(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
     if (strcmp(entry.name, name) != 0 || (target && strcmp(entry.target, target) != 0)) continue;
     if (write_image(&entry)) return 1;
     ++found;

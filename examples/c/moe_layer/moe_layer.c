@@ -142,7 +142,7 @@ static void plan_products(tw_device* device, const struct sizes* n, tw_plan** up
   describe_product(n, &desc);
   desc.n = n->width, desc.k = n->inner;
   desc.d_dtype = TW_DTYPE_F32;
-  desc.flags = TW_GROUPED_SCATTER | TW_GROUPED_WEIGHT_BY_INDEX | TW_GROUPED_INVERSE;
+  desc.flags = TW_GROUPED_SCATTER | TW_GROUPED_ROW_WEIGHT_BY_INDEX | TW_GROUPED_INVERSE;
   desc.combine = TW_GROUPED_COMBINE_SUM;
   desc.d_count = n->tokens, desc.d_divisor = n->top_k;
   check(tw_grouped_plan(device, &desc, down));

@@ -210,8 +210,8 @@ func initialise(pointer any) C.tw_status {
 		return C.tw_quantize_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_quantize_args:
 		return C.tw_quantize_args_init(to, C.size_t(unsafe.Sizeof(*to)))
-	case *C.tw_kernels_entry:
-		return C.tw_kernels_entry_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_embedded_kernel:
+		return C.tw_embedded_kernel_init(to, C.size_t(unsafe.Sizeof(*to)))
 	}
 	return C.TW_ERROR_STRUCT
 }

@@ -31,13 +31,13 @@ type KernelInfo struct {
 // Kernels lists every precompiled kernel for each target. It needs no GPU.
 func Kernels() ([]Kernel, error) {
 	var count C.int32_t
-	if err := check(func() C.tw_status { return C.tw_kernels_get(0, nil, &count) }); err != nil {
+	if err := check(func() C.tw_status { return C.tw_embedded_kernel_get(0, nil, &count) }); err != nil {
 		return nil, err
 	}
 	out := make([]Kernel, count)
 	for i := range out {
-		e := initialised[C.tw_kernels_entry]()
-		err := check(func() C.tw_status { return C.tw_kernels_get(C.int32_t(i), &e, nil) })
+		e := initialised[C.tw_embedded_kernel]()
+		err := check(func() C.tw_status { return C.tw_embedded_kernel_get(C.int32_t(i), &e, nil) })
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
 func (k Kernel) Info() (KernelInfo, error) {
 	info := initialised[C.tw_kernel_info]()
 	err := k.named(func(name, target *C.char) C.tw_status {
-		return C.tw_kernels_info(name, target, &info)
+		return C.tw_embedded_kernel_info(name, target, &info)
 	})
 	return KernelInfo{int(info.registers), int(info.static_smem_bytes), int(info.local_bytes),
 		int(info.max_threads), int(info.param_count), int(info.param_bytes)}, err
@@ -77,14 +77,14 @@ func (k Kernel) Info() (KernelInfo, error) {
 func (k Kernel) Image() ([]byte, error) {
 	var size C.size_t
 	err := k.named(func(name, target *C.char) C.tw_status {
-		return C.tw_kernels_image(name, target, nil, 0, &size)
+		return C.tw_embedded_kernel_image(name, target, nil, 0, &size)
 	})
 	if err != nil || size == 0 {
 		return nil, err
 	}
 	image := make([]byte, size)
 	err = k.named(func(name, target *C.char) C.tw_status {
-		return C.tw_kernels_image(name, target, unsafe.Pointer(&image[0]), size, &size)
+		return C.tw_embedded_kernel_image(name, target, unsafe.Pointer(&image[0]), size, &size)
 	})
 	return image, err
 }

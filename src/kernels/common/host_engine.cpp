@@ -31,7 +31,7 @@ const TensorMapDesc* HostEngine::decoded(const TensorMapBytes& map) {
   entry.used = false;
   if (!decode(map, &entry.desc).ok()) {
     std::snprintf(fault_, sizeof fault_, "illegal instruction: invalid tensor map: %.200s",
-                  last_error().message);
+                  last_failure().message);
     return nullptr;
   }
   std::memcpy(&entry.bytes, &map, sizeof map);

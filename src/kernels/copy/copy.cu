@@ -19,12 +19,12 @@
       feature, part,                                                            \
       extern "C" __global__ void __launch_bounds__(tw::kCopyPipelineWarps * 32) \
           symbol(const __grid_constant__ tw::CopyRowArgs args) { tw::copy_bulk_rows(args); })
-#define TW_COPY_PERMUTE(feature, part, symbol, element_bytes)           \
+#define TW_COPY_PERMUTE(feature, part, symbol, unit_bytes)              \
   TW_EMIT(                                                              \
       feature, part,                                                    \
       extern "C" __global__ void __launch_bounds__(tw::kPermuteThreads) \
           symbol(const __grid_constant__ tw::CopyPermuteArgs args) {    \
-            tw::copy_permute<element_bytes>(args);                      \
+            tw::copy_permute<unit_bytes>(args);                         \
           })
 #define TW_COPY_TRANSPOSE(feature, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b) \
   TW_EMIT(                                                                                  \

@@ -11,10 +11,10 @@
 namespace tw {
 
 /// KernelEntry::variant of this family. Bits 0 to 7: the method. Bits 8 to 15: the rank of the maps
-/// (kCopyBoxes), the element size in bytes (kCopyPermute, the transposes, kCopyInterleave), or the
-/// pieces that a lane keeps in flight (kCopyPieces, kCopyShift). Bits 16 and up: the number of
-/// planes, plus kToPlanes if the destination is planar (kCopyInterleave), or 1 for the one-warp
-/// kernels (kCopyTranspose).
+/// (kCopyBoxes), the size in bytes of an element (the transposes, kCopyInterleave) or of a unit
+/// (kCopyPermute, see permute.h), or the pieces that a lane keeps in flight (kCopyPieces,
+/// kCopyShift). Bits 16 and up: the number of planes, plus kToPlanes if the destination is planar
+/// (kCopyInterleave), or 1 for the one-warp kernels (kCopyTranspose).
 enum : u32 {
   kCopyBoxes = 1,
   kCopyRows = 2,

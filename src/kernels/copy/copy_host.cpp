@@ -131,7 +131,7 @@ void copy_fill_host(HostEngine&, const void* arguments) {
 struct Tile {
   u64 src;
   u64 dst;
-  u32 src_run, src_lines, dst_run, dst_lines;
+  u32 src_line_bytes, src_lines, dst_line_bytes, dst_lines;
 };
 
 Tile tile_of(const CopyPermuteArgs& args, u64 number) {
@@ -146,9 +146,9 @@ Tile tile_of(const CopyPermuteArgs& args, u64 number) {
   const auto extent = [&](const PermuteEdge& edge) {
     return permute_extent(args, edge, edge.grid_dim < 0 ? 0 : at[edge.grid_dim]);
   };
-  tile.src_run = extent(args.src_run);
+  tile.src_line_bytes = extent(args.src_line_bytes);
   tile.src_lines = extent(args.src_lines);
-  tile.dst_run = extent(args.dst_run);
+  tile.dst_line_bytes = extent(args.dst_line_bytes);
   tile.dst_lines = extent(args.dst_lines);
   return tile;
 }
@@ -156,23 +156,23 @@ Tile tile_of(const CopyPermuteArgs& args, u64 number) {
 void copy_permute_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyPermuteArgs*>(arguments);
   uint8_t* shared = engine.shared();
-  const u32 element = args.element_bytes;
+  const u32 unit = args.unit_bytes;
   for (u64 number = 0; number < args.tiles; ++number) {
     const Tile tile = tile_of(args, number);
     for (u32 line = 0; line < tile.src_lines; ++line) {
       const u64 from = tile.src + static_cast<u64>(permute_place(args.src_line_dims, line).offset);
       const u32 place = (line << 16) + line * args.pitch;
-      for (u32 byte = 0; byte < tile.src_run; byte += element)
+      for (u32 byte = 0; byte < tile.src_line_bytes; byte += unit)
         std::memcpy(shared + permute_byte(place + byte, args.shift),
-                    reinterpret_cast<const void*>(from + byte), element);
+                    reinterpret_cast<const void*>(from + byte), unit);
     }
     for (u32 line = 0; line < tile.dst_lines; ++line) {
       const PermutePlace at = permute_place(args.dst_line_dims, line);
       const u64 to = tile.dst + static_cast<u64>(at.offset);
-      for (u32 byte = 0; byte < tile.dst_run; byte += element) {
-        const u32 place = at.place + permute_place(args.dst_run_dims, byte / element).place;
+      for (u32 byte = 0; byte < tile.dst_line_bytes; byte += unit) {
+        const u32 place = at.place + permute_place(args.dst_unit_dims, byte / unit).place;
         std::memcpy(reinterpret_cast<void*>(to + byte), shared + permute_byte(place, args.shift),
-                    element);
+                    unit);
       }
     }
   }
@@ -278,8 +278,8 @@ constexpr KernelEntry with_tile(KernelEntry entry, u32 a, u32 b) {
   TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyPipelineWarps * 32, kCopyBoxes | (rank) << 8)
 #define TW_COPY_ROWS(feature, part, symbol) \
   TW_TABLE_ENTRY(copy, feature, part, symbol, kCopyPipelineWarps * 32, kCopyRows)
-#define TW_COPY_PERMUTE(feature, part, symbol, element_bytes) \
-  TW_TABLE_ENTRY(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
+#define TW_COPY_PERMUTE(feature, part, symbol, unit_bytes) \
+  TW_TABLE_ENTRY(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (unit_bytes) << 8)
 #define TW_COPY_TRANSPOSE(feature_, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b) \
   with_tile(table_entry(Family::copy, feature::feature_, #symbol, #part,                     \
                         TW_HOST_BODY_##feature_(symbol), kTransposeThreads,                  \

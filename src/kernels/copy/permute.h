@@ -2,15 +2,18 @@
 #pragma once
 // Permutations through shared memory: kernel arguments, and the position of each element.
 //
-// A tile is a box of the tensor. In the source it consists of `src_lines` contiguous runs, in the
-// destination of `dst_lines` contiguous runs; a dimension may belong to both runs. Shared memory
-// holds the source lines, `pitch` bytes apart (a multiple of 128). 16-byte piece p of line l lies
-// at p ^ (l >> shift) % 8, so that lanes that read adjacent elements of a destination run access
+// The kernels move units: the largest parts of a row that divide all strides, at most 16 bytes.
+//
+// A tile is a box of the tensor. In the source it consists of `src_lines` contiguous pieces (lines)
+// of `src_line_bytes` each, in the destination of `dst_lines` lines of `dst_line_bytes` each. One
+// dimension may lie within a source line and also within a destination line. Shared memory holds
+// the source lines, `pitch` bytes apart (a multiple of 128). 16-byte piece p of line l lies at
+// p ^ (l >> shift) % 8, so that lanes that read adjacent units of a destination line access
 // different banks.
 //
-// The place of an element encodes its position in shared memory: line << 16, plus line * pitch +
-// byte. Places are linear in the tile's indices, so the place of a destination element is the place
-// of its line plus the place of its position in the run.
+// The place of a unit encodes its position in shared memory: line << 16, plus line * pitch + byte.
+// Places are linear in the tile's indices, so the place of a destination unit is the place of its
+// line plus the place of its position in the line.
 
 #include "kernels/arguments.h"
 #include "kernels/common/divide.h"
@@ -19,12 +22,12 @@ namespace tw {
 
 inline constexpr u32 kPermuteThreads = 256;
 inline constexpr u32 kPermuteStages = 3;
-inline constexpr u32 kPermuteRank = 9;         // eight dimensions, and the units of a row
-inline constexpr u32 kPermuteMaxLines = 512;   // per tile, source or destination
-inline constexpr u32 kPermuteMaxRun = 4096;    // elements of a destination run
-inline constexpr u32 kPermuteMaxTile = 40960;  // bytes per stage; a place has 16 bits for them
+inline constexpr u32 kPermuteRank = 9;  // eight dimensions, and one that counts the units of a row
+inline constexpr u32 kPermuteMaxLines = 512;       // per tile, source or destination
+inline constexpr u32 kPermuteMaxLineUnits = 4096;  // units of a destination line
+inline constexpr u32 kPermuteMaxTile = 40960;      // bytes per stage; a place has 16 bits for them
 
-/// A dimension of lines or runs within a tile.
+/// A dimension that counts a tile's lines, or the units of a line.
 struct PermuteDim {
   u32 extent;
   u32 weight;  // step of the place per index
@@ -67,16 +70,16 @@ struct CopyPermuteArgs {
   u32 stage_bytes;
   u32 load_bytes;   // 16, 8 or 4: cp.async; 2 or 1: ordinary loads
   u32 load_lanes;   // threads that load one line together, a power of two
-  u32 store_bytes;  // 16, or the element size
-  u32 element_bytes;
-  PermuteEdge src_run;  // bytes
+  u32 store_bytes;  // 16 or unit_bytes
+  u32 unit_bytes;
+  PermuteEdge src_line_bytes;
   PermuteEdge src_lines;
-  PermuteEdge dst_run;  // bytes
+  PermuteEdge dst_line_bytes;
   PermuteEdge dst_lines;
   PermuteGridDim grid[kPermuteRank];
   PermuteDims src_line_dims;  // strides of the source
   PermuteDims dst_line_dims;  // strides of the destination
-  PermuteDims dst_run_dims;
+  PermuteDims dst_unit_dims;
 };
 static_assert(sizeof(PermuteGridDim) == 40 && sizeof(PermuteDims) == 152 &&
                   sizeof(CopyPermuteArgs) == 936,
@@ -105,7 +108,7 @@ struct PermuteTables {
   u32 src_offsets;  // i64 per source line
   u32 dst_offsets;  // i64 per destination line
   u32 line_places;  // u32 per destination line
-  u32 run_places;   // u32 per element of a destination run
+  u32 unit_places;  // u32 per unit of a destination line
   u32 stages;
   u32 total;
 };
@@ -113,8 +116,8 @@ TW_KERNEL_HD constexpr PermuteTables permute_tables(const CopyPermuteArgs& args)
   PermuteTables at{};
   at.dst_offsets = at.src_offsets + args.src_line_dims.count * 8;
   at.line_places = at.dst_offsets + args.dst_line_dims.count * 8;
-  at.run_places = (at.line_places + args.dst_line_dims.count * 4 + 15) / 16 * 16;
-  at.stages = (at.run_places + args.dst_run_dims.count * 4 + 127) / 128 * 128;
+  at.unit_places = (at.line_places + args.dst_line_dims.count * 4 + 15) / 16 * 16;
+  at.stages = (at.unit_places + args.dst_unit_dims.count * 4 + 127) / 128 * 128;
   at.total = at.stages + kPermuteStages * args.stage_bytes;
   return at;
 }

@@ -36,7 +36,7 @@ void vectors(const ElementwiseArgs& args) {
   }
 }
 
-// Vector by vector in the kernels' order, element by element within.
+// Processes the vectors in the kernels' order, and the elements of each vector one by one.
 void elementwise_vectors_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
   switch (elementwise_vector(args.bytes, args.activation)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For any rank, strides and alignment. Each thread computes one element at a time, in the order of
-// the destination, so that adjacent threads write adjacent elements. Each thread loads four
-// elements before its first store.
+// Elementwise operations with any rank, strides and alignment. Each thread computes one element at
+// a time, in the order of the destination, so that adjacent threads write adjacent elements. Each
+// thread loads four elements before its first store.
 
 #include "kernels/elementwise/element.h"
 #include "kernels/ptx/global_own.cuh"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For rows that are contiguous in every operand. In one turn, a thread loads kFlight vectors of
-// kVector elements (16 bytes of the widest operand) and then computes them. The lanes of a warp
-// take adjacent vectors, so that accesses to narrower operands coalesce as well. Vectors begin at
-// multiples of their size in the destination, so the first and the last of a row can be partial.
+// Elementwise operations on rows that are contiguous in every operand. In one turn, a thread loads
+// kFlight vectors of kVector elements (16 bytes of the widest operand) and then computes them. The
+// lanes of a warp take adjacent vectors, so that accesses to narrower operands coalesce as well.
+// Vectors begin at multiples of their size in the destination, so the first and the last of a row
+// can be partial.
 //
 // A launch's arguments select the element types, by a uniform branch for every few vectors.
 // Templates over the types would make ten times as many kernels.

@@ -14,7 +14,7 @@ void load_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 piece
   const u64 total = total_pieces(args, run_count(args));
   for (u32 slot = 0; slot < pieces; ++slot) {
     const RowPiece p = row_piece(args, first + slot, total);
-    const i64 row = named_row(args, static_cast<i64>(p.index));
+    const i64 row = table_row_of(args, static_cast<i64>(p.index_number));
     const u32 to = slot * args.part_bytes;
     if (row >= 0)
       engine.load_bulk(table_row_address(args, row) + p.offset, to, p.bytes);
@@ -32,13 +32,13 @@ void sum_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows) 
       float sum = 0.0f;
       for (u32 j = 0; j < args.group; ++j) {
         const RowPiece p = row_piece(args, first + r * args.group + j, total);
-        const bool named = named_row(args, static_cast<i64>(p.index)) >= 0;
-        const float w = named ? index_weight(args, static_cast<i64>(p.index)) : 0.0f;
+        const bool exists = table_row_of(args, static_cast<i64>(p.index_number)) >= 0;
+        const float w = exists ? index_weight(args, static_cast<i64>(p.index_number)) : 0.0f;
         const u64 from = shared + static_cast<u64>(r * args.group + j) * args.part_bytes;
-        const float value = read_number(from, args.element, e);
+        const float value = read_as_f32(from, args.element, e);
         sum = j == 0 ? w * value : __builtin_fmaf(w, value, sum);
       }
-      write_number(shared + static_cast<u64>(r) * args.part_bytes, args.element, e, sum);
+      write_from_f32(shared + static_cast<u64>(r) * args.part_bytes, args.element, e, sum);
     }
   }
 }
@@ -52,7 +52,7 @@ void store_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows
   }
   for (u32 r = 0; r < rows; ++r) {
     const RowPiece p = row_piece(args, first + r * args.group, total);
-    engine.store_bulk(packed_row_address(args, static_cast<i64>(p.row)) + p.offset,
+    engine.store_bulk(packed_row_address(args, static_cast<i64>(p.packed_row)) + p.offset,
                       r * args.part_bytes, p.bytes);
   }
 }
@@ -73,7 +73,7 @@ void gather_four_host(HostEngine& engine, const void* arguments) {
     const FourStage s = four_stage(args, number, count);
     for (u32 group = 0; group < four_groups(s); ++group) {
       const FourIndices four_rows = four_indices(
-          args, s, group, false, [&](u64 i) { return named_row(args, static_cast<i64>(i)); });
+          args, s, group, false, [&](u64 i) { return table_row_of(args, static_cast<i64>(i)); });
       engine.load_gather4(four.map, four.column + static_cast<i32>(s.part) * four.part_columns,
                           four_rows.row, group * four_group_bytes(args));
     }
@@ -83,12 +83,12 @@ void gather_four_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-// Rows of the table by plain copies; the packed side of a stage by bulk copies.
+// Ordinary loads read the table rows; bulk copies store the packed rows of a stage.
 void gather_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
     for (u32 slot = 0; slot < pieces; ++slot) {
-      const i64 row = named_row(args, static_cast<i64>(first + slot));
+      const i64 row = table_row_of(args, static_cast<i64>(first + slot));
       uint8_t* to = engine.shared() + slot * args.part_bytes;
       if (row >= 0)
         std::memcpy(to, reinterpret_cast<const uint8_t*>(table_row_address(args, row)),
@@ -115,7 +115,7 @@ void gather_plain_host(HostEngine&, const void* arguments) {
   const i64 end = last_row(args);
   for (i64 i = args.first_row; i < end; ++i) {
     auto* to = reinterpret_cast<uint8_t*>(packed_row_address(args, i));
-    const i64 row = named_row(args, i);
+    const i64 row = table_row_of(args, i);
     if (row >= 0)
       std::memcpy(to, reinterpret_cast<const uint8_t*>(table_row_address(args, row)),
                   args.row_bytes);
@@ -138,13 +138,13 @@ void gather_sum_plain_host(HostEngine&, const void* arguments) {
       float sum = 0.0f;
       for (u32 j = 0; j < args.group; ++j) {
         const i64 index = i * args.group + j;
-        const i64 row = named_row(args, index);
+        const i64 row = table_row_of(args, index);
         const float value =
-            row < 0 ? 0.0f : read_number(table_row_address(args, row), args.element, e);
+            row < 0 ? 0.0f : read_as_f32(table_row_address(args, row), args.element, e);
         const float w = row < 0 ? 0.0f : index_weight(args, index);
         sum = j == 0 ? w * value : __builtin_fmaf(w, value, sum);
       }
-      write_number(packed_row_address(args, i), args.element, e, sum);
+      write_from_f32(packed_row_address(args, i), args.element, e, sum);
     }
   }
 }

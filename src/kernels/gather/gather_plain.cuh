@@ -32,7 +32,7 @@ __device__ __forceinline__ void sum_units(const GatherArgs& args) {
         weight[k] = 0.0f;
         if (!place[k].has_unit) continue;
         const u64 index = place[k].i * args.group + j;
-        const i64 row = named_row(args, index);
+        const i64 row = table_row_of(args, index);
         if (row == kNoRow) continue;
         weight[k] = index_weight(args, index);
         bits[k] = ptx::load_unit<kBytes>(args.table + static_cast<u64>(row * args.table_pitch) +

@@ -8,7 +8,9 @@
 //
 //   D[r] = act(alpha * A[r] B + bias) * row_weight        or, gated, act(gate) * (linear + offset)
 //
-// and is stored at row r, stored at row d_rows[r] / d_divisor, or added to that row.
+// and is stored at row r, stored at row d_rows[r] / d_divisor, or added to that row. With a gate,
+// each element of D comes from two columns of B: from one it has `gate`, an element of alpha * A[r]
+// B + bias, from the other `linear`. The columns are called gate columns and linear columns.
 //
 // Kernels read from device memory which rows each group has. Every kernel derives them with
 // grouped_rows(), so that all of them treat invalid numbers alike.
@@ -88,18 +90,17 @@ enum : unsigned char {
 
 /// Bits of GroupedArgs::flags.
 enum : u32 {
-  kGroupedWeightByIndex = 1,  // row r's weight is row_weights[d_rows[r]], else row_weights[r]
-  kGroupedInvariant = 2,      // no stream-K: a row's bits do not depend on other rows
-  kGroupedFound = 4           // `groups` has the begins and ends (i32) that kGroupedFind wrote
+  kGroupedRowWeightByIndex = 1,  // row r's weight is row_weights[d_rows[r]], else row_weights[r]
+  kGroupedInvariant = 2,         // no stream-K: a row's bits do not depend on other rows
+  kGroupedFound = 4              // `groups` has the begins and ends (i32) that kGroupedFind wrote
 };
 
 inline constexpr u32 kGroupedMaxGroups = 1024;
 
-/// The tile of the wgmma kernels: at most so many rows of a group, so many columns of B, and the
-/// elements of k in a k block.
-inline constexpr i32 kGroupedTileRows = 256;
-inline constexpr i32 kGroupedTileColumns = 128;
-inline constexpr i32 kGroupedTileK = 64;
+/// The tile of the wgmma kernels.
+inline constexpr i32 kGroupedTileRows = 256;     // rows of a group, at most
+inline constexpr i32 kGroupedTileColumns = 128;  // columns of B
+inline constexpr i32 kGroupedTileK = 64;         // elements of k in a k block
 /// The tile for 8-bit types. It has fewer rows, because the accumulators of the current k block
 /// need registers besides those of the whole tile.
 inline constexpr i32 kGroupedScaledTileRows = 160;
@@ -174,7 +175,7 @@ struct GroupedArgs {
   unsigned char groups_i64;  // 1: `groups` has 8-byte numbers
   unsigned char rows_i64;    // 1: a_rows and d_rows have 8-byte numbers
   unsigned char row_output;  // a kRows... value
-  unsigned char bias_f32;    // as in GemmFullArgs
+  unsigned char bias_f32;    // as in GemmEpilogueArgs
   unsigned char activation;
   unsigned char gate;      // a kGate... value, as in GemmEpilogueArgs
   unsigned char host_in;   // DType
@@ -227,9 +228,9 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 e
   return {static_cast<i32>(begin), static_cast<i32>(end), false};
 }
 
-/// A group's weight matrix, or a negative number if the group is skipped: -1 if its map entry is
-/// -1, or -2 if its map entry is invalid.
-TW_KERNEL_HD inline i32 grouped_weight(const GroupedArgs& args, i32 g) {
+/// The index of a group's weight matrix, or a negative number if the group is skipped: -1 if its
+/// map entry is -1, or -2 if its map entry is invalid.
+TW_KERNEL_HD inline i32 grouped_weight_index(const GroupedArgs& args, i32 g) {
   if (args.group_map == 0) return g;
   const i32 weight = reinterpret_cast<const i32*>(args.group_map)[g];
   return weight >= -1 && weight < args.weight_count ? weight : -2;
@@ -254,7 +255,7 @@ TW_KERNEL_HD inline i32 grouped_d_row(const GroupedArgs& args, i32 r) {
 TW_KERNEL_HD inline bool grouped_has_row(const GroupedArgs& args, i32 r) {
   for (i32 g = 0; g < args.group_count; ++g) {
     const GroupRows rows = grouped_rows(args, g, args.m);
-    if (r >= rows.begin && r < rows.end && grouped_weight(args, g) >= 0) return true;
+    if (r >= rows.begin && r < rows.end && grouped_weight_index(args, g) >= 0) return true;
   }
   return false;
 }
@@ -264,7 +265,7 @@ TW_KERNEL_HD inline bool grouped_has_row(const GroupedArgs& args, i32 r) {
 TW_KERNEL_HD inline float grouped_row_weight(const GroupedArgs& args, i32 r, bool is_written) {
   if (args.row_weights == 0 || !is_written) return 1.0f;
   i64 index = r;
-  if (args.flags & kGroupedWeightByIndex) {
+  if (args.flags & kGroupedRowWeightByIndex) {
     index = grouped_index(args.d_rows, args.rows_i64, r);
     if (grouped_row(index, args.d_divisor, args.d_count) < 0) return 1.0f;
   }

@@ -148,7 +148,7 @@ __device__ __forceinline__ u32 grouped_check_groups(const GroupedArgs& args) {
   for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
        g += static_cast<i32>(blockDim.x)) {
     invalid += grouped_rows(args, g, extent).invalid ? 1 : 0;
-    invalid += grouped_weight(args, g) == -2 ? 1 : 0;
+    invalid += grouped_weight_index(args, g) == -2 ? 1 : 0;
   }
   return invalid;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host bodies of the grouped family. They compute row by row and call the functions of grouped.h,
 // as the kernels do. The family's kernel entries are at the end.
+// "full" in names means an epilogue kernel of the gemm family.
 #include <algorithm>
 #include <cstring>
 
@@ -75,23 +76,22 @@ struct RowJob {
   const GroupedArgs& args;
   const GemmScales* scales;
   DType a_type, b_type, d_type;
-  i32 weight;  // index of the weight matrix
-  i64 b;       // offset of its first element
-  i32 a_row;   // -1: a row of zeros
+  i32 weight_index;
+  i64 b;      // offset of the weight matrix's first element
+  i32 a_row;  // -1: a row of zeros
   float scale;
   i64 a_scale = 0;  // offset of the row's first scale
 
-  RowJob(const GroupedArgs& a, const GemmScales* s, i32 weight_, i32 r)
+  RowJob(const GroupedArgs& a, const GemmScales* s, i32 index, i32 r)
       : args(a),
         scales(s),
         a_type(static_cast<DType>(a.host_in)),
         b_type(type_of_b(a, s)),
         d_type(static_cast<DType>(a.host_out)),
-        weight(weight_),
-        b(weight_ * a.b_stride),
+        weight_index(index),
+        b(index * a.b_stride),
         a_row(grouped_a_row(a, r)),
-        scale(a.group_alpha == 0 ? a.alpha
-                                 : a.alpha * read_at(a.group_alpha, weight_, DType::F32)) {}
+        scale(a.group_alpha == 0 ? a.alpha : a.alpha * read_at(a.group_alpha, index, DType::F32)) {}
 
   float sum(i32 column) const {
     const i64 from = column * args.b_stride_n + b;
@@ -108,13 +108,13 @@ struct RowJob {
     if (args.alpha == 0.0f) return 0.0f;
     return scaled_sum(*scales, 0, args.k, a_at, b_at, [&](i32 block) {
       return (a_row < 0 ? 1.0f : grouped_a_scale_at(*scales, a_scale, block)) *
-             gemm_scale(scales->b, scales->b_by, column, block, weight);
+             gemm_scale(scales->b, scales->b_by, column, block, weight_index);
     });
   }
   // An element of alpha * A B + bias.
   float before_activation(i32 column) const {
     const float bias = args.bias == 0 ? -0.0f
-                                      : read_at(args.bias, weight * args.bias_stride + column,
+                                      : read_at(args.bias, weight_index * args.bias_stride + column,
                                                 type_of_bias(args, scales));
     return act::fused(scale, sum(column), bias);
   }
@@ -142,27 +142,29 @@ void multiply_row(const RowJob& job, i32 r) {
   }
 }
 
-// Calls multiply(group, weight matrix, row) for each row of the groups that are multiplied.
+// Calls multiply(group, index of the weight matrix, row) for each row of the groups that are
+// multiplied.
 template <class Multiply>
 void each_row(const GroupedArgs& args, Multiply multiply) {
   for (i32 g = 0; g < args.group_count; ++g) {
-    const i32 weight = grouped_weight(args, g);
-    if (weight < 0) continue;
+    const i32 weight_index = grouped_weight_index(args, g);
+    if (weight_index < 0) continue;
     const GroupRows rows = grouped_rows(args, g, args.m);
-    for (i32 r = rows.begin; r < rows.end; ++r) multiply(g, weight, r);
+    for (i32 r = rows.begin; r < rows.end; ++r) multiply(g, weight_index, r);
   }
 }
 
 void grouped_mma_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
-  each_row(args,
-           [&](i32, i32 weight, i32 r) { multiply_row(RowJob(args, nullptr, weight, r), r); });
+  each_row(args, [&](i32, i32 weight_index, i32 r) {
+    multiply_row(RowJob(args, nullptr, weight_index, r), r);
+  });
 }
 
 void grouped_scaled_host(HostEngine&, const void* arguments) {
   const auto& scaled_args = *static_cast<const GroupedScaledArgs*>(arguments);
-  each_row(scaled_args.grouped, [&](i32 g, i32 weight, i32 r) {
-    RowJob job(scaled_args.grouped, &scaled_args.scales, weight, r);
+  each_row(scaled_args.grouped, [&](i32 g, i32 weight_index, i32 r) {
+    RowJob job(scaled_args.grouped, &scaled_args.scales, weight_index, r);
     if (job.a_row >= 0) job.a_scale = grouped_a_scale(scaled_args, g, r, job.a_row);
     multiply_row(job, r);
   });
@@ -250,9 +252,9 @@ void grouped_check_host(HostEngine&, const void* arguments) {
   u64 invalid = 0;
   for (i32 g = 0; g < args.group_count; ++g) {
     const GroupRows rows = grouped_rows(args, g, args.grouping == kGroupsRanges ? args.k : args.m);
-    const i32 weight = grouped_weight(args, g);
-    invalid += (rows.invalid ? 1 : 0) + (weight == -2 ? 1 : 0);
-    if (weight < 0) continue;
+    const i32 weight_index = grouped_weight_index(args, g);
+    invalid += (rows.invalid ? 1 : 0) + (weight_index == -2 ? 1 : 0);
+    if (weight_index < 0) continue;
     for (i32 r = rows.begin; r < rows.end; ++r) {
       if (args.a_rows != 0)
         invalid += is_invalid_index(args, args.a_rows, r, grouped_a_row(args, r));

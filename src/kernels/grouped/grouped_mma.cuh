@@ -3,6 +3,7 @@
 // Grouped products of 16-bit types with any pitches and addresses. Persistent blocks multiply tiles
 // of 64 x 64 by mma.sync. These kernels serve operands that the TMA cannot address, and devices
 // without wgmma.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/grouped/grouped_units.cuh"
 
@@ -34,8 +35,9 @@ __device__ __forceinline__ void grouped_rows_of_tile(const GroupedArgs& args,
 }
 
 template <class Storage>
-__device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& args, i32 weight) {
-  return reinterpret_cast<const Storage*>(args.b) + weight * args.b_stride;
+__device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& args,
+                                                          i32 weight_index) {
+  return reinterpret_cast<const Storage*>(args.b) + weight_index * args.b_stride;
 }
 
 /// Applies the epilogue to the tile's accumulators, which are in shared memory, and writes D.
@@ -46,8 +48,8 @@ __device__ __forceinline__ void grouped_mma_write(const GroupedArgs& args,
   const bool gated = args.gate != kGateNone;
   const i32 column_groups = kPlainTile / (gated ? 16 : 8);
   const i32 column0 = gated ? tile.column0 / 2 : tile.column0, columns = grouped_columns(args);
-  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
-  // If the gates are one half of B's columns, they are one half of the tile's columns, too.
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
+  // If the gate columns are one half of B's columns, they are one half of the tile's columns, too.
   const FullGate tile_gate = {args.gate, 0, kPlainTile / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < tile.rows * column_groups;
@@ -86,7 +88,7 @@ __device__ __forceinline__ void grouped_mma(const GroupedArgs& args) {
         d, shared, 0, k_end,
         GroupedOperand<Storage, decltype(row)>{reinterpret_cast<const Storage*>(args.a),
                                                args.a_pitch, 1, kGroupedNoRow, row},
-        GroupedOperand<Storage, decltype(column)>{grouped_weights<Storage>(args, tile.weight),
+        GroupedOperand<Storage, decltype(column)>{grouped_weights<Storage>(args, tile.weight_index),
                                                   args.b_stride_n, args.b_stride_k, args.n,
                                                   column});
     full_plain_stage(d, shared.accumulators);

@@ -4,9 +4,10 @@
 // and write D in whole pieces of 16 bytes. All other epilogues use grouped_write_general().
 //
 // Because of swap-AB, rows of a tile are columns of B. A warp has 16 rows of a tile, and a thread
-// has two of these, eight apart. With a gate the first eight rows are gates and the other eight are
-// the linear columns that they multiply (grouped_load_weights()), so that a thread has both
-// elements.
+// has two of these, eight apart. With a gate the first eight rows are gate columns and the other
+// eight are the linear columns that they multiply (grouped_load_weights()), so that a thread has
+// both elements.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"
@@ -91,7 +92,7 @@ __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumu
                                                       const GroupedWgmmaTile& tile,
                                                       const GroupedRowTargets<Config>& targets,
                                                       u32 staging, u32 group) {
-  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
   const i32 column0 = tile.column0 + static_cast<i32>(group) * 64;
   const i32 bias_column =
       column0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
@@ -107,8 +108,8 @@ __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumu
                             GroupedPieceWriter<Config>{args, tile, targets});
 }
 
-// Staging of 64 rows with 32 16-bit columns of D: targets of 64 bytes, whose piece c lies at
-// c ^ (line / 2 % 4), so that the same piece of eight targets lies in different banks.
+// Staging memory for 64 rows with 32 16-bit columns of D. Each row is a line of 64 bytes. Its piece
+// c lies at c ^ (line / 2 % 4), so that the same piece of eight lines lies in different banks.
 struct GatedSlab {
   static constexpr i32 kLines = 64;
   static __device__ __forceinline__ u32 address(u32 base, u32 line, u32 piece) {
@@ -124,7 +125,7 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumula
                                                     u32 staging, u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
   const u32 warp = threadIdx.x / 32 % 4, lane = ptx::lane_id();
   const i32 column0 = tile.column0 / 2 + static_cast<i32>(group) * 32;  // of D
   const i32 bias_column = column0 + static_cast<i32>(warp * 8 + lane / 4);

@@ -7,6 +7,7 @@
 //
 // Persistent blocks process whole tiles. Tiles of one group take equally long, and each block has
 // tiles of every group, so that ranges of different lengths still keep all blocks busy.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/grouped/grouped_wgmma.cuh"
 
@@ -49,26 +50,26 @@ struct RangesTiles {
 
 template <class Config>
 __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const RangesTiles& tiles,
-                                               GemmPipeline<Config> ring) {
+                                               GemmPipeline<Config> pipeline) {
   const i32 boxes = (tiles.width.width + 63) / 64;
   const u32 bytes = Config::kShared.a_bytes + static_cast<u32>(boxes) * (Config::kTileK * 128);
-  for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < tiles.count(args);
-       unit += static_cast<i32>(ptx::grid_size_again())) {
+  for (auto unit = static_cast<i32>(ptx::reread_block_id()); unit < tiles.count(args);
+       unit += static_cast<i32>(ptx::reread_grid_size())) {
     const RangesTile tile = tiles.get<Config>(args, unit);
 #pragma unroll 1
     for (i32 k = tile.begin; k < tile.end; k += Config::kTileK) {
-      const u32 barrier = ring.full_barrier(ring.stage);
-      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      const u32 barrier = pipeline.full_barrier(pipeline.stage);
+      ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
       ptx::mbarrier_arrive_expect(barrier, bytes);
 #pragma unroll
       for (i32 box = 0; box < Config::kTileM / 64; ++box)
-        ptx::load_tile(ring.a() + static_cast<u32>(box) * (Config::kTileK * 128), &args.map_b,
+        ptx::load_tile(pipeline.a() + static_cast<u32>(box) * (Config::kTileK * 128), &args.map_b,
                        barrier, tile.column0 + box * 64, k);
 #pragma unroll 1
       for (i32 box = 0; box < boxes; ++box)
-        ptx::load_tile(ring.b() + static_cast<u32>(box) * (Config::kTileK * 128), &args.map_a[0],
-                       barrier, tile.row0 + box * 64, k);
-      ring.advance();
+        ptx::load_tile(pipeline.b() + static_cast<u32>(box) * (Config::kTileK * 128),
+                       &args.map_a[0], barrier, tile.row0 + box * 64, k);
+      pipeline.advance();
     }
   }
   ptx::grid_dependency_launch();
@@ -77,17 +78,17 @@ __device__ __forceinline__ void ranges_produce(const GroupedArgs& args, const Ra
 // Zeroes the rows of both operands in the current stage that belong to the next group, because an
 // infinity in one operand times a zero in the other would be NaN. All consumer threads call it.
 template <class Config>
-__device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& ring, i32 boxes,
+__device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& pipeline, i32 boxes,
                                                   i32 rows) {
   using Consumers = StreamConsumers<Config>;
-  ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+  ptx::mbarrier_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
   const i32 pieces = (Config::kTileK - rows) * 8;  // of 16 bytes, in each box
   const i32 all_pieces = (Config::kTileM / 64 + boxes) * pieces;
 #pragma unroll 1
   for (auto i = static_cast<i32>(Consumers::thread()); i < all_pieces;
        i += static_cast<i32>(Consumers::kThreads)) {
     const i32 box = i / pieces;
-    const u32 to = ring.a() + static_cast<u32>(box) * (Config::kTileK * 128) +
+    const u32 to = pipeline.a() + static_cast<u32>(box) * (Config::kTileK * 128) +
                    static_cast<u32>(rows * 8 + i - box * pieces) * 16;
     ptx::shared_store<16>(to, make_uint4(0, 0, 0, 0));
   }
@@ -101,26 +102,26 @@ template <class Config>
 __device__ __forceinline__ void ranges_accumulate(
     float (&d)[Config::kRowBlocks][Config::kAccumulators], const GroupedArgs& args,
     const RangesTiles& tiles, i32 depth, const StreamPartial<Config>& partial,
-    GemmPipeline<Config>& ring, u32 group) {
+    GemmPipeline<Config>& pipeline, u32 group) {
   const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
-  const i32 full_blocks = depth / Config::kTileK;
+  const i32 whole_blocks = depth / Config::kTileK;
   const auto multiply = [&](i32 begin, i32 end, u32 accumulate) {
     gemm_multiply<Config>(
-        d, {begin * Config::kTileK, end * Config::kTileK}, ring, group, accumulate, nullptr, [] {},
-        tiles.width.index);
+        d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, accumulate, nullptr,
+        [] {}, tiles.width.index);
     gemm_wait_products<Config>(d);
-    gemm_release<Config>(ring, (ring.stage == 0 ? ring.stages() : ring.stage) - 1);
+    gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
   };
   gemm_no_products<Config>(d);
 #pragma unroll 1
   for (i32 begin = 0; begin < blocks; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, blocks);
-    const i32 middle = min(end, full_blocks);
+    const i32 middle = min(end, whole_blocks);
     gemm_no_products<Config>(d);
     if (begin < middle) multiply(begin, middle, 0);
     if (middle < end) {
-      ranges_clear_tail<Config>(ring, (tiles.width.width + 63) / 64,
-                                depth - full_blocks * Config::kTileK);
+      ranges_clear_tail<Config>(pipeline, (tiles.width.width + 63) / 64,
+                                depth - whole_blocks * Config::kTileK);
       multiply(middle, end, 1);
     }
     if (begin > 0) partial.add_to(d[0]);
@@ -130,12 +131,12 @@ __device__ __forceinline__ void ranges_accumulate(
 
 template <class Config>
 __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const RangesTiles& tiles,
-                                               GemmPipeline<Config> ring, u32 group) {
+                                               GemmPipeline<Config> pipeline, u32 group) {
   using Slab = StreamSlab<Config>;
   constexpr u32 kThreadsPerRow = Slab::kRows / 8;  // Slab::kRows counts columns of D
-  const u32 staging = ring.base + Config::kShared.d_offset +
+  const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  const auto block = static_cast<i32>(ptx::block_id_again());
+  const auto block = static_cast<i32>(ptx::reread_block_id());
   const struct {
     u64 workspace;
     u32 partials_offset;
@@ -145,10 +146,10 @@ __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const Ra
   const u32 slab_column = threadIdx.x % kThreadsPerRow * 8;
   float d[Config::kRowBlocks][Config::kAccumulators];
   for (i32 unit = block; unit < tiles.count(args);
-       unit += static_cast<i32>(ptx::grid_size_again())) {
+       unit += static_cast<i32>(ptx::reread_grid_size())) {
     const RangesTile tile = tiles.get<Config>(args, unit);
     if (tile.begin == tile.end && args.beta == 1.0f) continue;
-    ranges_accumulate<Config>(d, args, tiles, tile.end - tile.begin, partial, ring, group);
+    ranges_accumulate<Config>(d, args, tiles, tile.end - tile.begin, partial, pipeline, group);
     const i32 column = tile.column0 + static_cast<i32>(group * 64 + slab_column);
     const u64 row0 = args.d + static_cast<u64>((tile.group * args.d_stride + column) * 4);
     grouped_each_staged_row<Config>(
@@ -166,20 +167,20 @@ __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const Ra
 template <class Config>
 __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmPipeline<Config> ring(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const RangesTiles tiles = RangesTiles::make<Config>(args);
   const u32 boxes = static_cast<u32>((tiles.width.width + 63) / 64);
-  ring.set(Config::kShared.a_bytes + boxes * (Config::kTileK * 128), false);
-  if (warp == 0) grouped_init_barriers<Config>(args, ring, args.a_rows != 0);
+  pipeline.set(Config::kShared.a_bytes + boxes * (Config::kTileK * 128), false);
+  if (warp == 0) grouped_init_barriers<Config>(args, pipeline, args.a_rows != 0);
   ptx::grid_dependency_wait();
   ptx::sync_block();
   if (warp >= 4) {
     ptx::set_max_registers_up<GroupedRegisters<Config>::kConsumer>();
-    ranges_consume<Config>(args, tiles, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    ranges_consume<Config>(args, tiles, pipeline, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
     ptx::set_max_registers_down<GroupedRegisters<Config>::kProducer>();
-    if (warp == 0 && ptx::elect_one()) ranges_produce<Config>(args, tiles, ring);
+    if (warp == 0 && ptx::elect_one()) ranges_produce<Config>(args, tiles, pipeline);
   }
 }
 

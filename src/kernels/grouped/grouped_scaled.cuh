@@ -3,6 +3,7 @@
 // Grouped products of 8-bit types with any pitches, addresses and scales. Persistent blocks
 // multiply tiles of 32 rows of a group by 128 columns of B. The main loop is that of
 // scaled_loop.cuh.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/gemm/mma/scaled_loop.cuh"
 #include "kernels/grouped/grouped_scales.h"
@@ -60,9 +61,9 @@ __device__ __forceinline__ void grouped_scaled_write(const GroupedScaledArgs& sc
   const bool gated = args.gate != kGateNone;
   const i32 column_groups = kScaledColumns / (gated ? 16 : 8);
   const i32 column0 = gated ? tile.column0 / 2 : tile.column0, columns = grouped_columns(args);
-  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
   const i32 bytes = scaled_bytes(scaled_args.scales.d_type);
-  // If the gates are one half of B's columns, they are one half of the tile's columns, too.
+  // If the gate columns are one half of B's columns, they are one half of the tile's columns, too.
   const FullGate tile_gate = {args.gate, 0, kScaledColumns / 2};
 #pragma unroll 1
   for (auto item = static_cast<i32>(threadIdx.x); item < tile.rows * column_groups;
@@ -110,7 +111,7 @@ __device__ void grouped_scaled_mma(const GroupedScaledArgs& scaled_args) {
       return grouped_column<kScaledColumns>(args, tile.column0, i);
     };
     const ScaledOperand a_operand = {args.a, args.a_pitch, 1, kGroupedNoRow, scales.a_type};
-    const ScaledOperand b_operand = {args.b + static_cast<u64>(tile.weight * args.b_stride),
+    const ScaledOperand b_operand = {args.b + static_cast<u64>(tile.weight_index * args.b_stride),
                                      args.b_stride_n, args.b_stride_k, args.n, scales.b_type};
     float d[2][4][4] = {};
     scaled_sums<Loads>(
@@ -129,7 +130,7 @@ __device__ void grouped_scaled_mma(const GroupedScaledArgs& scaled_args) {
               [&](i32 i) {
                 const i32 b_column = column(i);
                 return b_column < args.n
-                           ? gemm_scale(scales.b, scales.b_by, b_column, block, tile.weight)
+                           ? gemm_scale(scales.b, scales.b_by, b_column, block, tile.weight_index)
                            : 0.0f;
               });
         });

@@ -17,13 +17,13 @@ namespace tw {
 template <class Config>
 inline constexpr u32 kGroupedStageScaleBytes = (Config::kTileM + Config::kTileN) * 4;
 template <class Config>
-__device__ __forceinline__ u32 grouped_stage_scales(const GemmPipeline<Config>& ring) {
-  return ring.base + Config::kShared.d_offset -
-         static_cast<u32>(ring.stage + 1) * kGroupedStageScaleBytes<Config>;
+__device__ __forceinline__ u32 grouped_stage_scales(const GemmPipeline<Config>& pipeline) {
+  return pipeline.base + Config::kShared.d_offset -
+         static_cast<u32>(pipeline.stage + 1) * kGroupedStageScaleBytes<Config>;
 }
 
-/// The column of B for a line of the tile, or -1. With a gate, eight gates and eight linear columns
-/// alternate.
+/// The column of B for a line of the tile, or -1. With a gate, eight gate columns and eight linear
+/// columns alternate.
 __device__ __forceinline__ i32 grouped_column_of_line(const GroupedArgs& args, i32 column0,
                                                       i32 line) {
   if (args.gate == kGateNone) return column0 + line < args.n ? column0 + line : -1;
@@ -46,7 +46,7 @@ grouped_scale_addresses(const GroupedScaledArgs& scaled_args, const GroupedWgmma
   const i32 column = grouped_column_of_line(scaled_args.grouped, tile.column0, thread);
   GroupedScaleAddresses addresses;
   addresses.column = narrow_line(scales.b, scales.b_by, column < 0 ? scaled_args.grouped.n : column,
-                                 scaled_args.grouped.n, tile.weight)
+                                 scaled_args.grouped.n, tile.weight_index)
                          .address;
 #pragma unroll
   for (i32 i = 0; i < 2; ++i) {
@@ -85,9 +85,9 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& sca
 /// arguments again.
 template <class Config>
 __device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
-                                                const GemmPipeline<Config>& ring) {
+                                                const GemmPipeline<Config>& pipeline) {
   if constexpr (Config::Out::kBytes == 2)
-    return ring.copied();
+    return pipeline.copied();
   else
     return args.a_rows != 0;
 }
@@ -96,32 +96,34 @@ template <class Config>
 __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& scaled_args,
                                                        const GroupedRowTileTable& table,
                                                        const GroupedSchedule& schedule,
-                                                       GemmPipeline<Config> ring, u32 a_rows) {
+                                                       GemmPipeline<Config> pipeline,
+                                                       u32 row_list) {
   const GroupedArgs& args = scaled_args.grouped;
-  for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < schedule.units;
-       unit += static_cast<i32>(ptx::grid_size_again())) {
+  for (auto unit = static_cast<i32>(ptx::reread_block_id()); unit < schedule.units;
+       unit += static_cast<i32>(ptx::reread_grid_size())) {
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(args, table, schedule, unit);
     const i32 loaded_rows = grouped_loaded_rows(tile);
     GroupedScaleAddresses addresses = grouped_scale_addresses(scaled_args, tile);
-    if (grouped_gathers<Config>(args, ring))
-      grouped_look_up_rows<Config>(args, tile, a_rows, loaded_rows);
+    if (grouped_gathers<Config>(args, pipeline))
+      grouped_look_up_rows<Config>(args, tile, row_list, loaded_rows);
 #pragma unroll 1
     for (i32 block = 0; block < schedule.k_blocks; ++block) {
-      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
       if (threadIdx.x == 0) {
         const u32 bytes =
-            grouped_gathers<Config>(args, ring) ? 0 : static_cast<u32>(loaded_rows) * 128;
-        ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), Config::kShared.a_bytes + bytes);
-        grouped_load_weights<Config>(args, ring, tile, block * Config::kTileK);
-        if (!grouped_gathers<Config>(args, ring))
-          grouped_load_rows<Config>(args, ring, tile, loaded_rows, block * Config::kTileK);
+            grouped_gathers<Config>(args, pipeline) ? 0 : static_cast<u32>(loaded_rows) * 128;
+        ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage),
+                                    Config::kShared.a_bytes + bytes);
+        grouped_load_weights<Config>(args, pipeline, tile, block * Config::kTileK);
+        if (!grouped_gathers<Config>(args, pipeline))
+          grouped_load_rows<Config>(args, pipeline, tile, loaded_rows, block * Config::kTileK);
       }
-      if (grouped_gathers<Config>(args, ring))
-        grouped_copy_rows<Config>(args, ring, a_rows, loaded_rows, block * Config::kTileK);
-      grouped_copy_scales<Config>(scaled_args, addresses, grouped_stage_scales<Config>(ring),
+      if (grouped_gathers<Config>(args, pipeline))
+        grouped_copy_rows<Config>(args, pipeline, row_list, loaded_rows, block * Config::kTileK);
+      grouped_copy_scales<Config>(scaled_args, addresses, grouped_stage_scales<Config>(pipeline),
                                   loaded_rows);
-      ptx::mbarrier_arrive_copies(ring.full_barrier(ring.stage));
-      ring.advance();
+      ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
+      pipeline.advance();
     }
   }
   ptx::grid_dependency_launch();
@@ -131,11 +133,11 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
 template <class Config>
 struct GroupedStages {
   const GroupedArgs& args;
-  __device__ __forceinline__ void before_reading(const GemmPipeline<Config>& ring) const {
-    if (grouped_gathers<Config>(args, ring)) ptx::fence_async_shared();
+  __device__ __forceinline__ void before_reading(const GemmPipeline<Config>& pipeline) const {
+    if (grouped_gathers<Config>(args, pipeline)) ptx::fence_async_shared();
   }
-  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& ring) const {
-    return ptx::opaque(grouped_stage_scales<Config>(ring));
+  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline) const {
+    return ptx::opaque(grouped_stage_scales<Config>(pipeline));
   }
 };
 
@@ -143,25 +145,25 @@ template <class Config>
 __device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool shared_row,
                                                        const GroupedRowTileTable& table,
                                                        const GroupedSchedule& schedule,
-                                                       GemmPipeline<Config> ring, u32 group) {
-  GroupedRowTargets<Config> targets(args, ring.base + GroupedSmemOffsets<Config>::kDRows +
+                                                       GemmPipeline<Config> pipeline, u32 group) {
+  GroupedRowTargets<Config> targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
                                               group * GroupedSmemOffsets<Config>::kDRowBytes);
   const GroupedStages<Config> stages{args};
   float d[Config::kAccumulators];
-  for (auto unit = static_cast<i32>(ptx::block_id_again()); unit < schedule.units;
-       unit += static_cast<i32>(ptx::grid_size_again())) {
+  for (auto unit = static_cast<i32>(ptx::reread_block_id()); unit < schedule.units;
+       unit += static_cast<i32>(ptx::reread_grid_size())) {
     const i32 width = grouped_wgmma_tile<Config>(args, table, schedule, unit).width;
     if (shared_row)
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, ring, group)
+      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, pipeline, group)
           .sum(d, schedule.k_blocks, width);
     else
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, ring, group)
+      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
           .sum(d, schedule.k_blocks, width);
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(
         args, table, schedule, static_cast<i32>(ptx::opaque(static_cast<u32>(unit))));
     targets.read(args, tile);
     targets.put(group);
-    grouped_write_tile<Config>(d, args, tile, targets, ring, group);
+    grouped_write_tile<Config>(d, args, tile, targets, pipeline, group);
   }
 }
 
@@ -171,16 +173,16 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& sc
   using Offsets = GroupedSmemOffsets<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
   const GroupedArgs& args = scaled_args.grouped;
-  GemmPipeline<Config> ring(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  if (warp == 0) grouped_init_barriers<Config>(args, ring, true, 4 * Config::kReaders);
+  if (warp == 0) grouped_init_barriers<Config>(args, pipeline, true, 4 * Config::kReaders);
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedRowTileTable*>(gemm_shared_memory + Offsets::kTable);
   grouped_fill_row_tiles<kThreads, Config::kTileN>(table, args);
   const i32 widest = grouped_width(min(table.max_rows(), Config::kTileN)).width;
   const u32 step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
-  ring.set(step, Config::Out::kBytes == 2 && args.a_rows != 0);
-  ring.own_stages = static_cast<i32>(
+  pipeline.set(step, Config::Out::kBytes == 2 && args.a_rows != 0);
+  pipeline.own_stages = static_cast<i32>(
       min(Config::kShared.d_offset / (step + kGroupedStageScaleBytes<Config>), kGemmMaxStages));
   auto& schedule = *reinterpret_cast<GroupedSchedule*>(gemm_shared_memory + Offsets::kSchedule);
   if (threadIdx.x == 0) schedule = grouped_make_schedule<Config>(args, table, widest);
@@ -189,10 +191,11 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& sc
     ptx::set_max_registers_up<GroupedRegisters<Config>::kConsumer>();
     grouped_scaled_consume<Config>(args,
                                    scaled_args.scales.b_by == kScaleBlock && args.gate == kGateNone,
-                                   table, schedule, ring, warp / 4 - 1);
+                                   table, schedule, pipeline, warp / 4 - 1);
   } else {
     ptx::set_max_registers_down<GroupedRegisters<Config>::kProducer>();
-    grouped_scaled_produce<Config>(scaled_args, table, schedule, ring, ring.base + Offsets::kARows);
+    grouped_scaled_produce<Config>(scaled_args, table, schedule, pipeline,
+                                   pipeline.base + Offsets::kRowList);
   }
 }
 

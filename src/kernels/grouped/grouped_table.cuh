@@ -67,7 +67,7 @@ __device__ __forceinline__ i32 grouped_group_of_tile(const GroupedTileTable& tab
 
 /// The rows of a group that are multiplied: none if the group is skipped or invalid.
 __device__ __forceinline__ GroupRows grouped_multiplied_rows(const GroupedArgs& args, i32 g) {
-  if (grouped_weight(args, g) < 0) return {0, 0, false};
+  if (grouped_weight_index(args, g) < 0) return {0, 0, false};
   return grouped_rows(args, g, args.m);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 // What the mma.sync kernels for grouped products share: which tile a block multiplies next, and how
 // a tile of D is written if groups are ranges of k.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 #include "kernels/grouped/grouped_fetch.cuh"
@@ -14,9 +15,9 @@ namespace tw {
 inline constexpr i32 kGroupedNoRow = 0x7fffffff;
 
 struct GroupedMmaTile {
-  i32 group, weight;  // the group, and the index of its weight matrix
-  i32 row0, rows;     // first row, among the run's rows, and the number of rows
-  i32 column0;        // first column of B, see grouped_column()
+  i32 group, weight_index;  // the group, and the index of its weight matrix
+  i32 row0, rows;           // first row, among the run's rows, and the number of rows
+  i32 column0;              // first column of B, see grouped_column()
 };
 
 /// The tiles of a group and the band of their order, in the fields that gemm_unit() reads.
@@ -50,11 +51,11 @@ __device__ __forceinline__ GroupedMmaTile grouped_mma_tile(const GroupedArgs& ar
   i32 row = 0, column = 0;
   gemm_unit(order, static_cast<i32>(tile - table.first_tile[g]), &row, &column);
   const i32 row0 = rows.begin + row * kRows;
-  return {g, grouped_weight(args, g), row0, min(rows.end - row0, kRows), column * kColumns};
+  return {g, grouped_weight_index(args, g), row0, min(rows.end - row0, kRows), column * kColumns};
 }
 
-/// The column of B that is column `i` of a tile. With kGateHalves a tile has columns of gates, then
-/// as many linear columns, which the gates multiply.
+/// The column of B that is column `i` of a tile. With kGateHalves a tile has gate columns, then as
+/// many linear columns, which the activated gates multiply.
 template <i32 kColumns>
 __device__ __forceinline__ i32 grouped_column(const GroupedArgs& args, i32 column0, i32 i) {
   if (args.gate != kGateHalves) return column0 + i;

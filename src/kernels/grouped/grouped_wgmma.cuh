@@ -23,9 +23,10 @@ struct GroupedSmemOffsets {
   static constexpr u32 kSchedule = kTable + offsetof(GroupedRowTileTable, warp_sums);
   static_assert(sizeof(GroupedSchedule) <= sizeof(GroupedRowTileTable::warp_sums),
                 "the schedule must fit into warp_sums");
-  static constexpr u32 kARows = kTable + sizeof(GroupedRowTileTable);  // see grouped_look_up_rows()
+  static constexpr u32 kRowList =
+      kTable + sizeof(GroupedRowTileTable);  // see grouped_look_up_rows()
   static constexpr u32 kDRows =
-      kARows + kGroupedTileRows * 4;                       // GroupedRowTargets of the warpgroups
+      kRowList + kGroupedTileRows * 4;                     // GroupedRowTargets of the warpgroups
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;  // of one warpgroup
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total,
                 "gemm_shared() must reserve memory for all of these");
@@ -68,7 +69,7 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
   using In = typename Config::In;
   using Out = typename Config::Out;
   using Slab = StreamSlab<Config>;
-  // Gates and linear columns alternate in groups of eight, see grouped_load_weights().
+  // Gate columns and linear columns alternate, eight at a time, see grouped_load_weights().
   constexpr bool kAlternate = Config::kColumnA == 0;
   const bool gated = args.gate != kGateNone;
   const u32 threads_per_row = gated ? Slab::kRows / 16 : Slab::kRows / 8;
@@ -76,7 +77,7 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
   const i32 b_column0 = tile.column0 + static_cast<i32>(group) * 64;
   const i32 column = (gated ? b_column0 / 2 : b_column0) + static_cast<i32>(slab_column);
   const i32 count = grouped_columns(args) - column;
-  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight);
+  const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
   float bias[8];
   grouped_bias<In>(args, alpha_bias, column, count, false, bias);
   grouped_each_staged_row<Config>(
@@ -105,12 +106,10 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
 // Writes a warpgroup's accumulators to D with the fastest function that the run's epilogue allows.
 // If a configuration has no grouped_write_gated(), grouped_can_write_pieces() is false for gates.
 template <class Config>
-__device__ __forceinline__ void grouped_write_tile(float (&d)[Config::kAccumulators],
-                                                   const GroupedArgs& args,
-                                                   const GroupedWgmmaTile& tile,
-                                                   const GroupedRowTargets<Config>& targets,
-                                                   const GemmPipeline<Config>& ring, u32 group) {
-  const u32 staging = ring.base + Config::kShared.d_offset +
+__device__ __forceinline__ void grouped_write_tile(
+    float (&d)[Config::kAccumulators], const GroupedArgs& args, const GroupedWgmmaTile& tile,
+    const GroupedRowTargets<Config>& targets, const GemmPipeline<Config>& pipeline, u32 group) {
+  const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   if (!grouped_can_write_pieces<Config>(args))
     grouped_write_general<Config>(d, args, tile, targets, staging, group);
@@ -124,8 +123,8 @@ template <class Config>
 __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
                                                 const GroupedRowTileTable& table,
                                                 const GroupedSchedule& schedule,
-                                                GemmPipeline<Config> ring, u32 group) {
-  GroupedRowTargets<Config> targets(args, ring.base + GroupedSmemOffsets<Config>::kDRows +
+                                                GemmPipeline<Config> pipeline, u32 group) {
+  GroupedRowTargets<Config> targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
                                               group * GroupedSmemOffsets<Config>::kDRowBytes);
   GroupedWork work(schedule);
   StreamItem item;
@@ -138,17 +137,17 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
     targets.read(args, tile);
     const i32 divided = item.unit - schedule.whole_units;  // index among the divided tiles, or < 0
     // The block id is read again, because the accumulators leave no register to keep it in.
-    const auto block = static_cast<i32>(ptx::block_id_again());
+    const auto block = static_cast<i32>(ptx::reread_block_id());
     const i32 slot =
         divided < 0 ? 0 : gemm_stream_slot(divided, schedule.depth, schedule.share, block);
     const StreamPartial<Config> partial(stream_args, block, slot, 0);
-    stream_accumulate<Config>(d, stream_args, item, partial, ring, group);
+    stream_accumulate<Config>(d, stream_args, item, partial, pipeline, group);
     targets.put(group);  // before stream_reduce_in_workspace(), which needs all registers
     if (item.end - item.begin < schedule.k_blocks &&
         !stream_reduce_in_workspace<Config>(d[0], stream_args, divided, partial, 0,
-                                            ring.stream_word()))
+                                            pipeline.reduction_word()))
       continue;
-    grouped_write_tile<Config>(d[0], args, tile, targets, ring, group);
+    grouped_write_tile<Config>(d[0], args, tile, targets, pipeline, group);
   }
 }
 
@@ -158,16 +157,16 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
 // which takes a microsecond.
 template <class Config>
 __device__ __forceinline__ void grouped_init_barriers(const GroupedArgs& args,
-                                                      const GemmPipeline<Config>& ring, bool copies,
-                                                      u32 readers = Config::kReaders) {
+                                                      const GemmPipeline<Config>& pipeline,
+                                                      bool copies, u32 readers = Config::kReaders) {
   if (ptx::elect_one()) {
     ptx::prefetch_map(&args.map_b);
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
     const u32 arrivals = copies ? 1 + kGatherThreads : 1;
 #pragma unroll
     for (i32 stage = 0; stage < static_cast<i32>(kGemmMaxStages); ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), arrivals);
-      ptx::mbarrier_init(ring.empty_barrier(stage), readers);
+      ptx::mbarrier_init(pipeline.full_barrier(stage), arrivals);
+      ptx::mbarrier_init(pipeline.empty_barrier(stage), readers);
     }
     ptx::fence_mbarrier_init();
   }
@@ -189,28 +188,28 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   using Offsets = GroupedSmemOffsets<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
-  GemmPipeline<Config> ring(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
+  GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  if (warp == 0) grouped_init_barriers<Config>(args, ring, args.a_rows != 0);
+  if (warp == 0) grouped_init_barriers<Config>(args, pipeline, args.a_rows != 0);
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedRowTileTable*>(gemm_shared_memory + Offsets::kTable);
   grouped_fill_row_tiles<kThreads, Config::kTileN>(table, args);
   // The widest tile of the run determines the size of a stage and so the number of stages.
   const i32 widest = grouped_width(min(table.max_rows(), Config::kTileN)).width;
-  ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
+  pipeline.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
   auto& schedule = *reinterpret_cast<GroupedSchedule*>(gemm_shared_memory + Offsets::kSchedule);
   if (threadIdx.x == 0) schedule = grouped_make_schedule<Config>(args, table, widest);
   ptx::sync_block();
   if (warp >= 4) {
     ptx::set_max_registers_up<GroupedRegisters<Config>::kConsumer>();
-    grouped_consume<Config>(args, table, schedule, ring,
+    grouped_consume<Config>(args, table, schedule, pipeline,
                             Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
     ptx::set_max_registers_down<GroupedRegisters<Config>::kProducer>();
     if (args.a_rows != 0) {
-      grouped_gather<Config>(args, table, schedule, ring, ring.base + Offsets::kARows);
+      grouped_gather<Config>(args, table, schedule, pipeline, pipeline.base + Offsets::kRowList);
     } else if (warp == 0 && ptx::elect_one()) {
-      grouped_produce<Config>(args, table, schedule, ring);
+      grouped_produce<Config>(args, table, schedule, pipeline);
     }
   }
 }

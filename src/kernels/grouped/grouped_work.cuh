@@ -4,8 +4,9 @@
 //
 // The kernels use swap-AB: rows of a tile are columns of the weights, and its columns are rows of a
 // group. Tiles are numbered group by group; stream-K calls them units. The tiles after the last
-// full wave are divided along k, as in the stream-K kernels (gemm_stream.h), if that saves enough
-// time.
+// complete wave are divided along k, as in the stream-K kernels (gemm_stream.h), if that saves
+// enough time. A worker is one block.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -53,11 +54,11 @@ __device__ __forceinline__ i32 stream_slot_columns(const GroupedStreamArgs& args
 }
 
 struct GroupedWgmmaTile {
-  i32 weight;         // index of the group's weight matrix
+  i32 weight_index;   // of the group's weight matrix
   i32 column0;        // first column of B
   i32 row0, row_end;  // rows `row0` to `row_end` - 1 of the run
-  i32 width;          // rows for which the tile has accumulators, and the index in kGemmWidths
-  u32 width_index;
+  i32 width;          // rows for which the tile has accumulators
+  u32 width_index;    // index of `width` in kGemmWidths
   i32 group;
 };
 
@@ -89,7 +90,7 @@ __device__ __forceinline__ GroupedSchedule grouped_make_schedule(const GroupedAr
   s.depth = max(s.k_blocks, 1);
   s.share = s.depth;
   s.widest = widest;
-  const auto blocks = static_cast<i32>(ptx::grid_size_again());
+  const auto blocks = static_cast<i32>(ptx::reread_grid_size());
   i32 last_wave, remainder;
   full_divide(s.units, blocks, &last_wave);
   constexpr i32 kMaxDepth = 1 << 20;  // keeps last_wave * depth within 31 bits
@@ -130,7 +131,7 @@ __device__ __forceinline__ GroupedWgmmaTile grouped_wgmma_tile(const GroupedArgs
   full_unit(order, unit - table.first_tile[g] * s.units_m, &unit_m, &unit_n);
   const GroupedWidth width = grouped_width(row_tiles.width);
   GroupedWgmmaTile tile;
-  tile.weight = grouped_weight(args, g);
+  tile.weight_index = grouped_weight_index(args, g);
   tile.column0 = unit_m * Config::kTileM;
   tile.row0 = begin + unit_n * width.width;
   tile.row_end = min(end, tile.row0 + width.width);
@@ -147,7 +148,7 @@ struct GroupedWork {
   i32 next_block, end_block;  // the rest of the share
 
   __device__ __forceinline__ explicit GroupedWork(const GroupedSchedule& s) {
-    unit = static_cast<i32>(ptx::block_id_again());
+    unit = static_cast<i32>(ptx::reread_block_id());
     const i32 divided_blocks = (s.units - s.whole_units) * s.depth;
     next_block = min(unit * s.share, divided_blocks);
     end_block = min(next_block + s.share, divided_blocks);
@@ -155,7 +156,7 @@ struct GroupedWork {
   __device__ __forceinline__ bool next(const GroupedSchedule& s, StreamItem* item) {
     if (unit < s.whole_units) {
       *item = {unit, 0, s.k_blocks};
-      unit += static_cast<i32>(ptx::grid_size_again());
+      unit += static_cast<i32>(ptx::reread_grid_size());
       return true;
     }
     if (next_block >= end_block) return false;

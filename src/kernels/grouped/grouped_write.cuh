@@ -9,6 +9,7 @@
 //
 // Kernels keep their accumulators in different places, so they pass a function that fetches eight.
 // A gated element of D has a gate and a linear element, which the activated gate multiplies.
+// "full" in names means an epilogue kernel of the gemm family.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
@@ -26,13 +27,14 @@ struct GroupedAlphaBias {
   u64 bias;  // address of the bias of column 0 of B; 0: none
 };
 
-/// `weight` is the result of grouped_weight() and must not be negative.
+/// `weight_index` is the result of grouped_weight_index() and must not be negative.
 __device__ __forceinline__ GroupedAlphaBias grouped_alpha_bias(const GroupedArgs& args,
-                                                               i32 weight) {
+                                                               i32 weight_index) {
   GroupedAlphaBias out = {args.alpha, args.bias};
-  if (args.group_alpha != 0) out.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
+  if (args.group_alpha != 0)
+    out.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight_index];
   if (args.bias != 0)
-    out.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
+    out.bias += static_cast<u64>(weight_index * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
   return out;
 }
 
@@ -124,7 +126,7 @@ __device__ __forceinline__ void grouped_add(u64 address, i32 count, const float 
 }
 
 /// The column of B for column `column` of D, and the step to the column of B for the next column of
-/// D. With a gate `linear` selects the linear column, not the gate's.
+/// D. With a gate `linear` selects the linear column instead of the gate column.
 __device__ __forceinline__ FullPlace grouped_b_columns(const GroupedArgs& args, i32 column,
                                                        bool linear) {
   return full_place(FullGate{args.gate, 0, args.n / 2}, 0, column, linear);
@@ -149,7 +151,7 @@ __device__ __forceinline__ void grouped_bias(const GroupedArgs& args,
                             bias);
 }
 
-/// Replaces eight gates, in v, by gated elements.
+/// Replaces eight gate elements, in v, by gated elements.
 template <u32 kActivation>
 __device__ __forceinline__ void grouped_apply_gate(const GroupedArgs& args, float (&v)[8],
                                                    const float (&linear)[8]) {

@@ -31,7 +31,7 @@ struct Input {
   }
 };
 
-/// Reads bits from the last one back to the first; beyond the first, zeros.
+/// Reads bits from the last one back to the first; beyond the first, reads zeros.
 class BackwardBits {
  public:
   /// The highest set bit of the last byte marks the end of the bits. False if there is none.

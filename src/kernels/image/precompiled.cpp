@@ -84,7 +84,8 @@ Status find_precompiled(const char* name, const char* target, Precompiled* out) 
   if (found) return Code::OK;
   if (others.empty())
     return fail(Code::ERROR_NOT_FOUND, {.argument = "name"},
-                "there is no precompiled kernel \"%s\": tw_kernels_get() lists the names", name);
+                "there is no precompiled kernel \"%s\": tw_embedded_kernel_get() lists the names",
+                name);
   return fail(Code::ERROR_NOT_FOUND, {.argument = "target"},
               "kernel %s is not embedded for target \"%s\", only for %s", name, target,
               others.c_str());

@@ -31,28 +31,28 @@ __device__ __forceinline__ u32 lanes_below() {
 }
 
 /// lane_id(), read again at this place, so that no register must hold it until here.
-__device__ __forceinline__ u32 lane_id_again() {
+__device__ __forceinline__ u32 reread_lane_id() {
   u32 lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
 }
 
-/// threadIdx.x, read again at this place.
-__device__ __forceinline__ u32 thread_id_again() {
+/// threadIdx.x, read again at this place for the same reason. So are the next two.
+__device__ __forceinline__ u32 reread_thread_id() {
   u32 thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
 
 /// blockIdx.x, read again at this place.
-__device__ __forceinline__ u32 block_id_again() {
+__device__ __forceinline__ u32 reread_block_id() {
   u32 block;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
   return block;
 }
 
 /// gridDim.x, read again at this place.
-__device__ __forceinline__ u32 grid_size_again() {
+__device__ __forceinline__ u32 reread_grid_size() {
   u32 blocks;
   asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
   return blocks;

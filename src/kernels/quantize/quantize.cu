@@ -7,7 +7,7 @@
 
 namespace tw {
 
-// The following process vectors of kVector elements, or single elements if kVector is 0.
+// The following functions process vectors of kVector elements, or single elements if kVector is 0.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax_by(const QuantizeArgs& args) {
   if constexpr (kVector == 0)

@@ -12,23 +12,23 @@ namespace tw {
 __device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) {
   __shared__ u32 warp_sums[kRouteScoreWarps];
   const u32 pairs = args.tokens * args.top_k;
-  const u32 bins = route_bins(args);
+  const u32 bin_count = route_bin_count(args);
   const RouteBlockPairs block_pairs = route_block_pairs(0, pairs, kRouteScoreWarps);
   const auto* const pair_bins = reinterpret_cast<const unsigned short*>(shared);
   u32* const counts = shared + route_small_bin_words(pairs);
   const auto bin_of = [&](u32 at) -> u32 { return pair_bins[at]; };
-  count_bins(block_pairs, bins, counts, bin_of);
+  count_bins(block_pairs, bin_count, counts, bin_of);
   const auto total_of = [&](u32 bin) {
     u32 total = 0;
-    for (u32 warp = 0; warp < block_pairs.warps; ++warp) total += counts[warp * bins + bin];
+    for (u32 warp = 0; warp < block_pairs.warps; ++warp) total += counts[warp * bin_count + bin];
     return total;
   };
   compute_places(args, block_pairs, counts, warp_sums, true, total_of, [](u32) { return 0u; });
   store_places(args, block_pairs, counts, bin_of);
 }
 
-/// Does all steps in one cluster. The warps of all blocks score tokens and write the bins to the
-/// shared memory of block 0, which then orders the pairs.
+/// Does all steps in one cluster. The warps of all blocks score tokens and write the pairs' bins to
+/// the shared memory of block 0, which then orders the pairs.
 __device__ __forceinline__ void route_small(const RouteArgs& args) {
   extern __shared__ __align__(16) u32 small_shared[];
   ptx::cluster_arrive_relaxed();  // all blocks have started, so their shared memory exists
@@ -56,10 +56,10 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
 template <bool kMany>
 __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u32* counts,
                                             u32* invalid) {
-  const u32 bins = route_bins(args);
+  const u32 bin_count = route_bin_count(args);
   const bool orders = route_has(args, kRouteOrders);
   if (orders) {
-    for (u32 bin = threadIdx.x; bin < bins; bin += kRouteScoreThreads) counts[bin] = 0;
+    for (u32 bin = threadIdx.x; bin < bin_count; bin += kRouteScoreThreads) counts[bin] = 0;
     ptx::sync_block();
   }
   const u32 lane = ptx::lane_id();
@@ -70,12 +70,12 @@ __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u3
     *invalid += bin.invalid ? 1 : 0;
     if (!orders || lane >= args.top_k) continue;
     const u64 pair = static_cast<u64>(token) * args.top_k + lane;
-    ptx::store_unit<2>(args.bins + pair * 2, static_cast<unsigned short>(bin.bin));
+    ptx::store_unit<2>(args.pair_bins + pair * 2, static_cast<unsigned short>(bin.bin));
     atomicAdd(counts + bin.bin, 1u);
   }
   if (!orders) return;
   ptx::sync_block();
-  for (u32 bin = threadIdx.x; bin < bins; bin += kRouteScoreThreads)
+  for (u32 bin = threadIdx.x; bin < bin_count; bin += kRouteScoreThreads)
     ptx::store_unit<4>(args.chunk_counts + (static_cast<u64>(bin) * args.chunks + chunk) * 4,
                        counts[bin]);
   ptx::sync_block();
@@ -123,8 +123,8 @@ __device__ __forceinline__ void scan_bin(const RouteArgs& args, u32 bin) {
 
 __device__ __forceinline__ void route_scan(const RouteArgs& args) {
   ptx::grid_dependency_wait_and_launch();
-  const u32 bins = route_bins(args);
-  for (u32 bin = blockIdx.x * kRouteWarps + threadIdx.x / 32; bin < bins;
+  const u32 bin_count = route_bin_count(args);
+  for (u32 bin = blockIdx.x * kRouteWarps + threadIdx.x / 32; bin < bin_count;
        bin += gridDim.x * kRouteWarps)
     scan_bin(args, bin);
 }
@@ -136,9 +136,9 @@ __device__ __forceinline__ void place_chunk(const RouteArgs& args, u32 chunk, u3
   const RouteBlockPairs block_pairs =
       route_block_pairs(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
   const auto* const pair_bins =
-      reinterpret_cast<const unsigned short*>(args.bins) + block_pairs.first;
+      reinterpret_cast<const unsigned short*>(args.pair_bins) + block_pairs.first;
   const auto bin_of = [&](u32 at) -> u32 { return pair_bins[at]; };
-  count_bins(block_pairs, route_bins(args), counts, bin_of);
+  count_bins(block_pairs, route_bin_count(args), counts, bin_of);
   compute_places(
       args, block_pairs, counts, warp_sums, chunk == 0,
       [&](u32 bin) { return ptx::load_after_wait<4>(args.bin_totals + bin * 4ull); },

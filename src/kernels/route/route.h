@@ -5,8 +5,9 @@
 //
 // From a token's logits, routing chooses its top_k experts and their weights. The chosen experts
 // fill the token's top_k slots, and a pair is a token with one of its slots. The bin of a pair is
-// the local number of its expert, or `local_experts` if the expert is on another rank. Pairs are
-// ordered stably by bin. That order is unique, so it does not depend on how the work is divided.
+// the local number of its expert, or `local_experts` if the expert is on another rank; such pairs
+// are dropped. Pairs are ordered stably by bin. That order is unique, so it does not depend on how
+// the work is divided.
 
 #include "kernels/arguments.h"
 
@@ -34,12 +35,12 @@ enum : u32 {
   kRouteGroupTop2 = 2,    // a group's score is that of its two best experts, else of its best one
   kRouteByScore = 4,      // experts are chosen by score, not by logit
   kRouteGiven = 8,        // the caller gives the experts
-  kRouteOrders = 16,      // the caller wants results that depend on the bins
+  kRouteOrders = 16,      // the caller wants results that depend on the bins of pairs
 };
 
 inline constexpr u32 kRouteMaxExperts = 1024;
-// kRouteScore, with registers for at most so many experts, has twice the warps per SM of
-// kRouteMany.
+// With more experts than this, kRouteMany runs. kRouteScore keeps fewer experts in registers, so
+// that an SM has twice as many of its warps.
 inline constexpr u32 kRouteFewExperts = 512;
 inline constexpr u32 kRouteMaxTopK = 32;    // one lane per slot
 inline constexpr u32 kRouteMaxGroups = 32;  // one lane per group
@@ -65,7 +66,7 @@ struct RouteArgs {
   u64 order_tokens;  // i32 per place: the token of that pair
   u64 inverse;       // i32 per pair: its place
   u64 invalid_count;  // 64-bit counter of invalid ids and local numbers
-  u64 bins;           // workspace: u16 per pair
+  u64 pair_bins;      // workspace: u16 per pair, its bin
   u64 chunk_counts;   // workspace: u32 [bin][chunk], the number of pairs
   u64 bin_totals;     // workspace: u32 [bin], the number of pairs
   i64 pitch;          // bytes from the logits of one token to those of the next
@@ -94,7 +95,7 @@ TW_KERNEL_HD inline bool route_has(const RouteArgs& args, u32 flag) {
   return (args.flags & flag) != 0;
 }
 
-TW_KERNEL_HD inline u32 route_bins(const RouteArgs& args) {
+TW_KERNEL_HD inline u32 route_bin_count(const RouteArgs& args) {
   return args.local_experts + 1;
 }
 
@@ -119,15 +120,15 @@ TW_KERNEL_HD inline RouteBin route_bin(const RouteArgs& args, i32 mapped) {
   return {args.local_experts, mapped != -1};
 }
 
-/// Dynamic shared memory of kRouteSmall: one u16 bin per pair, then one count per warp and bin.
-/// route_small_bin_words() is the size of the bins in 32-bit words.
+/// Dynamic shared memory of kRouteSmall: the bin of each pair (u16), then a count for each warp and
+/// bin. route_small_bin_words() is the size of the pairs' bins in 32-bit words.
 TW_KERNEL_HD inline u32 route_small_bin_words(u32 pairs) {
   return (pairs + 1) / 2;
 }
-TW_KERNEL_HD inline u32 route_small_bytes(u32 pairs, u32 bins) {
+TW_KERNEL_HD inline u32 route_small_bytes(u32 pairs, u32 bin_count) {
   const u32 steps = (pairs + 31) / 32;
   const u32 warps = steps < kRouteScoreWarps ? steps : kRouteScoreWarps;
-  return (route_small_bin_words(pairs) + warps * bins) * 4;
+  return (route_small_bin_words(pairs) + warps * bin_count) * 4;
 }
 
 }  // namespace tw

@@ -185,7 +185,7 @@ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
 // Replaces the total of each bin by its first place.
 void first_places(const RouteArgs& args, u32 (&places)[kRouteMaxBins]) {
   u32 first = 0;
-  for (u32 bin = 0; bin < route_bins(args); ++bin) {
+  for (u32 bin = 0; bin < route_bin_count(args); ++bin) {
     const u32 total = places[bin];
     store_bin(args, bin, first, total);
     places[bin] = first;
@@ -222,9 +222,9 @@ void route_score_host(HostEngine&, const void* arguments) {
     for (u32 token = first; token < std::min(first + args.chunk_tokens, args.tokens); ++token)
       invalid += route_token(args, token, [&](u64 pair, u32 bin) {
         ++counts[bin];
-        if (orders) store(args.bins, pair, static_cast<uint16_t>(bin));
+        if (orders) store(args.pair_bins, pair, static_cast<uint16_t>(bin));
       });
-    for (u32 bin = 0; orders && bin < route_bins(args); ++bin)
+    for (u32 bin = 0; orders && bin < route_bin_count(args); ++bin)
       store(args.chunk_counts, u64{bin} * args.chunks + chunk, counts[bin]);
   }
   count_invalid(args, invalid);
@@ -236,7 +236,7 @@ void route_many_host(HostEngine& engine, const void* arguments) {
 
 void route_scan_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const RouteArgs*>(arguments);
-  for (u32 bin = 0; bin < route_bins(args); ++bin) {
+  for (u32 bin = 0; bin < route_bin_count(args); ++bin) {
     u32 before = 0;
     for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
       const u64 at = u64{bin} * args.chunks + chunk;
@@ -251,16 +251,17 @@ void route_scan_host(HostEngine&, const void* arguments) {
 void route_place_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const RouteArgs*>(arguments);
   u32 first[kRouteMaxBins] = {};
-  for (u32 bin = 0; bin < route_bins(args); ++bin) first[bin] = load<u32>(args.bin_totals, bin);
+  for (u32 bin = 0; bin < route_bin_count(args); ++bin)
+    first[bin] = load<u32>(args.bin_totals, bin);
   first_places(args, first);
   for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
     u32 places[kRouteMaxBins] = {};
-    for (u32 bin = 0; bin < route_bins(args); ++bin)
+    for (u32 bin = 0; bin < route_bin_count(args); ++bin)
       places[bin] = first[bin] + load<u32>(args.chunk_counts, u64{bin} * args.chunks + chunk);
     const u32 begin = chunk * args.chunk_tokens;
     const u32 end = std::min(begin + args.chunk_tokens, args.tokens);
     for (u32 pair = begin * args.top_k; pair < end * args.top_k; ++pair) {
-      const u32 bin = load<uint16_t>(args.bins, pair);
+      const u32 bin = load<uint16_t>(args.pair_bins, pair);
       store_place(args, pair, bin, places[bin]++);
     }
   }

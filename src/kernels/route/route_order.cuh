@@ -49,11 +49,11 @@ __device__ __forceinline__ void each_pair(const RouteBlockPairs& block_pairs, Bi
 }
 
 template <class BinOf>
-__device__ __forceinline__ void count_bins(const RouteBlockPairs& block_pairs, u32 bins,
+__device__ __forceinline__ void count_bins(const RouteBlockPairs& block_pairs, u32 bin_count,
                                            u32* counts, BinOf bin_of) {
-  for (u32 i = threadIdx.x; i < block_pairs.warps * bins; i += blockDim.x) counts[i] = 0;
+  for (u32 i = threadIdx.x; i < block_pairs.warps * bin_count; i += blockDim.x) counts[i] = 0;
   ptx::sync_block();
-  u32* const own = counts + threadIdx.x / 32 * bins;
+  u32* const own = counts + threadIdx.x / 32 * bin_count;
   each_pair(block_pairs, bin_of, [&](u32, u32 bin) {
     const BinPeers peers = bin_peers(bin);
     if (bin != kNoBin && peers.lower == 0) own[bin] += peers.all;
@@ -99,18 +99,18 @@ __device__ __forceinline__ void compute_places(const RouteArgs& args,
                                                const RouteBlockPairs& block_pairs, u32* counts,
                                                u32* warp_sums, bool writes, TotalOf total_of,
                                                BeforeOf before_of) {
-  const u32 bins = route_bins(args);
+  const u32 bin_count = route_bin_count(args);
   u32 before = 0;
-  for (u32 base = 0; base < bins; base += blockDim.x) {
+  for (u32 base = 0; base < bin_count; base += blockDim.x) {
     const u32 bin = base + threadIdx.x;
-    const bool is_valid = bin < bins;
+    const bool is_valid = bin < bin_count;
     const u32 total = is_valid ? total_of(bin) : 0;
     const u32 first = block_prefix(total, warp_sums, &before);
     if (!is_valid) continue;
     u32 place = first + before_of(bin);
     for (u32 warp = 0; warp < block_pairs.warps; ++warp) {
-      const u32 own = counts[warp * bins + bin];
-      counts[warp * bins + bin] = place;
+      const u32 own = counts[warp * bin_count + bin];
+      counts[warp * bin_count + bin] = place;
       place += own;
     }
     if (!writes) continue;
@@ -136,7 +136,7 @@ template <class BinOf>
 __device__ __forceinline__ void store_places(const RouteArgs& args,
                                              const RouteBlockPairs& block_pairs, u32* counts,
                                              BinOf bin_of) {
-  u32* const own = counts + threadIdx.x / 32 * route_bins(args);
+  u32* const own = counts + threadIdx.x / 32 * route_bin_count(args);
   each_pair(block_pairs, bin_of, [&](u32 pair, u32 bin) {
     const BinPeers peers = bin_peers(bin);
     const bool is_valid = bin != kNoBin;

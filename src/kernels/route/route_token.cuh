@@ -14,7 +14,7 @@
 namespace tw {
 
 inline constexpr u32 kAllLanes = 0xffffffffu;
-// A lane processes so many experts at once. More would take too many registers.
+// Experts that a lane processes at once. More would take too many registers.
 inline constexpr u32 kExpertsAtOnce = 8;
 
 __device__ __forceinline__ float load_float(u64 address) {

@@ -33,7 +33,7 @@ struct FourMover {
     const FourStage s = four_stage(args, item, count);
     if (ptx::lane_id() < four_groups(s))
       next = four_indices(args, s, ptx::lane_id(), kScatter,
-                          [&](u64 i) { return named_row(args, i); });
+                          [&](u64 i) { return table_row_of(args, i); });
   }
   __device__ __forceinline__ u64 packed_address(const FourStage& s, u32 row) const {
     return args.packed + (s.first + row) * static_cast<u64>(args.packed_pitch) +
@@ -46,7 +46,8 @@ struct FourMover {
     return stage + args.stage_bytes + ptx::lane_id() * kFourNoteBytes;
   }
 
-  // The packed side: one bulk copy if the stage's rows are contiguous, else one per row.
+  // Loads the packed rows: by one bulk copy if the stage's rows are contiguous, else by one per
+  // row.
   __device__ __forceinline__ void load_packed(const FourStage& s, u32 stage, u32 barrier) const {
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, s.rows * s.bytes);

@@ -20,8 +20,9 @@ __device__ __forceinline__ i64 run_count(const RowsArgs& args) {
   return clamped_count(load_index(args.count_at, args.index_bytes, 0), args.count);
 }
 
-/// Returns the row that index number i may write (or read), or kNoRow.
-__device__ __forceinline__ i64 named_row(const RowsArgs& args, u64 i) {
+/// Returns the table row that index number i names, or kNoRow: if the row is outside the table, or
+/// if another index with the same row wins (RowsArgs::winners).
+__device__ __forceinline__ i64 table_row_of(const RowsArgs& args, u64 i) {
   const i64 row = checked_row(load_index(args.index, args.index_bytes, i), args.table_rows);
   if (args.winners == 0 || row < 0) return row;
   return ptx::load_unit_cached<4>(args.winners + static_cast<u64>(row) * 4) == i ? row : kNoRow;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For kernels that compute with rows in registers: args.lanes threads process a row, or a part of
-// one. Each thread processes four such items at once, so that four loads are in flight before the
-// first store.
+// Work items of kernels that compute with rows in registers: args.lanes threads process an item, a
+// row or a part of one. Each thread processes four items at once, so that four loads are in flight
+// before the first store.
 
 #include "kernels/rows/row_index.cuh"
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ LanePlace lane_place(const RowsArgs& args, u64 item, 
   }
   const u64 unit = part * args.lanes + threadIdx.x % args.lanes;
   if (unit >= args.row_units) return {0, 0, 0, kNoRow, false};
-  const i64 row = args.group == 1 ? named_row(args, number) : kNoRow;
+  const i64 row = args.group == 1 ? table_row_of(args, number) : kNoRow;
   const u64 offset = unit * args.unit_bytes;
   return {number, args.packed + number * static_cast<u64>(args.packed_pitch) + offset, offset, row,
           true};

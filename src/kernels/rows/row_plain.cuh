@@ -24,7 +24,7 @@ __device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32
     const u32 r = divide(unit, args.part_divider);
     const u64 i = static_cast<u64>(args.first_row) + r;
     const u64 inside = static_cast<u64>(unit - r * row_units) * kBytes;
-    const i64 row = named_row(args, i);
+    const i64 row = table_row_of(args, i);
     const u64 packed = args.packed + i * static_cast<u64>(args.packed_pitch) + inside;
     const u64 table =
         row == kNoRow ? 0 : args.table + static_cast<u64>(row * args.table_pitch) + inside;

@@ -38,9 +38,9 @@ struct RowPieces {
       if (32 * k >= args.stage_pieces) continue;
       const RowPiece p = piece(item, k);
       if (p.bytes == 0) continue;
-      next_row[k] = named_row(args, p.index);
+      next_row[k] = table_row_of(args, p.index_number);
       if constexpr (kWeights)
-        if (next_row[k] != kNoRow) next_weight[k] = index_weight(args, p.index);
+        if (next_row[k] != kNoRow) next_weight[k] = index_weight(args, p.index_number);
     }
   }
 
@@ -48,7 +48,8 @@ struct RowPieces {
     return args.table + static_cast<u64>(row * args.table_pitch) + p.offset;
   }
   __device__ __forceinline__ u64 packed_address(const RowPiece& p) const {
-    return args.packed + static_cast<u64>(static_cast<i64>(p.row) * args.packed_pitch) + p.offset;
+    return args.packed + static_cast<u64>(static_cast<i64>(p.packed_row) * args.packed_pitch) +
+           p.offset;
   }
   /// Number of pieces of an item; fewer in the last one.
   __device__ __forceinline__ u32 pieces_of(u64 item) const {

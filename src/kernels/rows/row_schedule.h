@@ -13,16 +13,16 @@ TW_KERNEL_HD inline i64 checked_row(i64 index, i64 rows) {
   return index >= 0 && index < rows ? index : -1;
 }
 
-/// Clamps a row count that was read from device memory to [0, most].
+/// Clamps a row count that was read from device memory to [0, maximum].
 TW_KERNEL_HD inline i64 clamped_count(i64 wanted, i64 maximum) {
   return wanted < 0 ? 0 : wanted > maximum ? maximum : wanted;
 }
 
-/// A piece of a row: the packed row, the number of its index, and the byte range in the row.
-/// `bytes` is 0 if there is no piece.
+/// A piece of a row: `bytes` bytes from `offset` on; 0 bytes if there is no piece. An index has the
+/// number of its position: index number i is index[i]. Its value is a row of the table.
 struct RowPiece {
-  u64 row;
-  u64 index;
+  u64 packed_row;
+  u64 index_number;  // of the index that names the piece's table row
   u64 offset;
   u32 bytes;
 };
@@ -104,14 +104,14 @@ struct FourIndices {
 /// room for the stage's groups only.
 inline constexpr u32 kFourNoteBytes = sizeof(FourIndices);
 
-/// Indices of group `group` of a stage. `named(i)` returns the row for index number i, or -1.
-template <class Named>
+/// Rows of group `group` of a stage. `table_row(i)` returns the row of index number i, or -1.
+template <class TableRow>
 TW_KERNEL_HD inline FourIndices four_indices(const RowsArgs& args, const FourStage& stage,
-                                             u32 group, bool scatter, Named named) {
+                                             u32 group, bool scatter, TableRow table_row) {
   FourIndices out;
   for (u32 k = 0; k < kFourRows; ++k) {
     const u32 slot = group * kFourRows + k;
-    const i64 row = slot < stage.rows ? named(stage.first + slot) : -1;
+    const i64 row = slot < stage.rows ? table_row(stage.first + slot) : -1;
     out.row[k] = static_cast<i32>(row < 0 && scatter ? args.table_rows : row);
   }
   return out;

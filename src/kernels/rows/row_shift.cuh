@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Moves rows by index if their two sides are misaligned relative to each other. Each thread builds
-// 16-byte pieces of the written side from aligned loads of the other side, four pieces at once.
+// Moves rows by index if table rows and packed rows are misaligned relative to each other. Each
+// thread builds 16-byte pieces of the written rows from aligned loads of the read rows, four pieces
+// at once.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -23,7 +24,7 @@ __device__ __forceinline__ ShiftPiece shift_piece(const RowsArgs& args, u64 item
   if (item >= items) return kNone;
   const u64 i =
       items < kDividerLimit ? divide(static_cast<u32>(item), args.part_divider) : item / args.parts;
-  const i64 row = named_row(args, i);
+  const i64 row = table_row_of(args, i);
   const bool named = row != kNoRow;
   if (!kGather && !named) return kNone;
   const u64 table = args.table + static_cast<u64>((named ? row : 0) * args.table_pitch);

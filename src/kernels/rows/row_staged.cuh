@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Moves short rows of whole 16-byte units through a per-warp pipeline. Threads move the units of
-// the table's side, because bulk copies would be too many and too small; one bulk copy moves the
-// packed side of a stage.
+// table rows, because bulk copies would be too many and too small. One bulk copy moves the packed
+// rows of a stage.
 
 #include "kernels/ptx/async_copy.cuh"
 #include "kernels/rows/row_ring.cuh"
@@ -29,10 +29,11 @@ struct StagedGather : RowPieces {
       const u32 r = divide(unit, args.unit_divider);
       const u32 inside = (unit - r * row_units) * 16;
       const i64 row = static_cast<i64>(ptx::shared_load<8>(row_note(stage, r)));
-      const bool named = row != kNoRow;
-      const u64 from = args.table + static_cast<u64>((named ? row : 0) * args.table_pitch) + inside;
+      const bool exists = row != kNoRow;
+      const u64 from =
+          args.table + static_cast<u64>((exists ? row : 0) * args.table_pitch) + inside;
       // For an index without a row, the source size 0 writes zeros and reads nothing.
-      ptx::async_copy<16>(stage + unit * 16, named ? from : args.packed, named ? 16 : 0);
+      ptx::async_copy<16>(stage + unit * 16, exists ? from : args.packed, exists ? 16 : 0);
     }
     ptx::mbarrier_arrive_copies(barrier);
     fetch<kWeights>(item + step);

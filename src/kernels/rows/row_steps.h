@@ -14,7 +14,7 @@ struct OutsideArgs {
 static_assert(sizeof(OutsideArgs) == sizeof(RowsArgs) + 8, "the device sees the host's layout");
 
 /// Arguments of kRowsFew, which moves a few long rows. All arguments fit in 64 bytes, because
-/// reading them dominates such a short launch. Block x is the row, block y the piece of it.
+/// reading them dominates such a short launch. blockIdx.x is the packed row, blockIdx.y its piece.
 struct FewArgs {
   u64 table;  // first column that is moved
   u64 index;

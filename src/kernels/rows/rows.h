@@ -21,19 +21,24 @@ enum : u32 {
   kRowsSumPlain = 7,    // the same by ordinary loads and stores
   kRowsBulkReduce = 8,  // scatter: reductions by bulk copies
   kRowsReduce = 9,      // scatter: one reduction per element
-  kRowsSorted = 10,     // scatter: sums equal rows of a tile first, then one reduction each
-  kRowsStaged = 11,     // short aligned rows: threads on the table's side, bulk copies on the other
-  kRowsFew = 12,        // few long rows: one block per piece, few parameters
+  // Scatter: of 128 consecutive indices (kRowsSortTile), sums the packed rows that go to the same
+  // table row, and adds each sum by one reduction.
+  kRowsSorted = 10,
+  // Short aligned rows: ordinary loads or stores of table rows, bulk copies of packed rows.
+  kRowsStaged = 11,
+  kRowsFew = 12,  // few long rows: one block per piece, few parameters
   // Steps before or after the main kernel.
   kRowsOutside = 16,  // counts indices without a row
   kRowsMargin = 17,   // gather: zeros where the window extends beyond the table
-  kRowsClear = 18,    // scatter, last of equal indices wins: clears the winners
-  kRowsMark = 19,     // and then determines the winners
-  kRowsCount = 20,    // scatter, deterministic sums: counts the digits of a sort pass
+  // Steps of a scatter in which the last of equal indices wins.
+  kRowsClear = 18,  // clears the winners
+  kRowsMark = 19,   // determines the winners
+  // Steps of a scatter with deterministic sums, which sorts the indices.
+  kRowsCount = 20,    // counts the digits of a sort pass
   kRowsScan = 21,     // turns the counts into the first position of each digit
   kRowsPlace = 22,    // moves the indices to their positions
-  kRowsSegment = 23,  // sums equal rows within a segment of the sorted order
-  kRowsJoin = 24,     // joins the sums of rows that span segments
+  kRowsSegment = 23,  // sums the packed rows for one table row within a segment of sorted indices
+  kRowsJoin = 24,     // adds up the sums of table rows whose indices span segments
 };
 
 inline constexpr u32 kRowsMaxPipelineWarps = 16;  // per block; each warp has a pipeline of its own
@@ -66,7 +71,7 @@ enum : u32 { kReduceNone = 0, kReduceAdd = 1, kReduceMin = 2, kReduceMax = 3 };
 /// Bulk kernels (kRowsBulk and others with a pipeline) need addresses, pitches and `row_bytes` that
 /// are multiples of 16. They move pieces: whole rows, or `parts` parts of `part_bytes` (the last of
 /// `last_bytes`). A stage holds `stage_pieces` consecutive pieces. If the packed rows are
-/// contiguous (`dense`), one bulk copy moves the packed side of a stage. If `group` is above 1, a
+/// contiguous (`dense`), one bulk copy moves the packed rows of a stage. If `group` is above 1, a
 /// gather sums the rows index[i * group] to index[i * group + group - 1] into packed row i; pieces
 /// are then numbered (row, part, member), the last fastest.
 ///
@@ -108,7 +113,7 @@ struct RowsArgs {
   u32 group;
   Divider unit_divider;  // by the 16-byte units of a part
   u32 op;
-  u32 element;         // of the table
+  u32 element;         // type of the table's elements, a kElement value
   u32 packed_element;  // of the packed operand: equal to `element`, or f16/bf16 with an f32 table
   u64 read_policy;     // L2 cache policies of reads and of writes
   u64 write_policy;

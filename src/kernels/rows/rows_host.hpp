@@ -32,8 +32,9 @@ inline i64 run_count(const RowsArgs& args) {
   return clamped_count(host_index(args.count_at, args.index_bytes, 0), args.count);
 }
 
-/// Returns the row that index number i may write (or read), or -1.
-inline i64 named_row(const RowsArgs& args, i64 i) {
+/// Returns the table row that index number i names, or -1: if the row is outside the table, or if
+/// another index with the same row wins (RowsArgs::winners).
+inline i64 table_row_of(const RowsArgs& args, i64 i) {
   const i64 row = checked_row(host_index(args.index, args.index_bytes, i), args.table_rows);
   if (args.winners == 0 || row < 0) return row;
   return reinterpret_cast<const uint32_t*>(args.winners)[row] == static_cast<u64>(i) ? row : -1;
@@ -57,39 +58,40 @@ inline i64 last_row(const RowsArgs& args) {
   return count - args.first_row < args.launch_rows ? count : args.first_row + args.launch_rows;
 }
 
-/// The data type in which the host computes on an element.
-inline DType element_dtype(u32 element) {
+/// The data type in which the host computes on elements of a type, which is a kElement value.
+inline DType element_dtype(u32 type) {
   constexpr DType kTypes[] = {DType::U8,  DType::F32, DType::F16, DType::BF16, DType::F64,
                               DType::U32, DType::I32, DType::U64, DType::I64};
-  return kTypes[element];
+  return kTypes[type];
 }
-inline u32 element_bytes(u32 element) {
-  return static_cast<u32>(dtype_bytes(element_dtype(element)));
+inline u32 element_bytes(u32 type) {
+  return static_cast<u32>(dtype_bytes(element_dtype(type)));
 }
 
 /// The NaN that FFMA, FADD and FMNMX return for any NaN operand; they drop its payload.
 inline constexpr uint32_t kCanonicalNan = 0x7fffffff;
 
-/// Reads an f32, f16 or bf16 element as f32. write_number() writes a computed value back and turns
-/// every NaN into the canonical NaN of its type; for f16 and bf16 the conversions do so.
-inline float read_number(u64 address, u32 element, u64 number) {
-  if (element == kElementF32) {
+/// Reads element e of an f32, f16 or bf16 array as f32. write_from_f32() writes a computed value
+/// back and turns every NaN into the canonical NaN of its type; for f16 and bf16 the conversions do
+/// so. `type` is a kElement value.
+inline float read_as_f32(u64 address, u32 type, u64 e) {
+  if (type == kElementF32) {
     float value;
-    std::memcpy(&value, reinterpret_cast<const uint8_t*>(address) + number * 4, 4);
+    std::memcpy(&value, reinterpret_cast<const uint8_t*>(address) + e * 4, 4);
     return value;
   }
   uint16_t bits;
-  std::memcpy(&bits, reinterpret_cast<const uint8_t*>(address) + number * 2, 2);
-  return element == kElementF16 ? f16_to_float(bits) : bf16_to_float(bits);
+  std::memcpy(&bits, reinterpret_cast<const uint8_t*>(address) + e * 2, 2);
+  return type == kElementF16 ? f16_to_float(bits) : bf16_to_float(bits);
 }
-inline void write_number(u64 address, u32 element, u64 number, float value) {
-  if (element == kElementF32) {
+inline void write_from_f32(u64 address, u32 type, u64 e, float value) {
+  if (type == kElementF32) {
     const uint32_t bits = std::isnan(value) ? kCanonicalNan : std::bit_cast<uint32_t>(value);
-    std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 4, &bits, 4);
+    std::memcpy(reinterpret_cast<uint8_t*>(address) + e * 4, &bits, 4);
     return;
   }
-  const uint16_t bits = element == kElementF16 ? float_to_f16(value) : float_to_bf16(value);
-  std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 2, &bits, 2);
+  const uint16_t bits = type == kElementF16 ? float_to_f16(value) : float_to_bf16(value);
+  std::memcpy(reinterpret_cast<uint8_t*>(address) + e * 2, &bits, 2);
 }
 
 /// Calls stage(first piece, number of pieces) for each stage, as the warps of a bulk kernel do.
@@ -101,7 +103,7 @@ void for_each_stage(const RowsArgs& args, Stage stage) {
           total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
 }
 
-/// Calls move(packed address, shared offset, bytes) for the packed side of a four-row stage.
+/// Calls move(packed address, shared offset, bytes) for the packed rows of a four-row stage.
 template <class Move>
 void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
   const u64 first = args.packed + s.first * static_cast<u64>(args.packed_pitch) +

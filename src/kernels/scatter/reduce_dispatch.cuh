@@ -27,7 +27,7 @@ __device__ __forceinline__ void reduce_bulk(u32 op, u32 element, u64 global, u32
     case reduction_of(kReduceAdd, kElementBF16):
       return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::bf16>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementU32):
-    case reduction_of(kReduceAdd, kElementI32):  // the same bits
+    case reduction_of(kReduceAdd, kElementI32):  // signed and unsigned sums have the same bits
       return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::u32>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementU64):
     case reduction_of(kReduceAdd, kElementI64):

@@ -9,9 +9,9 @@ namespace tw {
 
 using ScatterArgs = RowsArgs;
 
-/// Arguments of kRowsSorted, which sums equal rows within a tile. A unit of `rows.unit_bytes` is
-/// one element of the packed operand, or 16 bytes. `lanes` threads (a power of two) process the
-/// units of a row.
+/// Arguments of kRowsSorted. A tile is kRowsSortTile consecutive indices. A unit of
+/// `rows.unit_bytes` is one element of the packed operand, or 16 bytes. `lanes` threads (a power of
+/// two) process the units of a row.
 struct SortedArgs {
   RowsArgs rows;
   u32 lanes;
@@ -32,10 +32,12 @@ inline constexpr u32 kSegmentSteps = kSegmentItems / 32;
 /// row. Then the rows are summed in the sorted order.
 struct OrderArgs {
   RowsArgs rows;
-  u64 from;    // u32 index numbers in the order of the previous pass; 0: the identity
-  u64 to;      // u32 index numbers in the order of this pass
-  u64 digits;  // u32 counts, [digit][block]
-  // f32, two rows per segment: the sum of a row that began earlier, and of one that continues.
+  u64 from;  // u32 index numbers in the order of the previous pass; 0: the identity
+  u64 to;    // u32 index numbers in the order of this pass
+  // u32 [digit][block]: how many indices have the digit. After the scan: the position of the first.
+  u64 digit_counts;
+  // f32, two slots of one row for each segment. Slot 0 has the sum of a table row that began in an
+  // earlier segment, slot 1 that of a table row that begins in this segment and continues.
   u64 partials;
   u32 shift;   // position of the pass's bits in a row number
   u32 blocks;  // blocks per pass

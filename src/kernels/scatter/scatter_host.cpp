@@ -21,8 +21,8 @@ model::ReduceOp model_op(u32 op) {
 }
 
 // The hardware has no signed 64-bit add and uses the unsigned one, which gives the same bits.
-DType model_dtype(u32 op, u32 element) {
-  const DType type = element_dtype(element);
+DType model_dtype(u32 op, u32 element_type) {
+  const DType type = element_dtype(element_type);
   return op == kReduceAdd && type == DType::I64 ? DType::U64 : type;
 }
 
@@ -31,10 +31,10 @@ void load_stage(HostEngine& engine, const ScatterArgs& args, u64 first, u32 piec
   bool any = false;
   for (u32 slot = 0; slot < pieces; ++slot) {
     const RowPiece p = row_piece(args, first + slot, total);
-    if (named_row(args, static_cast<i64>(p.index)) < 0) continue;
+    if (table_row_of(args, static_cast<i64>(p.index_number)) < 0) continue;
     any = true;
     if (!args.dense)
-      engine.load_bulk(packed_row_address(args, static_cast<i64>(p.row)) + p.offset,
+      engine.load_bulk(packed_row_address(args, static_cast<i64>(p.packed_row)) + p.offset,
                        slot * args.part_bytes, p.bytes);
   }
   if (args.dense && any)
@@ -47,9 +47,9 @@ void apply_weights(HostEngine& engine, const ScatterArgs& args, u64 first, u32 p
   for (u32 slot = 0; slot < pieces; ++slot) {
     const RowPiece p = row_piece(args, first + slot, total);
     const u64 at = reinterpret_cast<u64>(engine.shared()) + u64{slot} * args.part_bytes;
-    const float w = index_weight(args, static_cast<i64>(p.index));
+    const float w = index_weight(args, static_cast<i64>(p.index_number));
     for (u32 e = 0; e < p.bytes / element_bytes(args.element); ++e)
-      write_number(at, args.element, e, w * read_number(at, args.element, e));
+      write_from_f32(at, args.element, e, w * read_as_f32(at, args.element, e));
   }
 }
 
@@ -58,7 +58,7 @@ void store_stage(const ScatterArgs& args, u64 first, u32 pieces, Store store) {
   const u64 total = total_pieces(args, run_count(args));
   for (u32 slot = 0; slot < pieces; ++slot) {
     const RowPiece p = row_piece(args, first + slot, total);
-    const i64 row = named_row(args, static_cast<i64>(p.index));
+    const i64 row = table_row_of(args, static_cast<i64>(p.index_number));
     if (row >= 0) store(table_row_address(args, row) + p.offset, slot * args.part_bytes, p.bytes);
   }
 }
@@ -116,14 +116,14 @@ void scatter_four_host(HostEngine& engine, const void* arguments) {
     });
     for (u32 group = 0; group < four_groups(s); ++group) {
       const FourIndices four_rows = four_indices(
-          args, s, group, true, [&](u64 i) { return named_row(args, static_cast<i64>(i)); });
+          args, s, group, true, [&](u64 i) { return table_row_of(args, static_cast<i64>(i)); });
       engine.store_scatter4(four.map, four.column + static_cast<i32>(s.part) * four.part_columns,
                             four_rows.row, group * four_group_bytes(args));
     }
   }
 }
 
-// Rows of the table by plain copies; the packed side of a stage by bulk copies.
+// Bulk copies load the packed rows of a stage; ordinary stores write the table rows.
 void scatter_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -154,7 +154,7 @@ void scatter_plain_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   const i64 end = last_row(args);
   for (i64 i = args.first_row; i < end; ++i) {
-    const i64 row = named_row(args, i);
+    const i64 row = table_row_of(args, i);
     if (row >= 0)
       std::memcpy(reinterpret_cast<uint8_t*>(table_row_address(args, row)),
                   reinterpret_cast<const uint8_t*>(packed_row_address(args, i)), args.row_bytes);
@@ -171,7 +171,7 @@ void scatter_reduce_host(HostEngine&, const void* arguments) {
   const i64 count = run_count(args);
   const u32 bytes = element_bytes(args.element);
   for (i64 i = 0; i < count; ++i) {
-    const i64 row = named_row(args, i);
+    const i64 row = table_row_of(args, i);
     for (u64 at = 0; row >= 0 && at < args.row_bytes; at += bytes)
       reduce_element(args.op, args.element, table_row_address(args, row) + at,
                      packed_row_address(args, i) + at);
@@ -208,26 +208,28 @@ void scatter_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
-// Scatter-add that sums equal rows first: within tiles, and deterministically over all rows.
+// Scatter-add that first sums the packed rows that go to the same table row. scatter_sorted_host
+// does so within each tile of kRowsSortTile indices. The deterministic sum (the functions from
+// digit_of on) does so over all indices, in a fixed order.
 
 u64 row_elements(const RowsArgs& args) {
   return args.row_bytes / element_bytes(args.packed_element);
 }
 
 // Adds `value` to table[row, e], rounding once.
-void add_number(const RowsArgs& args, i64 row, u64 e, float value) {
+void add_to_table(const RowsArgs& args, i64 row, u64 e, float value) {
   const u64 to = table_row_address(args, row);
-  write_number(to, args.element, e, read_number(to, args.element, e) + value);
+  write_from_f32(to, args.element, e, read_as_f32(to, args.element, e) + value);
 }
 
-float weighted(const RowsArgs& args, i64 number, u64 e) {
-  return index_weight(args, number) *
-         read_number(packed_row_address(args, number), args.packed_element, e);
+// Element e of packed row i, times the weight of index number i.
+float weighted(const RowsArgs& args, i64 i, u64 e) {
+  return index_weight(args, i) * read_as_f32(packed_row_address(args, i), args.packed_element, e);
 }
 
-float add_weighted(const RowsArgs& args, float sum, i64 number, u64 e) {
-  return __builtin_fmaf(index_weight(args, number),
-                        read_number(packed_row_address(args, number), args.packed_element, e), sum);
+float add_weighted(const RowsArgs& args, float sum, i64 i, u64 e) {
+  return __builtin_fmaf(index_weight(args, i),
+                        read_as_f32(packed_row_address(args, i), args.packed_element, e), sum);
 }
 
 u32* words(u64 address) {
@@ -238,70 +240,74 @@ void scatter_sorted_host(HostEngine&, const void* arguments) {
   const auto& sorted = *static_cast<const SortedArgs*>(arguments);
   const RowsArgs& args = sorted.rows;
   const i64 count = run_count(args);
-  const i64 share = kRowsSortTile / (kRowsBlockThreads / sorted.lanes);
+  // As on the GPU, where each team of `lanes` threads sums its own share of the sorted indices.
+  const i64 team_share = kRowsSortTile / (kRowsBlockThreads / sorted.lanes);
   for (i64 first = 0; first < count; first += kRowsSortTile) {
     i64 order[kRowsSortTile];
     const i64 rows = std::min<i64>(kRowsSortTile, count - first);
     std::iota(order, order + rows, first);
     std::sort(order, order + rows, [&](i64 a, i64 b) {
-      const u64 key_a = sort_key(named_row(args, a), args.table_rows);
-      const u64 key_b = sort_key(named_row(args, b), args.table_rows);
+      const u64 key_a = sort_key(table_row_of(args, a), args.table_rows);
+      const u64 key_b = sort_key(table_row_of(args, b), args.table_rows);
       return key_a != key_b ? key_a < key_b : a < b;
     });
-    for (i64 from = 0; from < rows; from += share) {
+    for (i64 from = 0; from < rows; from += team_share) {
       for (u64 e = 0; e < row_elements(args); ++e) {
         i64 current = -1;
         float sum = 0.0f;
-        for (i64 at = from; at < std::min(from + share, rows); ++at) {
-          const i64 row = named_row(args, order[at]);
+        for (i64 at = from; at < std::min(from + team_share, rows); ++at) {
+          const i64 row = table_row_of(args, order[at]);
           if (row < 0) break;  // indices without a row come last
-          if (row != current && current >= 0) add_number(args, current, e, sum);
+          if (row != current && current >= 0) add_to_table(args, current, e, sum);
           sum =
               row == current ? add_weighted(args, sum, order[at], e) : weighted(args, order[at], e);
           current = row;
         }
-        if (current >= 0) add_number(args, current, e, sum);
+        if (current >= 0) add_to_table(args, current, e, sum);
       }
     }
   }
 }
 
-u32 digit_of(const OrderArgs& args, i64 at, u32* number) {
-  *number = args.from == 0 ? static_cast<u32>(at) : words(args.from)[at];
-  const u64 key = sort_key(named_row(args.rows, *number), args.rows.table_rows);
+// The digit of the index at position `at` of the previous pass's order, and the index's number.
+u32 digit_of(const OrderArgs& args, i64 at, u32* index_number) {
+  *index_number = args.from == 0 ? static_cast<u32>(at) : words(args.from)[at];
+  const u64 key = sort_key(table_row_of(args.rows, *index_number), args.rows.table_rows);
   return static_cast<u32>(key >> args.shift) % kSortDigits;
 }
 
+// The table row of the index at position `at` of the sorted order; -1 past the end.
 i64 row_at(const OrderArgs& args, i64 count, i64 at) {
-  return at < 0 || at >= count ? -1 : named_row(args.rows, words(args.from)[at]);
+  return at < 0 || at >= count ? -1 : table_row_of(args.rows, words(args.from)[at]);
 }
 
 void scatter_count_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const OrderArgs*>(arguments);
   const i64 count = run_count(args.rows);
-  u32* digits = words(args.digits);
-  std::fill(digits, digits + u64{args.blocks} * kSortDigits, 0);
+  u32* counts = words(args.digit_counts);
+  std::fill(counts, counts + u64{args.blocks} * kSortDigits, 0);
   for (i64 at = 0; at < count; ++at) {
-    u32 number = 0;
-    const u64 digit = digit_of(args, at, &number);
-    ++digits[digit * args.blocks + static_cast<u64>(at) / kSortBlockItems];
+    u32 index_number = 0;
+    const u64 digit = digit_of(args, at, &index_number);
+    ++counts[digit * args.blocks + static_cast<u64>(at) / kSortBlockItems];
   }
 }
 
 void scatter_scan_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const OrderArgs*>(arguments);
-  u32* digits = words(args.digits);
-  std::exclusive_scan(digits, digits + u64{args.blocks} * kSortDigits, digits, 0u);
+  u32* counts = words(args.digit_counts);
+  std::exclusive_scan(counts, counts + u64{args.blocks} * kSortDigits, counts, 0u);
 }
 
 void scatter_place_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const OrderArgs*>(arguments);
   const i64 count = run_count(args.rows);
+  u32* next_places = words(args.digit_counts);
   for (i64 at = 0; at < count; ++at) {
-    u32 number = 0;
-    const u64 digit = digit_of(args, at, &number);
-    u32& place = words(args.digits)[digit * args.blocks + static_cast<u64>(at) / kSortBlockItems];
-    words(args.to)[place++] = number;
+    u32 index_number = 0;
+    const u64 digit = digit_of(args, at, &index_number);
+    u32& place = next_places[digit * args.blocks + static_cast<u64>(at) / kSortBlockItems];
+    words(args.to)[place++] = index_number;
   }
 }
 
@@ -326,7 +332,7 @@ void scatter_segment_host(HostEngine&, const void* arguments) {
         if (from_before || continues)
           reinterpret_cast<float*>(args.partials)[slot * elements + e] = sum;
         else
-          add_number(args.rows, row, e, sum);
+          add_to_table(args.rows, row, e, sum);
       }
       at = after;
     }
@@ -350,7 +356,7 @@ void scatter_join_host(HostEngine&, const void* arguments) {
         sum += partials[next * 2 * elements + e];
         if (row_at(args, count, static_cast<i64>(next + 1) * kSegmentItems) != row) break;
       }
-      add_number(args.rows, row, e, sum);
+      add_to_table(args.rows, row, e, sum);
     }
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A stable radix sort of index numbers by row. Each 8-bit pass has three kernels: blocks count
-// their digits, one block turns the counts into positions, and blocks move their indices there. The
-// result does not depend on the order in which blocks run.
+// A stable radix sort of index numbers by table row. (Index number i is index[i].) Each 8-bit pass
+// has three kernels: blocks count their digits, one block turns the counts into positions, and
+// blocks move their index numbers there. The result does not depend on the order in which blocks
+// run.
 
 #include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
@@ -21,7 +22,7 @@ __device__ __forceinline__ SortedIndex sorted_index(const OrderArgs& args, i64 c
   if (at >= static_cast<u64>(count)) return {0, kSortDigits};
   const u32 number =
       args.from == 0 ? static_cast<u32>(at) : ptx::load_unit_cached<4>(args.from + at * 4);
-  const u64 key = sort_key(named_row(args.rows, number), args.rows.table_rows);
+  const u64 key = sort_key(table_row_of(args.rows, number), args.rows.table_rows);
   return {number, static_cast<u32>(key >> args.shift) % kSortDigits};
 }
 
@@ -57,7 +58,8 @@ __device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, Wa
   u32 sum = 0;
 #pragma unroll
   for (u32 warp = 0; warp < kSortWarps; ++warp) sum += counts[warp][threadIdx.x];
-  ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4, sum);
+  ptx::store_unit<4>(args.digit_counts + (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4,
+                     sum);
 }
 
 /// Exclusive prefix sum over all counts, [digit][block], by one block. Each thread handles
@@ -71,7 +73,7 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
   u32 before = 0;
   for (u64 base = 0; base < total; base += kRowsScanThreads * kScanItems) {
     const u64 at = base + threadIdx.x * kScanItems;
-    auto* const counts = reinterpret_cast<uint4*>(args.digits) + at / 4;
+    auto* const counts = reinterpret_cast<uint4*>(args.digit_counts) + at / 4;
     u32 own[kScanItems] = {};
     u32 all = 0;
 #pragma unroll
@@ -111,7 +113,7 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
   count_warp(args, count, block, counts[warp]);
   ptx::sync_block();
   // Turns the counts into the position of each warp's first index with a digit.
-  u32 place = ptx::load_unit_cached<4>(args.digits +
+  u32 place = ptx::load_unit_cached<4>(args.digit_counts +
                                        (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4);
 #pragma unroll
   for (u32 w = 0; w < kSortWarps; ++w) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Deterministic sums. The indices are sorted by row. A warp sums a segment of kSegmentItems
-// consecutive indices in order, each lane one unit of the row. If all indices of a row lie in one
-// segment, the warp adds the sum to the table; no other thread touches that row. Otherwise the
-// partial sums go to the workspace, and the warp of the segment in which the row begins adds them
-// up in order (join_segment).
+// Deterministic sums. The indices are sorted by table row. A warp sums the packed rows of a segment
+// of kSegmentItems consecutive sorted indices in order, each lane one unit of the row. If all
+// indices of a table row lie in one segment, the warp adds the sum to the table; no other thread
+// touches that row. Otherwise the partial sums go to the workspace, and the warp of the segment in
+// which the row begins adds them up in order (join_segment).
 
 #include "kernels/rows/row_arithmetic.cuh"
 #include "kernels/rows/row_index.cuh"
@@ -14,13 +14,13 @@ namespace tw {
 
 /// The index at position `at` of the sorted order.
 struct OrderedRow {
-  u32 number;  // i, if the index is index[i]
-  i64 row;     // the row that it names; kNoRow past the end
+  u32 number;  // index number: i, if the index is index[i]
+  i64 row;     // the table row that it names; kNoRow past the end
 };
 __device__ __forceinline__ OrderedRow ordered_row(const OrderArgs& args, i64 count, u64 at) {
   if (at >= static_cast<u64>(count)) return {0, kNoRow};
   const u32 number = ptx::load_unit_cached<4>(args.from + at * 4);
-  return {number, named_row(args.rows, number)};
+  return {number, table_row_of(args.rows, number)};
 }
 
 /// The rows of the indices just before and just after a segment, or kNoRow.
@@ -33,14 +33,13 @@ __device__ __forceinline__ SegmentEnds segment_ends(const OrderArgs& args, i64 c
           ordered_row(args, count, first + kSegmentItems).row};
 }
 
-/// Where a segment's partial sums of one unit lie. Each segment has two: slot 0 for a row that
-/// began in an earlier segment, slot 1 (`continues`) for a row that begins in this one and
-/// continues.
+/// Where a segment's partial sums of one unit lie (OrderArgs::partials). `begins` selects slot 1,
+/// for a table row that begins in this segment.
 template <u32 kCount>
-__device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool continues,
+__device__ __forceinline__ u64 partial_address(const OrderArgs& args, u64 segment, bool begins,
                                                u32 unit) {
-  const u64 row = segment * 2 + (continues ? 1 : 0);
-  return args.partials + (row * args.units + unit) * (kCount * 4);
+  const u64 slot = segment * 2 + (begins ? 1 : 0);
+  return args.partials + (slot * args.units + unit) * (kCount * 4);
 }
 
 template <class Dst, u32 kCount>
@@ -59,8 +58,9 @@ __device__ __forceinline__ void add_without_atomics(const OrderArgs& args, i64 r
   }
 }
 
-/// Adds the sum of a run of equal rows to the table, or stores it as a partial sum if the row
-/// crosses a segment end. A row that began in an earlier segment uses slot 0, even if it continues.
+/// Adds the sum of a run, the consecutive sorted indices of one table row, to the table. If the row
+/// crosses a segment end, stores the sum as a partial sum instead. A row that began in an earlier
+/// segment uses slot 0, even if it continues.
 template <class Dst, u32 kCount>
 __device__ __forceinline__ void store_run_sum(const OrderArgs& args, u64 segment,
                                               const SegmentEnds& ends, i64 row, bool first_run,
@@ -142,8 +142,8 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
   if (first != 0 && row == ordered_row(args, count, first - 1).row) return;
   const u32 unit = chunk * 32 + ptx::lane_id();
   const bool has_unit = unit < args.units;
-  const auto load = [&](u64 part_segment, bool continues, float(&part)[kCount]) {
-    const u64 from = partial_address<kCount>(args, part_segment, continues, unit);
+  const auto load = [&](u64 part_segment, bool begins, float(&part)[kCount]) {
+    const u64 from = partial_address<kCount>(args, part_segment, begins, unit);
 #pragma unroll
     for (u32 e = 0; e < kCount; ++e)
       part[e] = __uint_as_float(ptx::load_unit_cached<4>(from + e * 4));

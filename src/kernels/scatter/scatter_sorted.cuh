@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter-add that sums equal rows first. A block sorts the indices of a tile stably by row in
-// shared memory. Each group of threads takes an equal share of the sorted rows, sums those of the
-// same row in f32, and adds each sum to the table by one reduction. Without this, a row named by
-// half of all indices would cost one reduction per index, and these queue up in L2.
+// Scatter-add that first sums the packed rows that go to the same table row. A tile is
+// kRowsSortTile consecutive indices. A block sorts them stably by table row in shared memory. Each
+// team of args.lanes threads takes an equal share of the sorted indices, sums the packed rows for
+// one table row in f32, and adds each sum to the table by one reduction. Without this, a table row
+// that half of all indices name would cost one reduction per index, and these queue up in L2.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -82,7 +83,7 @@ __device__ __forceinline__ void add_rows(const RowsArgs& args, const SortTile& t
 /// Row of the tile's slot threadIdx.x % kRowsSortTile; kNoRow if there is no such index.
 __device__ __forceinline__ i64 tile_row(const RowsArgs& args, u64 tile, i64 count) {
   const u64 i = tile * kRowsSortTile + threadIdx.x % kRowsSortTile;
-  return i < static_cast<u64>(count) ? named_row(args, i) : kNoRow;
+  return i < static_cast<u64>(count) ? table_row_of(args, i) : kNoRow;
 }
 
 /// Sorts a tile by counting, for each index, how many come before it. Two threads share an index.

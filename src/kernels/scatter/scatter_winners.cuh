@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Determines the last of all indices that name a row, in two passes (clear, then maximum). The
-// kernels that move rows read the result through named_row().
+// kernels that move rows read the result through table_row_of().
 
 #include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"

@@ -37,7 +37,7 @@ enum class Outcome { done, carries, overflows, full };
 
 // The sum in the test above, for each boundary of each channel.
 struct Reach {
-  Wide sum[Channels::kMost][kMaxLeaves];
+  Wide sum[Channels::kMaxChannels][kMaxLeaves];
 
   explicit Reach(const Channels& channels) {
     for (int c = 0; c < channels.count; ++c) {
@@ -115,7 +115,7 @@ Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int lev
                    int common_level, LayoutBuilder* builder) {
   Reach reach(channels);
   Factors<Value> factors;
-  int64_t step[Channels::kMost];
+  int64_t step[Channels::kMaxChannels];
   const int shift = level - in_b.level;
   bool diagonal = false;
   for (int i = in_b.begin; i < in_b.end; ++i) {
@@ -158,7 +158,7 @@ template struct Factors<int64_t>;
 template struct Factors<Stride>;
 
 int64_t step_of(const Layout& b, int leaf, const Channel& channel) {
-  if (!b.coordinates) return b.stride[leaf];
+  if (!b.has_basis_strides) return b.stride[leaf];
   const Stride stride = b.stride_of(leaf);
   for (int t = 0; t < stride.count; ++t)
     if (stride.term[t].basis == channel.path) return stride.term[t].value;
@@ -178,7 +178,7 @@ Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level
 Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int common_level,
                LayoutBuilder* builder) {
   const LayoutBuilder::Mark mark = builder->mark();
-  const bool integers = channels.count == 1 && !channels.channel[0].radix.layout->coordinates;
+  const bool integers = channels.count == 1 && !channels.channel[0].radix.layout->has_basis_strides;
   const Outcome outcome = integers
                               ? compose_as<int64_t>(channels, b, in_b, level, common_level, builder)
                               : compose_as<Stride>(channels, b, in_b, level, common_level, builder);

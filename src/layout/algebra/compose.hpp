@@ -18,9 +18,9 @@ struct Channel {
 };
 
 struct Channels {
-  static constexpr int kMost = 16;
+  static constexpr int kMaxChannels = 16;
   int count = 0;
-  Channel channel[kMost];
+  Channel channel[kMaxChannels];
 };
 
 /// The term of B's stride at a leaf that belongs to the channel.

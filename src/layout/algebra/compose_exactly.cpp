@@ -35,7 +35,7 @@ bool value_at(const Channels& channels, const int64_t* x, Stride* out) {
 
 // A(start + x) - A(start), which the candidate must equal.
 bool value_from_start(const Channels& channels, const int64_t* x, Stride* out) {
-  int64_t moved[Channels::kMost], start[Channels::kMost];
+  int64_t moved[Channels::kMaxChannels], start[Channels::kMaxChannels];
   for (int c = 0; c < channels.count; ++c) {
     start[c] = channels.channel[c].start;
     if (!checked_add(start[c], x[c], &moved[c])) return false;
@@ -66,7 +66,7 @@ int64_t next_carry(const Channels& channels, const int64_t* step, int64_t i, int
 
 struct Split {
   Factors<Stride> factors;
-  int64_t step[Channels::kMost];  // of the current factor
+  int64_t step[Channels::kMaxChannels];  // of the current factor
 };
 
 // Splits one mode of B into factors. Fails with the reason if that is impossible.
@@ -84,7 +84,7 @@ Status factor(const Channels& channels, int leaf, int64_t s, Split* split) {
                     "mode %d of b carries more than %lld times with carries that cancel: whether "
                     "the composition is a layout was not decided",
                     leaf, static_cast<long long>(kMaxCarries));
-      int64_t x[Channels::kMost];
+      int64_t x[Channels::kMaxChannels];
       for (int c = 0; c < channels.count; ++c) x[c] = split->step[c] * i;
       Stride value;
       if (!value_from_start(channels, x, &value) || !add_scaled(&value, first, -i))
@@ -114,7 +114,7 @@ struct Candidate {
   int count = 0;
   int64_t extent[kMaxLeaves];
   Stride stride[kMaxLeaves];
-  int64_t step[kMaxLeaves][Channels::kMost];
+  int64_t step[kMaxLeaves][Channels::kMaxChannels];
 };
 
 Status differs(const Candidate& candidate, const int64_t* coord) {
@@ -130,7 +130,7 @@ Status differs(const Candidate& candidate, const int64_t* coord) {
 }
 
 Status compare(const Channels& channels, const Candidate& candidate, const int64_t* coord) {
-  int64_t x[Channels::kMost] = {};
+  int64_t x[Channels::kMaxChannels] = {};
   Stride sum;
   for (int i = 0; i < candidate.count; ++i) {
     for (int c = 0; c < channels.count; ++c) x[c] += candidate.step[i][c] * coord[i];
@@ -176,7 +176,8 @@ Status compare_everywhere(const Channels& channels, const Candidate& candidate) 
 // must then divide evenly into A's other modes.
 bool may_run_past_end(const Channels& channels, const Layout& b, Node in_b) {
   const Channel& only = channels.channel[0];
-  if (channels.count != 1 || only.start != 0 || only.radix.layout->coordinates || b.coordinates)
+  if (channels.count != 1 || only.start != 0 || only.radix.layout->has_basis_strides ||
+      b.has_basis_strides)
     return false;
   for (int i = in_b.begin; i < in_b.end; ++i)
     if (!only.radix.admits(b.shape.value[i], b.stride[i])) return false;
@@ -195,7 +196,7 @@ Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int
   const int shift = level - in_b.level;
   for (int i = in_b.begin; i < in_b.end; ++i) {
     Split split;
-    int64_t first[Channels::kMost];
+    int64_t first[Channels::kMaxChannels];
     for (int c = 0; c < channels.count; ++c)
       first[c] = split.step[c] = step_of(b, i, channels.channel[c]);
     TW_TRY(factor(channels, i - in_b.begin, b.shape.value[i], &split));

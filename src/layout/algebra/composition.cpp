@@ -30,7 +30,7 @@ Status find_mode(const Layout& a, Basis path, Node* node) {
 }
 
 Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
-  if (!b.coordinates) {
+  if (!b.has_basis_strides) {
     channels->count = 1;
     channels->channel[0].radix.coalesce_from(a, a.root());
     channels->channel[0].path = 0;
@@ -39,19 +39,19 @@ Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
   }
   Codomain range;
   TW_TRY(codomain(b, &range));
-  if (range.profile.leaves > Channels::kMost)
+  if (range.origin.leaves > Channels::kMaxChannels)
     return fail(Code::ERROR_CAPACITY,
-                {.argument = "b", .got = range.profile.leaves, .limit = Channels::kMost},
-                "b gives tuples of %d numbers: at most %d can be composed", range.profile.leaves,
-                Channels::kMost);
-  channels->count = range.profile.leaves;
+                {.argument = "b", .got = range.origin.leaves, .limit = Channels::kMaxChannels},
+                "b gives tuples of %d numbers: at most %d can be composed", range.origin.leaves,
+                Channels::kMaxChannels);
+  channels->count = range.origin.leaves;
   for (int i = 0; i < channels->count; ++i) {
     Node node;
     TW_TRY(find_mode(a, range.path[i], &node));
     Channel& channel = channels->channel[i];
     channel.radix.coalesce_from(a, node);
     channel.path = range.path[i];
-    channel.start = range.profile.value[i];
+    channel.start = range.origin.value[i];
   }
   return Code::OK;
 }

@@ -83,7 +83,7 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
                 "`_` keeps a mode undivided, and this divide needs a tile of every mode: write the "
                 "mode's extent for one tile, or use logical_divide");
   if (b.shape.is_leaf(at) && b.stride[at.begin] == 1 && layout.shape.is_leaf(node) &&
-      !layout.coordinates) {
+      !layout.has_basis_strides) {
     // Fast path: a tile n:1 of a single mode s:d needs no composition.
     const int64_t s = layout.shape.value[node.begin], d = layout.stride[node.begin];
     const int64_t n = b.shape.value[at.begin], tiles = s / n + (s % n != 0);

@@ -144,8 +144,8 @@ Status right_inverse_swizzled(const Layout& layout, Layout* out) {
 
 // The modes of L that continue each other from stride 1 on reach the indices 0, 1, 2, ... R has
 // their extents, and as strides the weights of their coordinates. Of modes with equal strides the
-// first is used. Coalescing before that can lengthen R: (2,4,6):(4,1,4) becomes (2,24):(4,1), whose
-// R covers 24 indices. Without it, 4:1 and 2:4 would be used, which cover 8.
+// first is used. Coalescing L first can lengthen R: (2,4,6):(4,1,4) becomes (2,24):(4,1), whose
+// R covers 24 indices. Without coalescing, 4:1 and 2:4 would be used, which cover 8.
 Status right_inverse(const Layout& layout, Layout* out) {
   if (!layout.swizzle.is_identity()) return right_inverse_swizzled(layout, out);
   TW_TRY(check_plain(layout, "right_inverse"));

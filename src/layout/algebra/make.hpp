@@ -16,7 +16,7 @@ Status make_ordered_layout(const IntTuple& shape, const IntTuple& order, Layout*
 Status make_layout_like(const Layout& layout, Layout* out);
 /// Maps each coordinate to itself, with basis strides.
 Status make_identity_layout(const IntTuple& shape, Layout* out);
-/// Maps (thread, value) to the index in a tile. Sets `tiler` to the tile's shape.
+/// Maps (thread, value) to the index in a tile. Sets `tile_shape` to the tile's shape.
 Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tile_shape,
                       Layout* out);
 

@@ -35,7 +35,7 @@ void merge(const IntTuple& shape, Node node, Drop drop, int level, int common_le
 
 void merge(const Layout& layout, Node node, Drop drop, int level, int common_level,
            LayoutBuilder* builder) {
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     merge<Stride>(layout.shape, node, drop, level, common_level, builder,
                   [&](int i) { return layout.stride_of(i); });
   else

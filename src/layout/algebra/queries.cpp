@@ -89,12 +89,12 @@ Status injective_coordinates(const Layout& layout, bool* yes) {
                   "strides that are sums of basis elements: whether the layout is injective is not "
                   "decided");
   *yes = true;
-  for (int k = 0; k <= range.profile.leaves && *yes; ++k) {
+  for (int k = 0; k <= range.origin.leaves && *yes; ++k) {
     Layout part;
     LayoutBuilder builder(&part);
     for (int i = 0; i < layout.leaves(); ++i) {
       const Basis basis = layout.stride[i] == 0 ? 0 : layout.basis[i];
-      if (basis == (k < range.profile.leaves ? range.path[k] : 0))
+      if (basis == (k < range.origin.leaves ? range.path[k] : 0))
         builder.leaf(layout.shape.value[i], layout.stride[i], 1, 1);
     }
     TW_TRY(builder.finish());
@@ -109,7 +109,7 @@ constexpr int64_t kMaxListed = 1 << 20;
 // The set of a layout's indices.
 struct Image {
   Wide count = 0;
-  bool whole = false;  // there is no gap
+  bool no_gap = false;  // every index between the smallest and the largest is in the set
 };
 
 Status list_image(const Layout& layout, Image* out) {
@@ -119,7 +119,7 @@ Status list_image(const Layout& layout, Image* out) {
   std::sort(index.begin(), index.end());
   index.erase(std::unique(index.begin(), index.end()), index.end());
   out->count = static_cast<Wide>(index.size());
-  out->whole = Wide{index.back()} - index.front() + 1 == out->count;
+  out->no_gap = Wide{index.back()} - index.front() + 1 == out->count;
   return Code::OK;
 }
 
@@ -140,7 +140,7 @@ Status image_of(const Layout& layout, Image* out) {
   Wide low = layout.offset;
   for (int i = 0; i < layout.leaves(); ++i)
     if (layout.stride[i] < 0) low += Wide{layout.stride[i]} * (layout.shape.value[i] - 1);
-  *out = {.count = reach + 1, .whole = gap == 0};
+  *out = {.count = reach + 1, .no_gap = gap == 0};
   if (gap >= 2 * block - 1) return Code::OK;
   if (gap == 0 && low % block == 0 && (reach + 1) % block == 0) return Code::OK;
   if (size(layout) <= kMaxListed) return list_image(layout, out);
@@ -152,7 +152,7 @@ Status image_of(const Layout& layout, Image* out) {
 }
 
 Status image_of_integers(const Layout& layout, Image* out) {
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout gives coordinates (basis strides), not a range of indices");
   return image_of(layout, out);
@@ -162,14 +162,15 @@ Status image_of_integers(const Layout& layout, Image* out) {
 
 Status is_injective(const Layout& layout, bool* yes) {
   *yes = false;
-  return layout.coordinates ? injective_coordinates(layout, yes) : injective_integers(layout, yes);
+  return layout.has_basis_strides ? injective_coordinates(layout, yes)
+                                  : injective_integers(layout, yes);
 }
 
 Status is_surjective(const Layout& layout, bool* yes) {
   *yes = false;
   Image image;
   TW_TRY(image_of_integers(layout, &image));
-  *yes = image.whole;
+  *yes = image.no_gap;
   return Code::OK;
 }
 
@@ -177,7 +178,7 @@ Status is_contiguous(const Layout& layout, bool* yes) {
   *yes = false;
   Image image;
   TW_TRY(image_of_integers(layout, &image));
-  *yes = image.whole && image.count == size(layout);
+  *yes = image.no_gap && image.count == size(layout);
   return Code::OK;
 }
 

@@ -11,7 +11,7 @@ namespace tw {
 namespace {
 
 Status check_factor(const Layout& layout, int64_t n) {
-  if (layout.coordinates)
+  if (layout.has_basis_strides)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "the layout gives coordinates (basis strides), not indices of elements");
   if (n < 1)

@@ -15,8 +15,8 @@ Status mismatch(const Layout& layout, Node node, const IntTuple& coord, Node at)
       "the coordinate has a tuple of %d where the layout has %d modes", coord.rank(at), rank);
 }
 
-// The result of walk(): the kept modes, and the fixed coordinate of each leaf.
-struct Cut {
+// The result of select_modes(): the kept modes, and the fixed coordinate of each leaf.
+struct ModeSelection {
   int count = 0;
   Node kept[kMaxLeaves];
   int64_t digit[kMaxLeaves];  // 0 for kept modes
@@ -24,33 +24,34 @@ struct Cut {
 
 // Finds the modes to keep. With `keep_free` (slice) these are the modes where the coordinate has
 // `_`, otherwise (dice) all others.
-Status walk(const Layout& layout, Node node, const IntTuple& coord, Node at, bool keep_free,
-            Cut* cut) {
+Status select_modes(const Layout& layout, Node node, const IntTuple& coord, Node at, bool keep_free,
+                    ModeSelection* selection) {
   if (coord.is_leaf(at)) {
     const bool is_free = coord.value[at.begin] == kFree;
-    if (is_free == keep_free) cut->kept[cut->count++] = node;
-    for (int i = node.begin; i < node.end; ++i) cut->digit[i] = 0;
+    if (is_free == keep_free) selection->kept[selection->count++] = node;
+    for (int i = node.begin; i < node.end; ++i) selection->digit[i] = 0;
     if (is_free || !keep_free) return Code::OK;
     Layout part;
     part.shape.leaves = 0;
     part.shape.push(layout.shape, node, 0, 0);
-    part.coordinates = false;
-    return flatten_coord(part, &coord.value[at.begin], 1, cut->digit + node.begin);
+    part.has_basis_strides = false;
+    return flatten_coord(part, &coord.value[at.begin], 1, selection->digit + node.begin);
   }
   if (layout.shape.is_leaf(node) || layout.shape.rank(node) != coord.rank(at))
     return mismatch(layout, node, coord, at);
   Children c(layout.shape, node);
   for (Children k(coord, at); k; k.next(), c.next())
-    TW_TRY(walk(layout, *c, coord, *k, keep_free, cut));
+    TW_TRY(select_modes(layout, *c, coord, *k, keep_free, selection));
   return Code::OK;
 }
 
 // As in CuTe, the result is a tuple of the kept modes. A coordinate that is a single `_` keeps the
 // whole layout.
-void put_kept(const Layout& layout, const IntTuple& coord, const Cut& cut, LayoutBuilder* builder) {
+void put_kept(const Layout& layout, const IntTuple& coord, const ModeSelection& selection,
+              LayoutBuilder* builder) {
   const bool whole = coord.is_leaf(coord.root());
-  for (int i = 0; i < cut.count; ++i)
-    builder->subtree(layout, cut.kept[i], whole ? 0 : 1, whole ? 0 : 1);
+  for (int i = 0; i < selection.count; ++i)
+    builder->subtree(layout, selection.kept[i], whole ? 0 : 1, whole ? 0 : 1);
 }
 
 Status value_of(const Layout& layout, const int64_t* digit, Stride* out) {
@@ -77,20 +78,20 @@ Status frame_or_offset(const Layout& layout, const Stride& moved, LayoutBuilder*
 
 Status slice(const Layout& layout, const IntTuple& coord, Layout* out, int64_t* offset) {
   *offset = 0;
-  Cut cut;
-  TW_TRY(walk(layout, layout.root(), coord, coord.root(), true, &cut));
+  ModeSelection selection;
+  TW_TRY(select_modes(layout, layout.root(), coord, coord.root(), true, &selection));
   Stride moved;
-  TW_TRY(value_of(layout, cut.digit, &moved));
+  TW_TRY(value_of(layout, selection.digit, &moved));
   LayoutBuilder builder(out);
-  put_kept(layout, coord, cut, &builder);
+  put_kept(layout, coord, selection, &builder);
   return frame_or_offset(layout, moved, &builder, offset);
 }
 
 Status dice(const Layout& layout, const IntTuple& coord, Layout* out) {
-  Cut cut;
-  TW_TRY(walk(layout, layout.root(), coord, coord.root(), false, &cut));
+  ModeSelection selection;
+  TW_TRY(select_modes(layout, layout.root(), coord, coord.root(), false, &selection));
   LayoutBuilder builder(out);
-  put_kept(layout, coord, cut, &builder);
+  put_kept(layout, coord, selection, &builder);
   builder.copy_frame(layout);
   return builder.finish();
 }
@@ -169,12 +170,12 @@ Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coor
   *offset = 0;
   Layout divided, sliced;
   TW_TRY(zipped_divide(layout, tiler, &divided));
-  IntTuple cut;
-  bool fits = cut.push(kFree, 1, 1);
+  IntTuple selection;
+  bool fits = selection.push(kFree, 1, 1);
   const int rest = divided.shape.rank(divided.mode(1));
   const bool leaf = coord.is_leaf(coord.root());
   if (leaf) {
-    fits = fits && cut.push(coord.value[0], 1, 1);
+    fits = fits && selection.push(coord.value[0], 1, 1);
   } else {
     if (coord.rank(coord.root()) > rest)
       return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -183,11 +184,11 @@ Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coor
                   coord.rank(coord.root()), rest);
     int given = 0;
     for (Children c(coord, coord.root()); c; c.next(), ++given)
-      fits = fits && cut.push(coord, *c, 2, given == 0 ? 1 : 2);
-    for (; given < rest; ++given) fits = fits && cut.push(kFree, 2, 2);
+      fits = fits && selection.push(coord, *c, 2, given == 0 ? 1 : 2);
+    for (; given < rest; ++given) fits = fits && selection.push(kFree, 2, 2);
   }
   if (!fits) return fail(Code::ERROR_CAPACITY, {.argument = "coord"}, "too many numbers");
-  TW_TRY(slice(divided, cut, &sliced, offset));
+  TW_TRY(slice(divided, selection, &sliced, offset));
   // Make the tile's modes top-level modes, followed by the free modes of the rest.
   LayoutBuilder builder(out);
   int mode = 0;
@@ -216,14 +217,14 @@ Status local_partition(const Layout& layout, const Layout& threads, int64_t thre
   TW_TRY(make_tiler(rank, extents, &tiler));
   Layout divided, sliced;
   TW_TRY(zipped_divide(layout, tiler, &divided));
-  IntTuple cut;
+  IntTuple selection;
   for (int i = 0; i < rank; ++i) {
-    cut.push(linear % extents[i], 2, i == 0 ? 0 : 2);
+    selection.push(linear % extents[i], 2, i == 0 ? 0 : 2);
     linear /= extents[i];
   }
-  if (!cut.push(kFree, 1, 1))
+  if (!selection.push(kFree, 1, 1))
     return fail(Code::ERROR_CAPACITY, {.argument = "threads"}, "too many modes");
-  TW_TRY(slice(divided, cut, &sliced, offset));
+  TW_TRY(slice(divided, selection, &sliced, offset));
   LayoutBuilder builder(out);
   const Node rest = sliced.mode(0);
   for (Children c(sliced.shape, rest); c; c.next()) builder.subtree(sliced, *c, 1, 1);

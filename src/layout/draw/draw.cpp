@@ -92,7 +92,7 @@ std::string color_of(int64_t index, Paint paint, int element_bits, const Range& 
 
 Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* grid,
                    const Sides& sides) {
-  const Range range = layout.coordinates ? Range{} : range_of(layout);
+  const Range range = layout.has_basis_strides ? Range{} : range_of(layout);
   for (int64_t r = 0; r < grid->rows; ++r)
     for (int64_t c = 0; c < grid->columns; ++c) {
       Cell& cell = grid->cells[static_cast<size_t>(r * grid->columns + c)];
@@ -100,7 +100,8 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
       at.push(sides.linear(r, c), 0, 0);
       TW_TRY(crd2crd(layout, at, &value));
       cell.text = text_of(value);
-      if (!layout.coordinates) cell.colour = color_of(value.value[0], paint, element_bits, range);
+      if (!layout.has_basis_strides)
+        cell.colour = color_of(value.value[0], paint, element_bits, range);
     }
   return Code::OK;
 }
@@ -184,7 +185,7 @@ Status draw(const Layout& layout, Paint paint, int element_bits, std::string* sv
 }
 
 Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
-  if (tv.rank() != 2 || tv.coordinates)
+  if (tv.rank() != 2 || tv.has_basis_strides)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tv", .got = tv.rank(), .limit = 2},
                 "a thread-value layout has two modes, (threads, values), and gives elements");
   int64_t elements = 0, rows = 0;
@@ -232,9 +233,9 @@ Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
   int number[2] = {-1, -1};
   for (int k = 0; k < 2 && k < tensor.rank(); ++k) {
     const Node mode = tensor.mode(k);
-    number[k] = !tensor.coordinates  ? k
-                : mode.leaves() == 0 ? -1
-                                     : basis_at(tensor.basis[mode.begin], 0);
+    number[k] = !tensor.has_basis_strides ? k
+                : mode.leaves() == 0      ? -1
+                                          : basis_at(tensor.basis[mode.begin], 0);
   }
   for (int64_t b = 0; b < boxes; ++b) {
     int64_t at[kMaxLeaves];
@@ -306,7 +307,7 @@ std::string box_remark(const int64_t* box, int rank, int64_t boxes, const Grid& 
 Status draw_boxes(const Layout& tensor, const int64_t* box, const Layout& coords,
                   std::string* svg) {
   const int rank = tensor.rank();
-  if (!coords.coordinates)
+  if (!coords.has_basis_strides)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "boxes"},
                 "boxes gives numbers, not coordinates of the tensor");
   for (int k = 0; k < rank; ++k)

@@ -127,15 +127,16 @@ Status check_order(int rank, const int32_t* order) {
               "order is no permutation of the dimensions 0 to %d", rank - 1);
 }
 
-// Adds bits of one input: log2(extent[d]) for each dimension d, in order. Bit b moves by
-// reach[d] * 2^b, or not at all if that is beyond the shape.
+// Adds bits of one input: log2(extent[d]) for each dimension d, in the order that `order` lists.
+// `covered[d]` is the extent along d that the layout covers so far. Each bit moves by it and
+// doubles it; a bit that would move beyond the shape moves nothing.
 Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const int32_t* order,
-                    InDim dim, int64_t* reach, LinearLayout* out) {
+                    InDim dim, int64_t* covered, LinearLayout* out) {
   for (int k = 0; k < rank; ++k) {
     const int d = order[k];
-    for (int64_t done = 1; done < extent[d]; done *= 2, reach[d] *= 2) {
+    for (int64_t done = 1; done < extent[d]; done *= 2, covered[d] *= 2) {
       int64_t coords[LinearLayout::kMaxRank] = {};
-      if (reach[d] < shape[d]) coords[d] = reach[d];
+      if (covered[d] < shape[d]) coords[d] = covered[d];
       TW_TRY(add_basis(out, dim, coords));
     }
   }
@@ -143,11 +144,11 @@ Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const
 }
 
 // Adds registers that repeat the layout until it fills the shape.
-Status add_repeats(int rank, const int64_t* shape, const int32_t* order, int64_t* reach,
+Status add_repeats(int rank, const int64_t* shape, const int32_t* order, int64_t* covered,
                    LinearLayout* out) {
-  int64_t more[LinearLayout::kMaxRank];
-  for (int i = 0; i < rank; ++i) more[i] = reach[i] < shape[i] ? shape[i] / reach[i] : 1;
-  return add_identity(rank, shape, more, order, InDim::reg, reach, out);
+  int64_t repeats[LinearLayout::kMaxRank];
+  for (int i = 0; i < rank; ++i) repeats[i] = covered[i] < shape[i] ? shape[i] / covered[i] : 1;
+  return add_identity(rank, shape, repeats, order, InDim::reg, covered, out);
 }
 
 }  // namespace
@@ -160,17 +161,17 @@ Status linear_blocked(int rank, const int64_t* shape, const int64_t* size_per_th
   TW_TRY(check_powers(rank, threads_per_warp, "threads_per_warp"));
   TW_TRY(check_powers(rank, warps_per_cta, "warps_per_cta"));
   TW_TRY(check_order(rank, order));
-  int64_t reach[LinearLayout::kMaxRank];
-  std::fill_n(reach, rank, int64_t{1});
+  int64_t covered[LinearLayout::kMaxRank];
+  std::fill_n(covered, rank, int64_t{1});
   for (const int64_t* extents : {size_per_thread, threads_per_warp, warps_per_cta})
     for (int i = 0; i < rank; ++i)
       if (extents[i] > int64_t{1} << LinearLayout::kMaxBits)
         return fail(Code::ERROR_CAPACITY, {.argument = "size_per_thread", .index = i},
                     "an extent needs more than %d bits", LinearLayout::kMaxBits);
-  TW_TRY(add_identity(rank, shape, size_per_thread, order, InDim::reg, reach, out));
-  TW_TRY(add_identity(rank, shape, threads_per_warp, order, InDim::lane, reach, out));
-  TW_TRY(add_identity(rank, shape, warps_per_cta, order, InDim::warp, reach, out));
-  return add_repeats(rank, shape, order, reach, out);
+  TW_TRY(add_identity(rank, shape, size_per_thread, order, InDim::reg, covered, out));
+  TW_TRY(add_identity(rank, shape, threads_per_warp, order, InDim::lane, covered, out));
+  TW_TRY(add_identity(rank, shape, warps_per_cta, order, InDim::warp, covered, out));
+  return add_repeats(rank, shape, order, covered, out);
 }
 
 Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out) {
@@ -201,10 +202,10 @@ Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out) {
 Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int32_t* order,
                      LinearLayout* out) {
   TW_TRY(make_linear(layout.rank, shape, out));
-  static constexpr int32_t kInOrder[LinearLayout::kMaxRank] = {0, 1, 2, 3, 4};
+  static constexpr int32_t kAscending[LinearLayout::kMaxRank] = {0, 1, 2, 3, 4};
   if (order) TW_TRY(check_order(layout.rank, order));
-  int64_t reach[LinearLayout::kMaxRank];
-  for (int i = 0; i < layout.rank; ++i) reach[i] = int64_t{1} << layout.out_bits[i];
+  int64_t covered[LinearLayout::kMaxRank];
+  for (int i = 0; i < layout.rank; ++i) covered[i] = int64_t{1} << layout.out_bits[i];
   for (int d = 0, at = 0; d < LinearLayout::kInDims; ++d)
     for (int b = 0; b < layout.in_bits[d]; ++b, ++at) {
       int64_t coords[LinearLayout::kMaxRank];
@@ -212,7 +213,7 @@ Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int
         coords[i] = layout.coord(layout.column[at], i) & (shape[i] - 1);
       TW_TRY(add_basis(out, static_cast<InDim>(d), coords));
     }
-  return add_repeats(layout.rank, shape, order ? order : kInOrder, reach, out);
+  return add_repeats(layout.rank, shape, order ? order : kAscending, covered, out);
 }
 
 Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out) {
@@ -236,10 +237,12 @@ Status linear_gather4(const LinearLayout& layout, int64_t* per_warp, int64_t* wa
   for (int i = 0; i < 2; ++i)
     if (registers <= i || layout.column[i] != uint64_t{1} << i)
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout", .index = i},
-                  "register basis %d is %s%lld and has to be [%d]: gather4 takes four rows one "
-                  "behind the other from four registers of a thread",
-                  i, registers <= i ? "missing, " : "",
-                  registers <= i ? 0 : static_cast<long long>(layout.column[i]), 1 << i);
+                  registers <= i
+                      ? "register basis %d must be [%d], but is missing: gather4 takes four "
+                        "consecutive rows from four registers of a thread"
+                      : "register basis %d must be [%d], not [%lld]: gather4 takes four "
+                        "consecutive rows from four registers of a thread",
+                  i, 1 << i, registers <= i ? 0 : static_cast<long long>(layout.column[i]));
   for (int i = 0; i < layout.bits(InDim::lane); ++i)
     if (const uint64_t basis = layout.column[layout.first(InDim::lane) + i]; basis != 0)
       return fail(
@@ -276,6 +279,8 @@ Status default_shared_layout(int64_t rows, int64_t columns, int element_bits, in
     bits = tried;
     width = elements;
   }
+  // The shape is (rows,(width,panels)). The last two numbers of a leaf are its level and
+  // common_level (LayoutBuilder::leaf()).
   LayoutBuilder builder(out);
   builder.leaf(rows, width, 1, 1);
   builder.leaf(width, int64_t{1}, 2, 1);
@@ -286,8 +291,8 @@ Status default_shared_layout(int64_t rows, int64_t columns, int element_bits, in
   if (bits > 0) {
     *swizzle_bytes = 16 << bits;
     // The swizzle XORs the index of a 16-byte chunk with bits 7 and up of the byte address.
-    const int chunk = std::countr_zero(static_cast<unsigned>(128 / element_bits));
-    out->swizzle = {bits, chunk, 3};
+    const int base = std::countr_zero(static_cast<unsigned>(16 * 8 / element_bits));
+    out->swizzle = {bits, base, 3};
   }
   return builder.finish();
 }

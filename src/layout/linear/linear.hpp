@@ -62,7 +62,7 @@ Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out);
 Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int32_t* order,
                      LinearLayout* out);
 
-/// The same with dimension 0 of the shape first in order.
+/// The same. Additional registers repeat the layout along dimension 0 first.
 Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out);
 
 /// Computes the element of (register, lane, warp, block): one coordinate per dimension.

@@ -90,7 +90,7 @@ Status read_mode(const Layout& layout, Node node, InDim dim, InDim beyond, int l
 }  // namespace
 
 Status linear_from_layout(const Layout& layout, int rank, const int64_t* shape, LinearLayout* out) {
-  if (layout.coordinates || layout.offset != 0)
+  if (layout.has_basis_strides || layout.offset != 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
                 "a linear layout begins at element 0 and gives elements: the layout has an offset "
                 "or gives coordinates");

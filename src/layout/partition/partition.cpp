@@ -111,7 +111,7 @@ Status bank_passes(const Layout& layout, int element_bits, const Layout& tv, int
                    int64_t* passes, int64_t* least) {
   *passes = *least = 0;
   TW_TRY(check_access(element_bits, access_bytes));
-  if (tv.rank() != 2 || tv.coordinates)
+  if (tv.rank() != 2 || tv.has_basis_strides)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tv", .got = tv.rank(), .limit = 2},
                 "a thread-value layout has two modes, (threads, values), and integer strides");
   const int64_t threads = size(tv, tv.mode(0)), values = size(tv, tv.mode(1));

@@ -44,7 +44,7 @@ Status check_operands(const Layout& tensor, const Layout& smem, const IntTuple& 
                 "%s has %d numbers: it must have one for each of the tensor's %d modes",
                 tile.leaves != rank ? "tile" : "coord",
                 tile.leaves != rank ? tile.leaves : coord.leaves, rank);
-  if (smem.coordinates || smem.rank() < rank)
+  if (smem.has_basis_strides || smem.rank() < rank)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "smem", .got = smem.rank(), .limit = rank},
                 "smem must return integers and have at least %d modes, as the tensor has", rank);
@@ -88,7 +88,7 @@ Status read_leaves(const Layout& smem, int rank, Leaves* out) {
 }
 
 // The largest divisor of an extent that is at most `limit`.
-int64_t part_of(int64_t extent, int64_t limit) {
+int64_t largest_divisor(int64_t extent, int64_t limit) {
   int64_t part = extent < limit ? extent : limit;
   while (extent % part != 0) --part;
   return part;
@@ -110,8 +110,8 @@ int64_t take_box(Leaves* leaves, int64_t inner_limit, BoxPlan* plan) {
     int64_t part = 1;
     if (follows && (current || fresh)) {
       const int64_t maximum = inner ? inner_limit : kMaxBoxExtent;
-      part = part_of(leaf.extent,
-                     maximum / plan->box[leaf.mode] > 0 ? maximum / plan->box[leaf.mode] : 1);
+      part = largest_divisor(
+          leaf.extent, maximum / plan->box[leaf.mode] > 0 ? maximum / plan->box[leaf.mode] : 1);
     }
     if (part > 1) {
       if (!current) plan->order[used++] = leaf.mode;
@@ -135,7 +135,7 @@ Status check_contiguous(const Layout& tensor, const BoxPlan& plan) {
   if (plan.box[inner] == 1) return Code::OK;
   const Node node = tensor.mode(inner);
   const bool unit = tensor.stride[node.begin] == 1 &&
-                    (!tensor.coordinates || tensor.basis[node.begin] == basis_inner(0, 0, 0));
+                    (!tensor.has_basis_strides || tensor.basis[node.begin] == basis_inner(0, 0, 0));
   if (unit) return Code::OK;
   return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "smem", .got = inner},
               "shared memory runs fastest along mode %d, whose elements are not contiguous in the "
@@ -154,22 +154,22 @@ Status split_among_ctas(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* pl
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "cta", .got = cta, .limit = ctas - 1},
                 "cta is %lld and ctas %lld: cta must be 0 to ctas - 1", static_cast<long long>(cta),
                 static_cast<long long>(ctas));
-  int64_t left = ctas;
-  for (int u = plan->rank - 1; u >= 0 && left > 1; --u) {
+  int64_t remaining = ctas;
+  for (int u = plan->rank - 1; u >= 0 && remaining > 1; --u) {
     int64_t& extent = plan->box[plan->order[u]];
-    if (extent % left == 0) {
-      extent /= left;
-      left = 1;
-    } else if (left % extent == 0) {
-      left /= extent;
+    if (extent % remaining == 0) {
+      extent /= remaining;
+      remaining = 1;
+    } else if (remaining % extent == 0) {
+      remaining /= extent;
       extent = 1;
     } else {
       break;
     }
   }
-  if (left > 1)
+  if (remaining > 1)
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "ctas", .got = ctas},
-                "the box cannot be cut into %lld equal boxes for as many CTAs",
+                "the box cannot be cut into %lld equal boxes for as nested CTAs",
                 static_cast<long long>(ctas));
   int64_t first = cta * (elements / ctas);
   *slot = first;
@@ -184,13 +184,13 @@ Status split_among_ctas(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* pl
 // The basis stride of a step along a mode of the tensor. For integer strides, mode k becomes @k.
 Stride step_along(const Layout& tensor, int mode, int64_t step) {
   Stride stride;
-  const Stride own = tensor.coordinates ? tensor.stride_of(tensor.mode(mode).begin)
-                                        : Stride(1, basis_inner(0, 0, mode));
+  const Stride own = tensor.has_basis_strides ? tensor.stride_of(tensor.mode(mode).begin)
+                                              : Stride(1, basis_inner(0, 0, mode));
   return add_scaled(&stride, own, step) ? stride : Stride();
 }
 
 Status put_origin(const Layout& tensor, const int64_t* origin, int rank, LayoutBuilder* builder) {
-  if (!tensor.coordinates) {
+  if (!tensor.has_basis_strides) {
     for (int k = 0; k < rank; ++k) builder->origin(origin[k], basis_inner(0, 0, k));
     return Code::OK;
   }
@@ -221,14 +221,15 @@ Status partition_tma(const Layout& tensor, const Layout& smem, const IntTuple& t
   int64_t slot = 0;
   TW_TRY(split_among_ctas(ctas, cta, elements, out, origin, &slot));
   LayoutBuilder coords(&out->coords), slots(&out->slots);
-  const bool many = leaves.count > 1;
+  const bool nested = leaves.count > 1;
   for (int i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.leaf[i];
     // `slots` has one more tuple than `coords` around a leaf, because its first mode enumerates the
     // boxes. Its other modes are smem's modes beyond the tensor's rank.
     const int common_level = i == 0 ? 0 : 1;
-    coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), many ? 1 : 0, common_level);
-    slots.leaf(leaf.extent, leaf.stride, many ? 2 : 1, i == 0 ? 1 : 2);
+    coords.leaf(leaf.extent, step_along(tensor, leaf.mode, leaf.step), nested ? 1 : 0,
+                common_level);
+    slots.leaf(leaf.extent, leaf.stride, nested ? 2 : 1, i == 0 ? 1 : 2);
   }
   if (leaves.count == 0) {
     coords.leaf(1, int64_t{0}, 0, 0);

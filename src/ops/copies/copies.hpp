@@ -13,7 +13,7 @@
 
 namespace tw {
 
-/// As tw_copies_desc: extents and strides in elements, outermost first.
+/// The fields of tw_copies_desc: extents and strides in elements, outermost first.
 struct CopiesDesc {
   DType dtype = DType::U8;
   int32_t rank = 1;
@@ -33,7 +33,7 @@ struct CopiesDesc {
   uint32_t warp_items = 0;
 };
 
-/// As tw_copies_args.
+/// The fields of tw_copies_args.
 struct CopiesRun {
   uint64_t src_list = 0;
   uint64_t dst_list = 0;
@@ -45,7 +45,8 @@ class CopiesPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores CopiesDesc::methods, which only tests
+  /// set.
   static Status check(const Device& device, const CopiesDesc& desc);
   Status run(Stream& stream, const CopiesRun& run) const;
   PlanInfo info() const override;

@@ -29,9 +29,9 @@ Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst)
 }
 
 // Checks a description. For a window, `shape` becomes the part inside the source's tensor. The
-// remaining boxes are appended to `outside` unless it is nullptr.
+// remaining regions are appended to `fills` unless it is nullptr.
 Status read_desc(const CopyDesc& desc, CopyShape* shape, ByteRange* dst_range,
-                 std::vector<CopyShape>* outside) {
+                 std::vector<CopyShape>* fills) {
   TW_TRY(copy_shape(desc, shape));
   const auto element = static_cast<uint32_t>(shape->element_bytes);
   TW_TRY(check_alignment("src_alignment", desc.src_alignment, element));
@@ -40,7 +40,7 @@ Status read_desc(const CopyDesc& desc, CopyShape* shape, ByteRange* dst_range,
   TW_TRY(check_cache("dst_cache", desc.dst_cache));
   TW_TRY(check_window(desc));
   *dst_range = shape->dst_range;
-  return has_window(desc) && !shape->empty ? split_window(desc, shape, outside) : Status();
+  return has_window(desc) && !shape->empty ? split_window(desc, shape, fills) : Status();
 }
 
 }  // namespace
@@ -55,10 +55,10 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
                         std::unique_ptr<Plan>* out) {
   CopyShape shape;
   ByteRange dst_range;
-  std::vector<CopyShape> outside;
-  TW_TRY(read_desc(desc, &shape, &dst_range, &outside));
+  std::vector<CopyShape> fills;
+  TW_TRY(read_desc(desc, &shape, &dst_range, &fills));
   std::unique_ptr<CopyPlan> plan(new CopyPlan(device, desc, shape));
-  plan->outside_ = std::move(outside);
+  plan->fills_ = std::move(fills);
   plan->dst_range_ = dst_range;
   TW_TRY(plan->prepare());
   *out = std::move(plan);
@@ -67,36 +67,35 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
 
 Status CopyPlan::prepare() {
   pipeline_ = pipeline_size(*device(), kCopyPipelineWarps, 0, desc_.stages, desc_.stage_bytes);
-  if (!shape_.empty) choice_.find_methods(*device(), desc_, shape_, pipeline_);
-  const uint32_t reachable = choice_.reachable_methods(desc_, shape_);
+  if (!shape_.empty) methods_.find_methods(*device(), desc_, shape_, pipeline_);
+  const uint32_t reachable = methods_.reachable_methods(desc_, shape_);
   if (!shape_.empty && reachable == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the allowed methods 0x%x supports this copy", desc_.methods);
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
-  if (outside_.empty()) return {};
+  if (fills_.empty()) return {};
   const KernelEntry* entry = find_entry(*device(), Family::copy, [](const KernelEntry& candidate) {
     return (candidate.variant & 0xff) == kCopyFill;
   });
   return prepare_entry(*device(), Family::copy, entry, 0, &fill_);
 }
 
-// Returns what the kernel entry of a method must be like.
-CopyPlan::EntryChoice CopyPlan::entry_choice(uint32_t method) const {
+CopyPlan::EntryNeeds CopyPlan::entry_needs(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
-      return {choice_.boxes.rank, pipeline_.dynamic_smem_bytes()};
+      return {methods_.boxes.rank, pipeline_.dynamic_smem_bytes()};
     case kCopyRows:
       return {0, pipeline_.dynamic_smem_bytes()};
     case kCopyPermute:
-      return {choice_.permute.element_bytes, permute_tables(choice_.permute).total};
+      return {methods_.permute.unit_bytes, permute_tables(methods_.permute).total};
     case kCopyTranspose:
-      return {choice_.transpose.element_bytes | (small() ? 1u << 8 : 0), 0};
+      return {methods_.transpose.element_bytes | (small() ? 1u << 8 : 0), 0};
     case kCopyTransposePlain:
-      return {choice_.plain_transpose.element_bytes, 0};
+      return {methods_.plain_transpose.element_bytes, 0};
     case kCopyInterleave:
-      return {choice_.interleave.element_bytes | choice_.interleave.planes << 8 |
-                  (choice_.to_planes ? kToPlanes << 8 : 0),
+      return {methods_.interleave.element_bytes | methods_.interleave.planes << 8 |
+                  (methods_.to_planes ? kToPlanes << 8 : 0),
               0};
     case kCopyPieces:
       return {small() ? 1u : 4u, 0};
@@ -108,7 +107,7 @@ CopyPlan::EntryChoice CopyPlan::entry_choice(uint32_t method) const {
 }
 
 Status CopyPlan::prepare_method(uint32_t method) {
-  EntryChoice choice = entry_choice(method);
+  EntryNeeds needs = entry_needs(method);
   const KernelEntry* entry = find_entry(*device(), Family::copy, [&](const KernelEntry& candidate) {
     // A host entry serves any element size and any number of planes, so only these bits count.
     const uint32_t compared = candidate.feature != feature::host ? ~0u
@@ -116,22 +115,23 @@ Status CopyPlan::prepare_method(uint32_t method) {
                               : method == kCopyTranspose         ? 1u << 8
                                                                  : 0u;
     return (candidate.variant & 0xff) == method &&
-           ((candidate.variant >> 8 ^ choice.detail) & compared) == 0;
+           ((candidate.variant >> 8 ^ needs.detail) & compared) == 0;
   });
   if (entry != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
     CopyTransposeArgs& args =
-        method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
+        method == kCopyTranspose ? methods_.transpose : methods_.plain_transpose;
     fill_transpose_tiles(static_cast<uint32_t>(entry->tile[0]),
                          static_cast<uint32_t>(entry->tile[1]), &args);
-    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile is in shared memory
-      choice.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
+    // Only the one-warp kernel, for small copies, keeps its tile in registers.
+    if (method == kCopyTranspose && needs.detail >> 8 == 0)
+      needs.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
   }
-  TW_TRY(prepare_entry(*device(), Family::copy, entry, choice.smem, &kernels_[method]));
+  TW_TRY(prepare_entry(*device(), Family::copy, entry, needs.smem, &kernels_[method]));
   if (method != kCopyBoxes) return {};
   TensorMapDesc src, dst;
-  describe_boxes(shape_, choice_.boxes, &src, &dst);
-  TW_TRY(encode_map(*device(), src, &choice_.boxes.src_map));
-  return encode_map(*device(), dst, &choice_.boxes.dst_map);
+  describe_boxes(shape_, methods_.boxes, &src, &dst);
+  TW_TRY(encode_map(*device(), src, &methods_.boxes.src_map));
+  return encode_map(*device(), dst, &methods_.boxes.dst_map);
 }
 
 LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_per_block,
@@ -150,7 +150,7 @@ LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_pe
 }
 
 LaunchConfig CopyPlan::box_config() const {
-  return config(kCopyBoxes, choice_.boxes.tiles, 1, 1);
+  return config(kCopyBoxes, methods_.boxes.tiles, 1, 1);
 }
 
 LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
@@ -161,7 +161,7 @@ LaunchConfig CopyPlan::permute_config() const {
   // As many blocks per SM as its shared memory and registers hold.
   const auto available = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
   const uint32_t smem = kernels_[kCopyPermute].dynamic_smem_bytes;
-  return config(kCopyPermute, choice_.permute.tiles, 1,
+  return config(kCopyPermute, methods_.permute.tiles, 1,
                 std::clamp(available / (smem + 1024), 1u, 4u));
 }
 
@@ -169,30 +169,31 @@ LaunchConfig CopyPlan::permute_config() const {
 // iteration: that is as fast as a persistent grid, and the hardware balances the blocks better.
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
   const uint32_t flight = kernels_[method].entry->variant >> 8;  // 0: a host entry
+  // Lanes that store: with kCopyShift the last lane only loads, for its neighbor.
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
   return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u), 0);
 }
 
 LaunchConfig CopyPlan::transpose_config(uint32_t method) const {
   const uint64_t tiles =
-      method == kCopyTranspose ? choice_.transpose.tiles : choice_.plain_transpose.tiles;
+      method == kCopyTranspose ? methods_.transpose.tiles : methods_.plain_transpose.tiles;
   return config(method, tiles, 1, 0);
 }
 
 LaunchConfig CopyPlan::interleave_config() const {
-  return config(kCopyInterleave, choice_.interleave.warps,
-                interleave_threads(choice_.interleave.planes) / 32, 0);
+  return config(kCopyInterleave, methods_.interleave.warps,
+                interleave_threads(methods_.interleave.planes) / 32, 0);
 }
 
 LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
   return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsPerThread, 0);
 }
 
-// Fills the parts of the destination that the window does not supply, with one launch per box.
+// Fills the parts of the destination that the window does not supply, with one launch per region.
 Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
-  for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
-  for (const CopyShape& box : outside_) {
-    const CopyFillArgs args = fill_args(desc_, box, dst);
+  for (const CopyShape& region : fills_) TW_TRY(check_fill_disjoint(shape_, region, src, dst));
+  for (const CopyShape& region : fills_) {
+    const CopyFillArgs args = fill_args(desc_, region, dst);
     const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsPerThread;
     const uint64_t maximum = max_blocks(*device(), desc_.max_sms, kFillBlocksPerSm);
     LaunchConfig config;
@@ -205,9 +206,9 @@ Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
 }
 
 CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) const {
-  CopyPieceArgs args = method == kCopyShift ? choice_.shift : choice_.pieces;
+  CopyPieceArgs args = method == kCopyShift ? methods_.shift : methods_.pieces;
   const auto misalignment = static_cast<uint32_t>(dst % kPieceSector);
-  if (misalignment != choice_.piece_misalignment)
+  if (misalignment != methods_.piece_misalignment)
     fill_pieces(shape_, method == kCopyShift, misalignment, &args);
   const uint64_t base = src - static_cast<uint64_t>(shape_.src_offset);
   args.src_low = base + static_cast<uint64_t>(shape_.src_range.low);
@@ -224,7 +225,7 @@ CopyRowArgs CopyPlan::row_args(uint64_t address) const {
 
 CopyStridedArgs CopyPlan::strided_args(uint64_t src, uint64_t dst) const {
   const uint32_t alignment = std::min(alignment_of(src), alignment_of(dst));
-  if (choice_.strided.unit_bytes == strided_unit(shape_, alignment)) return choice_.strided;
+  if (methods_.strided.unit_bytes == strided_unit(shape_, alignment)) return methods_.strided;
   CopyStridedArgs args;
   fill_strided(shape_, alignment, &args);
   return args;
@@ -242,13 +243,13 @@ Status CopyPlan::check_memory(uint64_t src, uint64_t dst) const {
 }
 
 Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
-  if (shape_.empty && outside_.empty()) return {};
+  if (shape_.empty && fills_.empty()) return {};
   const auto element = static_cast<uint32_t>(dtype_bytes(desc_.dtype));
   if (!shape_.empty) TW_TRY(check_address("src", src, element, desc_.src_alignment));
   TW_TRY(check_address("dst", dst, element, desc_.dst_alignment));
   if (!shape_.empty) TW_TRY(check_copy_disjoint(shape_, src, dst));
   TW_TRY(check_memory(src, dst));
-  if (!outside_.empty()) TW_TRY(run_fills(stream, src, dst));
+  if (!fills_.empty()) TW_TRY(run_fills(stream, src, dst));
   if (shape_.empty) return {};
   src += static_cast<uint64_t>(shape_.src_offset);
   dst += static_cast<uint64_t>(shape_.dst_offset);
@@ -261,7 +262,7 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
     case kCopyDriver:
       return stream.copy_on_device(dst, src, static_cast<uint64_t>(shape_.row_bytes));
     case kCopyBoxes: {
-      CopyBoxArgs args = choice_.boxes;
+      CopyBoxArgs args = methods_.boxes;
       rebind_address(&args.src_map, src);
       rebind_address(&args.dst_map, dst);
       return launch(box_config(), args);
@@ -271,16 +272,16 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
       return launch(row_config(args), args);
     }
     case kCopyPermute: {
-      CopyPermuteArgs args = choice_.permute;
+      CopyPermuteArgs args = methods_.permute;
       fit_permute(src, dst, &args);
       return launch(permute_config(), args);
     }
     case kCopyTranspose:
-      return launch(transpose_config(method), choice_.transpose);
+      return launch(transpose_config(method), methods_.transpose);
     case kCopyTransposePlain:
-      return launch(transpose_config(method), choice_.plain_transpose);
+      return launch(transpose_config(method), methods_.plain_transpose);
     case kCopyInterleave:
-      return launch(interleave_config(), choice_.interleave);
+      return launch(interleave_config(), methods_.interleave);
     case kCopyPieces:
     case kCopyShift: {
       const CopyPieceArgs args = piece_args(method, src, dst);
@@ -325,8 +326,8 @@ PlanInfo CopyPlan::info() const {
       promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset);
   const uint64_t dst =
       promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset);
-  for (const CopyShape& box : outside_)
-    info.bytes_written += static_cast<uint64_t>(box.elements * box.element_bytes);
+  for (const CopyShape& region : fills_)
+    info.bytes_written += static_cast<uint64_t>(region.elements * region.element_bytes);
   if (shape_.empty) {
     if (fill_) info.kernel = fill_.entry->symbol;
     return info;
@@ -349,10 +350,11 @@ PlanInfo CopyPlan::info() const {
   switch (method) {
     case kCopyBoxes:
       set_config(box_config(), &info);
-      info.tile[1] = elements(choice_.boxes.box[0] * choice_.boxes.element_bytes);
-      info.tile[0] = choice_.boxes.box_bytes / (choice_.boxes.box[0] * choice_.boxes.element_bytes);
-      info.stages = choice_.boxes.stages;
-      info.boxes_loaded = info.boxes_stored = choice_.boxes.tiles;
+      info.tile[1] = elements(methods_.boxes.box[0] * methods_.boxes.element_bytes);
+      info.tile[0] =
+          methods_.boxes.box_bytes / (methods_.boxes.box[0] * methods_.boxes.element_bytes);
+      info.stages = methods_.boxes.stages;
+      info.boxes_loaded = info.boxes_stored = methods_.boxes.tiles;
       break;
     case kCopyRows: {
       const CopyRowArgs args = row_args(src);
@@ -365,14 +367,14 @@ PlanInfo CopyPlan::info() const {
     }
     case kCopyPermute:
       set_config(permute_config(), &info);
-      info.tile[0] = choice_.permute.src_lines.full;
-      info.tile[1] = elements(choice_.permute.src_run.full);
+      info.tile[0] = methods_.permute.src_lines.full;
+      info.tile[1] = elements(methods_.permute.src_line_bytes.full);
       info.stages = kPermuteStages;
       break;
     case kCopyTranspose:
     case kCopyTransposePlain: {
       const CopyTransposeArgs& args =
-          method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
+          method == kCopyTranspose ? methods_.transpose : methods_.plain_transpose;
       set_config(transpose_config(method), &info);
       info.tile[0] = args.tile_b * args.unit_elements;
       info.tile[1] = args.tile_a * args.unit_elements;
@@ -380,7 +382,7 @@ PlanInfo CopyPlan::info() const {
     }
     case kCopyInterleave:
       set_config(interleave_config(), &info);
-      info.tile[0] = choice_.interleave.planes;
+      info.tile[0] = methods_.interleave.planes;
       info.tile[1] = elements(16);
       break;
     case kCopyPieces:
@@ -403,11 +405,11 @@ std::string CopyPlan::reason(uint32_t method) const {
     case kCopyDriver:
       return "one contiguous row: the driver's own copy, which a capture records as a copy node\n";
     case kCopyBoxes:
-      if (choice_.boxes.tail_bytes == 0) return "rows move as TMA boxes\n";
+      if (methods_.boxes.tail_bytes == 0) return "rows move as TMA boxes\n";
       std::snprintf(text, sizeof text,
                     "rows move as TMA boxes; ordinary stores write the last %u bytes of each, "
                     "because a TMA store writes whole units of 16 bytes\n",
-                    choice_.boxes.tail_bytes);
+                    methods_.boxes.tail_bytes);
       return text;
     case kCopyRows:
       return "rows move as bulk copies: a tensor map needs several rows, addresses that are "
@@ -415,17 +417,17 @@ std::string CopyPlan::reason(uint32_t method) const {
     case kCopyPermute:
       std::snprintf(
           text, sizeof text,
-          "dimensions change their order: tiles of %u runs of %u bytes of the source and %u "
-          "runs of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
-          choice_.permute.src_lines.full, choice_.permute.src_run.full,
-          choice_.permute.dst_lines.full, choice_.permute.dst_run.full, choice_.permute.load_bytes,
-          choice_.permute.store_bytes);
+          "dimensions change their order: tiles of %u lines of %u bytes of the source and %u "
+          "lines of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
+          methods_.permute.src_lines.full, methods_.permute.src_line_bytes.full,
+          methods_.permute.dst_lines.full, methods_.permute.dst_line_bytes.full,
+          methods_.permute.load_bytes, methods_.permute.store_bytes);
       return text;
     case kCopyTranspose:
       std::snprintf(text, sizeof text,
                     "a transpose in registers, in squares of 16-byte vectors, tiles of %u source "
                     "by %u destination bytes\n",
-                    choice_.transpose.tile_a * 16, choice_.transpose.tile_b * 16);
+                    methods_.transpose.tile_a * 16, methods_.transpose.tile_b * 16);
       return text;
     case kCopyTransposePlain:
       return "a transpose with an address, pitch or extent that is not a multiple of 16 bytes: "
@@ -433,7 +435,7 @@ std::string CopyPlan::reason(uint32_t method) const {
     case kCopyInterleave:
       std::snprintf(text, sizeof text,
                     "%u planes are %s in registers, 16 bytes of each per thread\n",
-                    choice_.interleave.planes, choice_.to_planes ? "separated" : "interleaved");
+                    methods_.interleave.planes, methods_.to_planes ? "separated" : "interleaved");
       return text;
     case kCopyPieces:
       return "rows move as 16-byte pieces by ordinary loads and stores, which are faster than TMA "
@@ -442,21 +444,21 @@ std::string CopyPlan::reason(uint32_t method) const {
       return "source and destination are misaligned relative to each other: 16-byte pieces are "
              "assembled in registers from aligned loads\n";
     default:
-      return "no contiguous run of 32 bytes on both sides, and no tile that suits both orders: "
-             "element by element\n";
+      return "no 32 bytes are contiguous both in the source and in the destination, and no tile "
+             "suits both orders: element by element\n";
   }
 }
 
 std::string CopyPlan::window_note() const {
   int64_t elements = 0;
-  for (const CopyShape& box : outside_) elements += box.elements;
+  for (const CopyShape& region : fills_) elements += region.elements;
   char text[256];
   std::snprintf(text, sizeof text,
                 "%" PRId64
                 " elements are outside the source's tensor: filled with %s by %s, with one launch "
-                "for each of %zu boxes\n",
+                "for each of %zu regions\n",
                 elements, desc_.fill == OobFill::nan ? "NaN (0x7ff7 in every 16 bits)" : "zeros",
-                fill_.entry->symbol, outside_.size());
+                fill_.entry->symbol, fills_.size());
   return text;
 }
 
@@ -468,7 +470,7 @@ std::string CopyPlan::explain() const {
     if (d != 0) out += ", ";
     out += std::to_string(desc_.shape[d]);
   }
-  if (shape_.empty && outside_.empty()) return out + "]: empty, nothing runs\n";
+  if (shape_.empty && fills_.empty()) return out + "]: empty, nothing runs\n";
   if (shape_.empty) return out + "]: all of it outside the source's tensor\n" + window_note();
   std::snprintf(text, sizeof text,
                 "], %" PRIu64 " bytes: after merging, %" PRId64 " rows of %" PRId64
@@ -483,7 +485,7 @@ std::string CopyPlan::explain() const {
       choose(promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset),
              promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset));
   out += reason(method);
-  if (!outside_.empty()) out += window_note();
+  if (!fills_.empty()) out += window_note();
   for (uint32_t other = 1; other < kCopyMethods; ++other)
     if (other != method && kernels_[other])
       out += "runs with other addresses modulo 16 may use " +

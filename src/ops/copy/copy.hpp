@@ -19,7 +19,7 @@ class CopyPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores CopyDesc::methods, which only tests set.
   static Status check(const Device& device, const CopyDesc& desc);
   /// `src` and `dst` are the addresses of the elements with coordinate 0.
   Status run(Stream& stream, uint64_t src, uint64_t dst) const;
@@ -27,7 +27,7 @@ class CopyPlan final : public Plan {
   std::string explain() const override;
 
   /// For tests that plant a fault in a map.
-  CopyBoxArgs& boxes_for_test() { return choice_.boxes; }
+  CopyBoxArgs& boxes_for_test() { return methods_.boxes; }
   /// Returns the method (kCopyBoxes and so on) of a run at these addresses.
   uint32_t method_for_test(uint64_t src, uint64_t dst) const {
     return choose(src + static_cast<uint64_t>(shape_.src_offset),
@@ -40,14 +40,15 @@ class CopyPlan final : public Plan {
   Status prepare();
   Status check_memory(uint64_t src, uint64_t dst) const;
   Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
-  struct EntryChoice {
-    uint32_t detail;  // bits of KernelEntry::variant above the method
+  // What the kernel entry of a method must be like.
+  struct EntryNeeds {
+    uint32_t detail;  // the bits of KernelEntry::variant from bit 8 on, shifted down
     uint32_t smem;    // dynamic shared memory per block, in bytes
   };
-  EntryChoice entry_choice(uint32_t method) const;
+  EntryNeeds entry_needs(uint32_t method) const;
   Status prepare_method(uint32_t method);
   bool small() const { return is_small(shape_); }
-  uint32_t choose(uint64_t src, uint64_t dst) const { return choice_.choose(shape_, src, dst); }
+  uint32_t choose(uint64_t src, uint64_t dst) const { return methods_.choose(shape_, src, dst); }
   std::string reason(uint32_t method) const;
   std::string window_note() const;
   LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_per_block,
@@ -64,12 +65,12 @@ class CopyPlan final : public Plan {
   CopyStridedArgs strided_args(uint64_t src, uint64_t dst) const;
 
   CopyDesc desc_;
-  CopyShape shape_;                 // for a window: the part inside its tensor
-  std::vector<CopyShape> outside_;  // boxes of the destination to fill
-  ByteRange dst_range_;             // covers shape_ and outside_
+  CopyShape shape_;               // for a window: the part inside its tensor
+  std::vector<CopyShape> fills_;  // regions of the destination to fill
+  ByteRange dst_range_;           // covers shape_ and fills_
   PreparedKernel fill_;
   PipelineSize pipeline_;
-  CopyChoice choice_;
+  CopyMethods methods_;
   PreparedKernel kernels_[kCopyMethods];
 };
 

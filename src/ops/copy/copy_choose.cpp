@@ -30,14 +30,14 @@ uint32_t bit(uint32_t method) {
 
 }  // namespace
 
-void CopyChoice::add_method(const CopyDesc& desc, uint32_t method, bool can, bool fast) {
+void CopyMethods::add_method(const CopyDesc& desc, uint32_t method, bool can, bool fast) {
   if (!(desc.methods & bit(method)) || !can) return;
   possible |= bit(method);
   if (fast) fast_methods |= bit(method);
 }
 
-void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
-                                  const CopyShape& shape, const PipelineSize& pipeline) {
+void CopyMethods::find_row_methods(const Device& device, const CopyDesc& desc,
+                                   const CopyShape& shape, const PipelineSize& pipeline) {
   const bool worth_pieces = shape.row_bytes >= kMinPieceRow;
   const uint32_t worst_misalignment = kAligned - 1;  // gives the most pieces
   const bool has_pieces = fill_pieces(shape, false, worst_misalignment, &pieces);
@@ -61,8 +61,8 @@ void CopyChoice::find_row_methods(const Device& device, const CopyDesc& desc,
   add_method(desc, kCopyRows, fill_rows(shape, pipeline, 0, warps, &rows), tma_is_fast);
 }
 
-void CopyChoice::find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
-                              const PipelineSize& pipeline) {
+void CopyMethods::find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
+                               const PipelineSize& pipeline) {
   const bool plain = desc.src_cache == CachePriority::normal &&
                      desc.dst_cache == CachePriority::normal && desc.max_sms == 0;
   add_method(desc, kCopyDriver, shape.rank == 0 && plain, true);
@@ -89,7 +89,7 @@ void CopyChoice::find_methods(const Device& device, const CopyDesc& desc, const 
 }
 
 // `src` and `dst` are addresses modulo 16.
-bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, uint32_t dst) const {
+bool CopyMethods::suits(const CopyShape& shape, uint32_t method, uint32_t src, uint32_t dst) const {
   switch (method) {
     // The driver is fast for small copies, and if both addresses have the same offset in a 4-byte
     // word and the size is a multiple of 16.
@@ -103,7 +103,7 @@ bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, ui
     case kCopyPieces:
       return src == dst;
     case kCopyPermute:
-      return (src | dst) % permute.element_bytes == 0;
+      return (src | dst) % permute.unit_bytes == 0;
     case kCopyTransposePlain:
       return (src | dst) % plain_transpose.element_bytes == 0;
     default:
@@ -111,7 +111,7 @@ bool CopyChoice::suits(const CopyShape& shape, uint32_t method, uint32_t src, ui
   }
 }
 
-uint32_t CopyChoice::choose(const CopyShape& shape, uint64_t src, uint64_t dst) const {
+uint32_t CopyMethods::choose(const CopyShape& shape, uint64_t src, uint64_t dst) const {
   const auto from = static_cast<uint32_t>(src % kAligned);
   const auto to = static_cast<uint32_t>(dst % kAligned);
   for (const uint32_t methods : {fast_methods, possible})
@@ -120,7 +120,7 @@ uint32_t CopyChoice::choose(const CopyShape& shape, uint64_t src, uint64_t dst) 
   return 0;
 }
 
-uint32_t CopyChoice::reachable_methods(const CopyDesc& desc, const CopyShape& shape) const {
+uint32_t CopyMethods::reachable_methods(const CopyDesc& desc, const CopyShape& shape) const {
   const auto step = [&](uint32_t promised) {
     return std::clamp<uint32_t>(promised, static_cast<uint32_t>(shape.element_bytes), kAligned);
   };

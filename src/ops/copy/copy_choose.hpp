@@ -15,10 +15,11 @@
 namespace tw {
 
 /// The methods that can serve a copy, and their arguments. All functions take the same `shape`.
-struct CopyChoice {
+struct CopyMethods {
   void find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
                     const PipelineSize& pipeline);
-  /// Returns the method for first rows at these addresses, which count modulo 16; 0: there is none.
+  /// Returns the method to use if the first rows are at addresses `src` and `dst`, of which only
+  /// the values modulo 16 matter. Returns 0 if no method suits.
   uint32_t choose(const CopyShape& shape, uint64_t src, uint64_t dst) const;
   /// Returns the methods, one bit each, that addresses within the promised alignment can select.
   uint32_t reachable_methods(const CopyDesc& desc, const CopyShape& shape) const;

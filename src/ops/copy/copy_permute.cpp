@@ -23,11 +23,12 @@ struct Chain {
   int32_t dim[kPermuteRank];
 };
 
-// A tile's contiguous run on one side: its chain up to the first dimension that is cut.
-struct Run {
+// A tile's lines in the source or in the destination: the chain up to the first dimension that is
+// cut.
+struct Line {
   int32_t count = 0;
   int64_t bytes = 0;
-  int32_t cut = -1;  // last dimension of the run, if the tile holds only a part of it
+  int32_t cut = -1;  // last dimension of the line, if the tile holds only a part of it
 };
 
 struct Tiling {
@@ -35,15 +36,15 @@ struct Tiling {
   int32_t rank = 0;
   Dim dim[kPermuteRank];
   Chain src_chain, dst_chain;
-  Run src_run, dst_run;
-  int64_t elements = 0;
+  Line src_line, dst_line;
+  int64_t units = 0;
   int64_t pitch = 0;
 
-  int64_t src_lines() const { return elements * unit / src_run.bytes; }
-  int64_t dst_lines() const { return elements * unit / dst_run.bytes; }
+  int64_t src_lines() const { return units * unit / src_line.bytes; }
+  int64_t dst_lines() const { return units * unit / dst_line.bytes; }
   bool fits() const {
     return src_lines() * pitch <= int64_t{kPermuteMaxTile} && src_lines() <= kPermuteMaxLines &&
-           dst_lines() <= kPermuteMaxLines && dst_run.bytes / unit <= kPermuteMaxRun;
+           dst_lines() <= kPermuteMaxLines && dst_line.bytes / unit <= kPermuteMaxLineUnits;
   }
 };
 
@@ -62,39 +63,39 @@ Chain chain_of(const Tiling& t, int64_t Dim::*stride) {
   return chain;
 }
 
-// Chooses tile extents that make a run of about `target` bytes. The run is cut such that this side
-// stays 16-byte aligned.
-void lengthen_run(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
-  int64_t run = t->unit;
-  for (int32_t i = 0; i < chain.count && run < target; ++i) {
+// Chooses tile extents that make lines of about `target` bytes. Lines are cut such that they stay
+// 16-byte aligned.
+void lengthen_line(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
+  int64_t line = t->unit;
+  for (int32_t i = 0; i < chain.count && line < target; ++i) {
     Dim& dim = t->dim[chain.dim[i]];
     const auto step = static_cast<int64_t>(alignment_of(static_cast<uint64_t>(dim.*stride)));
-    const int64_t wanted = round_up(ceil_div(target, run), 16 / step);
+    const int64_t wanted = round_up(ceil_div(target, line), 16 / step);
     dim.tile = std::max(dim.tile, std::min(wanted, dim.extent));
     if (dim.tile < dim.extent) return;
-    run *= dim.extent;
+    line *= dim.extent;
   }
 }
 
-Run run_of(const Tiling& t, const Chain& chain) {
-  Run run;
-  run.bytes = t.unit;
+Line line_of(const Tiling& t, const Chain& chain) {
+  Line line;
+  line.bytes = t.unit;
   for (int32_t i = 0; i < chain.count; ++i) {
     const Dim& dim = t.dim[chain.dim[i]];
     if (dim.tile == 1) break;
-    ++run.count;
-    run.bytes *= dim.tile;
+    ++line.count;
+    line.bytes *= dim.tile;
     if (dim.tile == dim.extent) continue;
-    run.cut = chain.dim[i];
+    line.cut = chain.dim[i];
     break;
   }
-  return run;
+  return line;
 }
 
 void cut_tile(Tiling* t, int64_t src_target, int64_t dst_target) {
   for (int32_t d = 0; d < t->rank; ++d) t->dim[d].tile = 1;
-  lengthen_run(t, t->src_chain, &Dim::src, src_target);
-  lengthen_run(t, t->dst_chain, &Dim::dst, dst_target);
+  lengthen_line(t, t->src_chain, &Dim::src, src_target);
+  lengthen_line(t, t->dst_chain, &Dim::dst, dst_target);
   // If both sides cut a dimension, the cut must suit both.
   for (int32_t d = 0; d < t->rank; ++d) {
     Dim& dim = t->dim[d];
@@ -107,15 +108,15 @@ void cut_tile(Tiling* t, int64_t src_target, int64_t dst_target) {
                           t->dst_chain.dim + t->dst_chain.count;
     if (both) dim.tile = std::min(round_up(dim.tile, 16 / step), dim.extent);
   }
-  t->src_run = run_of(*t, t->src_chain);
-  t->dst_run = run_of(*t, t->dst_chain);
-  t->elements = 1;
-  for (int32_t d = 0; d < t->rank; ++d) t->elements *= t->dim[d].tile;
-  t->pitch = round_up(t->src_run.bytes, 128);
+  t->src_line = line_of(*t, t->src_chain);
+  t->dst_line = line_of(*t, t->dst_chain);
+  t->units = 1;
+  for (int32_t d = 0; d < t->rank; ++d) t->units *= t->dim[d].tile;
+  t->pitch = round_up(t->src_line.bytes, 128);
 }
 
-// Finds the largest tile that fits. The targets start at runs of 256 bytes on both sides, and are
-// longer if elements are wide and shorter on the destination if they are narrow.
+// Finds the largest tile that fits. The targets start at lines of 256 bytes on both sides, and are
+// longer if units are wide and shorter on the destination if they are narrow.
 bool choose_tile(Tiling* t) {
   int64_t src = t->unit >= 4 ? 512 : 256;
   int64_t dst = t->unit >= 8 ? 512 : t->unit >= 2 ? 256 : 128;
@@ -126,7 +127,7 @@ bool choose_tile(Tiling* t) {
     dst /= 2;
     cut_tile(t, src, dst);
   }
-  for (int grow = 0; grow < 3 && t->elements * t->unit < kPermuteMaxTile / 4; ++grow) {
+  for (int grow = 0; grow < 3 && t->units * t->unit < kPermuteMaxTile / 4; ++grow) {
     Tiling larger = *t;
     cut_tile(&larger, src * 2, dst * 2);
     if (!larger.fits()) break;
@@ -137,8 +138,8 @@ bool choose_tile(Tiling* t) {
   return true;
 }
 
-bool in_run(const Chain& chain, const Run& run, int32_t d) {
-  return std::find(chain.dim, chain.dim + run.count, d) != chain.dim + run.count;
+bool in_line(const Chain& chain, const Line& line, int32_t d) {
+  return std::find(chain.dim, chain.dim + line.count, d) != chain.dim + line.count;
 }
 
 void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
@@ -146,21 +147,22 @@ void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
   dims->count *= static_cast<u32>(extent);
 }
 
-// Fills the lines of both sides and the destination's run, with the weights of their dimensions.
-// The dimension that the other side cuts comes last among a side's lines, so that at the tensor's
-// edge the last lines are left out.
+// Fills the dimensions that count source lines, destination lines and the units of a destination
+// line, with their weights. The dimension that cuts the destination's lines comes last among those
+// that count source lines, and the reverse, so that the last lines are left out at the tensor's
+// edge.
 void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
-  args->src_line_dims.count = args->dst_line_dims.count = args->dst_run_dims.count = 1;
+  args->src_line_dims.count = args->dst_line_dims.count = args->dst_unit_dims.count = 1;
   int64_t weight[kPermuteRank];
   int64_t lines = 1;
   for (const bool last : {false, true})
     for (int32_t d = 0; d < t.rank; ++d) {
       const Dim& dim = t.dim[d];
-      if (in_run(t.src_chain, t.src_run, d)) {
+      if (in_line(t.src_chain, t.src_line, d)) {
         weight[d] = dim.src;
         continue;
       }
-      if (dim.tile == 1 || (d == t.dst_run.cut) != last) continue;
+      if (dim.tile == 1 || (d == t.dst_line.cut) != last) continue;
       weight[d] = (lines << 16) + lines * t.pitch;
       add(&args->src_line_dims, dim.tile, weight[d], dim.src);
       lines *= dim.tile;
@@ -168,13 +170,13 @@ void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
   for (const bool last : {false, true})
     for (int32_t d = 0; d < t.rank; ++d) {
       const Dim& dim = t.dim[d];
-      if (in_run(t.dst_chain, t.dst_run, d) || dim.tile == 1 || (d == t.src_run.cut) != last)
+      if (in_line(t.dst_chain, t.dst_line, d) || dim.tile == 1 || (d == t.src_line.cut) != last)
         continue;
       add(&args->dst_line_dims, dim.tile, weight[d], dim.dst);
     }
-  for (int32_t i = 0; i < t.dst_run.count; ++i) {
+  for (int32_t i = 0; i < t.dst_line.count; ++i) {
     const int32_t d = t.dst_chain.dim[i];
-    add(&args->dst_run_dims, t.dim[d].tile, weight[d], t.dim[d].dst);
+    add(&args->dst_unit_dims, t.dim[d].tile, weight[d], t.dim[d].dst);
   }
 }
 
@@ -204,12 +206,13 @@ PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
   return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
 }
 
-// Returns CopyPermuteArgs::shift. The swizzle must place two elements in different banks if they
-// are one 16-byte store apart in a destination run, so it depends on the distance of their lines.
+// Returns CopyPermuteArgs::shift. The swizzle must place two units in different banks if they
+// are one 16-byte store apart in a destination line. So it depends on the distance of their source
+// lines.
 u32 swizzle_shift(const CopyPermuteArgs& args) {
-  const u32 store_elements = 16 / args.element_bytes;
-  if (store_elements >= args.dst_run_dims.count) return 0;
-  const u32 lines = permute_place(args.dst_run_dims, store_elements).place >> 16;
+  const u32 store_units = 16 / args.unit_bytes;
+  if (store_units >= args.dst_unit_dims.count) return 0;
+  const u32 lines = permute_place(args.dst_unit_dims, store_units).place >> 16;
   return lines == 0 ? 0 : static_cast<u32>(std::bit_width(lines)) - 1;
 }
 
@@ -229,22 +232,22 @@ bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args) {
   t.src_chain = chain_of(t, &Dim::src);
   t.dst_chain = chain_of(t, &Dim::dst);
   if (t.src_chain.count == 0 || t.dst_chain.count == 0 || !choose_tile(&t)) return false;
-  if (std::min(t.src_run.bytes, t.dst_run.bytes) < kMinPermuteRun) return false;
-  if (std::max(t.src_run.bytes, t.dst_run.bytes) <= shape.row_bytes) return false;
+  if (std::min(t.src_line.bytes, t.dst_line.bytes) < kMinPermuteLineBytes) return false;
+  if (std::max(t.src_line.bytes, t.dst_line.bytes) <= shape.row_bytes) return false;
 
   *args = CopyPermuteArgs{};
-  args->element_bytes = static_cast<u32>(t.unit);
+  args->unit_bytes = static_cast<u32>(t.unit);
   args->pitch = static_cast<u32>(t.pitch);
   args->stage_bytes = static_cast<u32>(t.src_lines() * t.pitch);
   int32_t grid_dim_of[kPermuteRank];
   if (!fill_grid(t, args, grid_dim_of)) return false;
   fill_dims(t, args);
-  const int32_t a = t.src_run.cut;
-  const int32_t b = t.dst_run.cut;
+  const int32_t a = t.src_line.cut;
+  const int32_t b = t.dst_line.cut;
   const auto tile = [&](int32_t d) { return d < 0 ? 1 : t.dim[d].tile; };
   const auto grid = [&](int32_t d) { return d < 0 ? -1 : grid_dim_of[d]; };
-  args->src_run = edge(t.src_run.bytes, a, tile(a), grid(a));
-  args->dst_run = edge(t.dst_run.bytes, b, tile(b), grid(b));
+  args->src_line_bytes = edge(t.src_line.bytes, a, tile(a), grid(a));
+  args->dst_line_bytes = edge(t.dst_line.bytes, b, tile(b), grid(b));
   const bool same = a == b;
   args->src_lines = edge(t.src_lines(), same ? -1 : b, tile(b), grid(b));
   args->dst_lines = edge(t.dst_lines(), same ? -1 : a, tile(a), grid(a));
@@ -264,11 +267,12 @@ void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args) {
     load = std::min(load, alignment_of(static_cast<uint64_t>(args->src_line_dims.dim[d].stride)));
   for (u32 d = 0; d < args->dst_line_dims.rank; ++d)
     store = std::min(store, alignment_of(static_cast<uint64_t>(args->dst_line_dims.dim[d].stride)));
-  // An ordinary load would read past the end of a run, which may end at any element.
-  if (load < 4) load = args->element_bytes;
+  // A wider ordinary load would read past the end of a line, which may end at any unit.
+  if (load < 4) load = args->unit_bytes;
   args->load_bytes = load;
-  args->store_bytes = store == 16 ? 16 : args->element_bytes;
-  args->load_lanes = std::bit_ceil(std::min<u32>((args->src_run.full + load - 1) / load, 32));
+  args->store_bytes = store == 16 ? 16 : args->unit_bytes;
+  args->load_lanes =
+      std::bit_ceil(std::min<u32>((args->src_line_bytes.full + load - 1) / load, 32));
 }
 
 }  // namespace tw

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cuts a permutation into tiles that are contiguous runs on both sides. Pure host code.
+// Cuts a permutation into tiles that consist of contiguous lines both in the source and in the
+// destination (kernels/copy/permute.h). Pure host code.
 
 #include <cstdint>
 
@@ -10,13 +11,13 @@
 namespace tw {
 
 /// Fills all arguments but the addresses and the access widths. Returns false if the shape gains
-/// nothing from shared memory: that requires runs of at least kMinPermuteRun bytes on both sides,
-/// one of them longer than a row of the shape.
+/// nothing from shared memory: that requires lines of at least kMinPermuteLineBytes in the source
+/// and in the destination, of which one is longer than a row of the shape.
 bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args);
 
-inline constexpr int64_t kMinPermuteRun = 64;
+inline constexpr int64_t kMinPermuteLineBytes = 64;
 
-/// Sets the widths of loads and stores for a run whose first row is at these addresses.
+/// Sets the widths of loads and stores for an execution whose first row is at these addresses.
 void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args);
 
 /// Returns the unit of tiles in bytes: the largest part of a row that divides all strides, at most

@@ -15,7 +15,7 @@ namespace tw {
 
 inline constexpr int32_t kMaxCopyRank = 8;
 
-/// As tw_copy_desc: extents and strides in elements, outermost first.
+/// The fields of tw_copy_desc: extents and strides in elements, outermost first.
 struct CopyDesc {
   DType dtype = DType::U8;
   int32_t rank = 1;

@@ -54,12 +54,13 @@ Status too_far(const CopyDesc& desc, int32_t d, int64_t maximum, const char* tex
               d, start, stride, text);
 }
 
-// Computes the shape of the box with these coordinates, relative to the caller's addresses. A box
-// that reads nothing (`reads` is false) lies outside the tensor and is filled.
-Status box_shape(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
-                 CopyShape* out) {
+// Computes the shape of the region with coordinates from `low` to below `high`, relative to the
+// caller's addresses. A region that reads nothing (`reads` is false) lies outside the tensor and is
+// filled.
+Status region_shape(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
+                    CopyShape* out) {
   CopyDesc piece = desc;
-  piece.padding_writable = false;  // the bytes after a row may belong to another box
+  piece.padding_writable = false;  // the bytes after a row may belong to another region
   bool empty = false;
   for (int32_t d = 0; d < desc.rank; ++d) {
     piece.shape[d] = high[d] - low[d];
@@ -150,12 +151,12 @@ Status check_window(const CopyDesc& desc) {
   }
 }
 
-Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* outside) {
+Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* fills) {
   int64_t low[kMaxCopyRank] = {};
   int64_t high[kMaxCopyRank] = {};
   std::copy_n(desc.shape, kMaxCopyRank, high);
-  // Along each dimension there is one box on either side of the inside part. The boxes of later
-  // dimensions are limited to the inside part of earlier ones.
+  // Along each dimension there is one region on either side of the inside part. The regions of
+  // later dimensions are limited to the inside part of earlier ones.
   for (int32_t d = 0; d < desc.rank; ++d) {
     const Inside range = inside_of(desc, d);
     const int64_t ends[2][2] = {{0, range.low}, {range.high, desc.shape[d]}};
@@ -163,23 +164,23 @@ Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopySha
       if (end[0] == end[1]) continue;
       low[d] = end[0];
       high[d] = end[1];
-      CopyShape box;
-      TW_TRY(box_shape(desc, low, high, false, &box));
-      if (outside && !box.empty) outside->push_back(box);
+      CopyShape region;
+      TW_TRY(region_shape(desc, low, high, false, &region));
+      if (fills && !region.empty) fills->push_back(region);
     }
     low[d] = range.low;
     high[d] = range.high;
   }
-  return box_shape(desc, low, high, true, inside);
+  return region_shape(desc, low, high, true, inside);
 }
 
-Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64_t src,
+Status check_fill_disjoint(const CopyShape& inside, const CopyShape& region, uint64_t src,
                            uint64_t dst) {
   if (inside.empty) return {};
   const uint64_t src_low = src + static_cast<uint64_t>(inside.src_range.low);
-  const uint64_t dst_low = dst + static_cast<uint64_t>(box.dst_range.low);
+  const uint64_t dst_low = dst + static_cast<uint64_t>(region.dst_range.low);
   const auto src_bytes = static_cast<uint64_t>(inside.src_range.high - inside.src_range.low);
-  const auto dst_bytes = static_cast<uint64_t>(box.dst_range.high - box.dst_range.low);
+  const auto dst_bytes = static_cast<uint64_t>(region.dst_range.high - region.dst_range.low);
   if (src_low - dst_low >= dst_bytes && dst_low - src_low >= src_bytes) return {};
   // As in check_copy_disjoint(), with rows of two shapes.
   StridedTerm terms[kMaxTerms];
@@ -187,12 +188,13 @@ Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64
   for (int32_t d = 0; d < inside.rank; ++d)
     if (inside.src_stride[d] != 0)
       terms[count++] = {std::abs(inside.src_stride[d]), inside.extent[d]};
-  for (int32_t d = 0; d < box.rank; ++d) terms[count++] = {box.dst_stride[d], box.extent[d]};
-  const int64_t reach = static_cast<int64_t>(dst_bytes) - box.row_bytes;
+  for (int32_t d = 0; d < region.rank; ++d)
+    terms[count++] = {region.dst_stride[d], region.extent[d]};
+  const int64_t reach = static_cast<int64_t>(dst_bytes) - region.row_bytes;
   const int64_t constant = static_cast<int64_t>(src_low - dst_low) - reach;
   int64_t budget = kSearchBudget;
   const Intersection meets = sums_intersect(terms, count, -constant - (inside.row_bytes - 1),
-                                            -constant + (box.row_bytes - 1), &budget);
+                                            -constant + (region.row_bytes - 1), &budget);
   if (meets == Intersection::no) return {};
   return fail(Code::ERROR_OVERLAP, {.argument = "dst", .rule = "copy_window_overlap"},
               "src [0x%" PRIx64 ", +%" PRIu64 ") and the part of dst that is filled [0x%" PRIx64
@@ -204,10 +206,10 @@ Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64
                     "share no elements: copy in parts");
 }
 
-CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst) {
+CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& region, uint64_t dst) {
   CopyFillArgs args{};
-  dst += static_cast<uint64_t>(box.dst_offset);
-  fill_strided(box, alignment_of(dst), &args.place);
+  dst += static_cast<uint64_t>(region.dst_offset);
+  fill_strided(region, alignment_of(dst), &args.place);
   args.place.dst = dst;
   args.place.dst_policy = cache_policy(desc.dst_cache);
   args.pattern = desc.fill == OobFill::nan ? kNanPattern : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Copies from a source window that extends beyond its tensor: a copy of the inside part, and fills
-// of the remaining boxes of the destination. Pure host code.
+// of the remaining regions of the destination. Pure host code.
 
 #include <cstdint>
 #include <vector>
@@ -17,15 +17,15 @@ Status check_window(const CopyDesc& desc);
 bool has_window(const CopyDesc& desc);
 
 /// Splits the window. `inside` is the part inside the tensor, with offsets and ranges relative to
-/// the caller's addresses of the tensor and the destination. `outside`, unless nullptr, receives
-/// the other parts of the destination, at most two boxes per dimension.
-Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* outside);
+/// the caller's addresses of the tensor and the destination. `fills`, unless nullptr, receives the
+/// other regions of the destination, at most two per dimension.
+Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* fills);
 
-/// Fails if a filled box shares a byte with what is read, in a run at these addresses.
-Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64_t src,
+/// Fails if a filled region shares a byte with what is read, in a run at these addresses.
+Status check_fill_disjoint(const CopyShape& inside, const CopyShape& region, uint64_t src,
                            uint64_t dst);
 
-/// Returns the kernel arguments of a box for a destination at address `dst`.
-CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst);
+/// Returns the kernel arguments that fill a region of a destination at address `dst`.
+CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& region, uint64_t dst);
 
 }  // namespace tw

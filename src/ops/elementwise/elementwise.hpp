@@ -26,7 +26,8 @@ class ElementwisePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const ElementwiseDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores ElementwiseDesc::methods, which only
+  /// tests set.
   static Status check(const Device& device, const ElementwiseDesc& desc);
   Status run(Stream& stream, const ElementwiseRun& run) const;
   PlanInfo info() const override;

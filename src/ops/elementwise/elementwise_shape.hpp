@@ -14,8 +14,8 @@
 
 namespace tw {
 
-/// As tw_elementwise_desc: extents and strides in elements, outermost first. Operands are indexed
-/// by number (kOperandA and so on).
+/// The fields of tw_elementwise_desc: extents and strides in elements, outermost first. Operands
+/// are indexed by number (kOperandA and so on).
 struct ElementwiseDesc {
   DType dtype[kElementwiseOperands] = {};  // DType{} for b: there is one source
   int32_t rank = 1;

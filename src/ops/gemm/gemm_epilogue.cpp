@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epilogue options: checks of a description and of a run, and the arguments of epilogue kernels.
+// "full" in names means an epilogue kernel.
 #include "ops/gemm/gemm_epilogue.hpp"
 
 #include "base/decimal.hpp"
@@ -75,7 +76,7 @@ Status gemm_epilogue(GemmDesc* desc) {
   TW_TRY(check_activation(e.activation));
   TW_TRY(check_choice("gate", "gemm_gate", static_cast<int32_t>(e.gate), 2,
                       "TW_GATE_NONE is 0, TW_GATE_HALVES 1, TW_GATE_INTERLEAVED 2"));
-  TW_TRY(check_choice("d_scale", "gemm_per", static_cast<int32_t>(e.scale), 3,
+  TW_TRY(check_choice("d_factor", "gemm_per", static_cast<int32_t>(e.scale), 3,
                       "TW_PER_NONE is 0, TW_PER_TENSOR 1, TW_PER_ROW 2, TW_PER_COLUMN 3"));
   TW_TRY(check_bias(*desc));
   if (e.gate != Gate::none && desc->n % 2 != 0)
@@ -97,14 +98,14 @@ Status check_epilogue_excluded(const GemmDesc& caller, const GemmRun& run) {
   if (e.bias == Per::none)
     TW_TRY(check_null_address("bias", run.bias, "the description has no bias"));
   if (e.scale == Per::none)
-    TW_TRY(check_null_address("d_scale", run.scale, "the description has no d_scale"));
+    TW_TRY(check_null_address("d_factor", run.scale, "the description has no d_factor"));
   if (!e.amax) TW_TRY(check_null_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
   if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_scale_value", .rule = "excluded"},
-              "d_scale_value is %s, but %s: leave it 1",
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_factor_value", .rule = "excluded"},
+              "d_factor_value is %s, but %s: leave it 1",
               Decimal::shortest(static_cast<double>(run.scale_value), 6).text(),
-              e.scale == Per::tensor ? "d_scale is an address, where the factor is read"
-                                     : "the description's d_scale is not TW_PER_TENSOR");
+              e.scale == Per::tensor ? "d_factor is an address, where the factor is read"
+                                     : "the description's d_factor is not TW_PER_TENSOR");
 }
 
 Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans) {
@@ -117,9 +118,9 @@ Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmS
     spans->reads("bias", run.bias, bytes);
   }
   if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
-    TW_TRY(check_address("d_scale", run.scale, 4));
+    TW_TRY(check_address("d_factor", run.scale, 4));
     const auto bytes = static_cast<uint64_t>(vector_length(e.scale, m, d_columns)) * 4;
-    spans->reads("d_scale", run.scale, bytes);
+    spans->reads("d_factor", run.scale, bytes);
   }
   if (!e.amax) return {};
   TW_TRY(check_address("amax", run.amax, 4));

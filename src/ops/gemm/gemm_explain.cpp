@@ -176,7 +176,7 @@ std::string GemmPlan::explain() const {
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   if (table_.kernels.back()->choice().divides_k_into_chains() && gemm_chain_count(d.k) > 1)
-    add(&out, "k in %d accumulation chains, joined in %s\n", gemm_chain_count(d.k),
+    add(&out, "k in %d accumulation chains, added up in %s\n", gemm_chain_count(d.k),
         table_.kernels.back()->adds_chains_in_d(d.m) ? "D" : "registers");
   out += explain_choice();
   out += explain_with_c();
@@ -197,7 +197,7 @@ std::string GemmPlan::explain() const {
   else if (!forced_ && for_every_run_.back() != table_.kernels.back())
     add(&out, "%s take %s\n", others, gemm_choice_text(for_every_run_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
-    add(&out, "partial accumulators are joined in a workspace of %" PRIu64 " bytes\n",
+    add(&out, "partial accumulators are added up in a workspace of %" PRIu64 " bytes\n",
         workspace_bytes());
   if (!chosen.uses_maps() && !forced_ && d.staging_copy && chosen.has(kGemmSplit | kGemmShort))
     out += "kernel without tensor maps: staging copies would take longer\n";

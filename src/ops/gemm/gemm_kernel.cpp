@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// "full" in names means an epilogue kernel.
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include <algorithm>
@@ -200,12 +201,13 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
 }
 
 LaunchConfig GemmKernel::config(const GemmShares& shares) const {
-  return config(static_cast<uint32_t>(shares.clusters),
+  return config(static_cast<uint32_t>(shares.workers),
                 shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster());
 }
 
 // `clusters` counts clusters of the choice. `launch_cluster` is the number of CTAs in a cluster of
-// the launch, which differs from the choice's if CTAs of a stream-K kernel form a cluster per unit.
+// the launch, which differs from the choice's if CTAs of a stream-K kernel are joined
+// (GemmShares::joined).
 LaunchConfig GemmKernel::config(uint32_t clusters, uint32_t launch_cluster) const {
   LaunchConfig config;
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
@@ -326,8 +328,8 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->width = static_cast<i32>(width);
   args->width_index = shares.width_index;
   args->stage_step = gemm_stream_stage(tile_, width);
-  const int64_t pipeline_bytes =
-      gemm_ring_bytes(choice_, problem_.desc, tile_, shares.width) - shares.joined_bytes(choice_);
+  const int64_t pipeline_bytes = gemm_pipeline_bytes(choice_, problem_.desc, tile_, shares.width) -
+                                 shares.joined_bytes(choice_);
   args->stages = static_cast<i32>(
       std::min(static_cast<u32>(pipeline_bytes) / args->stage_step, kGemmMaxStages));
   args->joined = static_cast<i32>(shares.joined);

@@ -19,7 +19,7 @@ const char* text_of(ScaleKind kind, bool of_a) {
       return "one";
     case ScaleKind::row:
       return of_a ? "one for each row" : "one for each column";
-    case ScaleKind::k128:
+    case ScaleKind::row128:
       return of_a ? "one for each row and 128 of k" : "one for each column and 128 of k";
     default:
       return "one for each block of 128 by 128";
@@ -73,7 +73,7 @@ GemmScale scale_argument(const GemmScaling& scaling, bool lines_are_rows, uint64
 unsigned char kernel_scale(ScaleKind kind) {
   static_assert(static_cast<int>(ScaleKind::tensor) == kScaleOne &&
                 static_cast<int>(ScaleKind::row) == kScaleLine &&
-                static_cast<int>(ScaleKind::k128) == kScaleDeep &&
+                static_cast<int>(ScaleKind::row128) == kScaleDeep &&
                 static_cast<int>(ScaleKind::block128) == kScaleBlock);
   return static_cast<unsigned char>(kind);
 }

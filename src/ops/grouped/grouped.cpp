@@ -233,7 +233,7 @@ PlanInfo GroupedPlan::info() const {
     return static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns) *
            static_cast<uint64_t>(size);
   };
-  const int64_t matrices = problem_.has_k_ranges() ? 1 : d.weights;
+  const int64_t matrices = problem_.has_k_ranges() ? 1 : d.weight_count;
   info.bytes_read = bytes(d.m, d.k, problem_.in_bytes) +
                     static_cast<uint64_t>(matrices) * bytes(d.n, d.k, problem_.in_bytes);
   const int64_t d_rows = problem_.has_k_ranges() ? d.m * d.groups : problem_.d_rows();
@@ -286,7 +286,7 @@ std::string GroupedPlan::explain() const {
   const std::string types = types_text(d.a_dtype, d.b_type(), d.d_dtype);
   std::string out = line("grouped product of up to %" PRId64 " rows, n %" PRId64 ", k %" PRId64
                          ", in %" PRId64 " groups with %" PRId64 " weight matrices, %s",
-                         d.m, d.n, d.k, d.groups, d.weights, types.c_str());
+                         d.m, d.n, d.k, d.groups, d.weight_count, types.c_str());
   out += line("%s", grouping_text(d.grouping));
   if (const std::string text = epilogue_text(problem_); !text.empty())
     out += line("each row is a product%s", text.c_str());

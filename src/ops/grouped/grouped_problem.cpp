@@ -98,9 +98,9 @@ Status check_grouping(Grouping grouping) {
 
 Status check_choices(const GroupedDesc& d) {
   TW_TRY(check_grouping(d.grouping));
-  const std::pair<const char*, int64_t> twos[] = {{"combine", static_cast<int64_t>(d.combine)},
-                                                  {"gate", static_cast<int64_t>(d.gate)}};
-  for (const auto& [argument, value] : twos)
+  const std::pair<const char*, int64_t> enums_up_to_2[] = {
+      {"combine", static_cast<int64_t>(d.combine)}, {"gate", static_cast<int64_t>(d.gate)}};
+  for (const auto& [argument, value] : enums_up_to_2)
     if (value < 0 || value > 2)
       return wrong(kInvalid, argument, "grouped_choice", value, 2, "its values are 0 to");
   const auto order = static_cast<int64_t>(d.b_order);
@@ -148,7 +148,7 @@ Status check_extents(const GroupedDesc& d) {
   const std::pair<const char*, int64_t> extents[] = {{"m", d.m},
                                                      {"n", d.n},
                                                      {"k", d.k},
-                                                     {"weights", d.weights},
+                                                     {"weight_count", d.weight_count},
                                                      {"a_count", d.a_count},
                                                      {"d_count", d.d_count},
                                                      {"group_rows", d.group_rows},
@@ -207,8 +207,8 @@ Status check_indices(const GroupedDesc& d) {
     TW_TRY(excluded("d_count", d.d_count, kReason));
     TW_TRY(excluded("d_divisor", d.d_divisor, kReason));
     TW_TRY(excluded("combine", static_cast<int64_t>(d.combine), kReason));
-    return check_excluded(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
-                          "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
+    return check_excluded(!d.has(kGroupedDescRowWeightByIndex), "flags", d.flags,
+                          "TW_GROUPED_ROW_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
   }
   if (d.d_count == 0 && d.m != 0)
     return wrong(kInvalid, "d_count", "grouped_count", 0, 1,
@@ -224,11 +224,12 @@ Status check_inverse(const GroupedDesc& d) {
                         "TW_GROUPED_INVERSE needs the combine TW_GROUPED_COMBINE_SUM");
 }
 
-Status check_ranges(const GroupedDesc& d) {
+Status check_k_ranges(const GroupedDesc& d) {
   if (d.grouping != Grouping::k_ranges) return {};
   constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";
-  constexpr uint32_t kNone = kGroupedDescGather | kGroupedDescScatter | kGroupedDescWeightByIndex |
-                             kGroupedDescZeroOthers | kGroupedDescInverse;
+  constexpr uint32_t kNone = kGroupedDescGather | kGroupedDescScatter |
+                             kGroupedDescRowWeightByIndex | kGroupedDescZeroOthers |
+                             kGroupedDescInverse;
   TW_TRY(check_excluded((d.flags & kNone) == 0, "flags", d.flags, kReason));
   const std::pair<const char*, int64_t> zeroes[] = {
       {"combine", static_cast<int64_t>(d.combine)},
@@ -237,7 +238,7 @@ Status check_ranges(const GroupedDesc& d) {
       {"gate", static_cast<int64_t>(d.gate)},
       {"b_order", static_cast<int64_t>(d.b_order)},
       {"b_stride", d.b_stride},
-      {"weights", d.weights}};
+      {"weight_count", d.weight_count}};
   for (const auto& [argument, value] : zeroes) TW_TRY(excluded(argument, value, kReason));
   if (d.d_dtype == DType::F32) return {};
   return fail(kUnsupported,
@@ -300,7 +301,7 @@ Status check_operand_pitches(GroupedProblem* p) {
   int64_t no_stride = 0;  // A is a single matrix
   const int64_t a_columns = p->has_k_ranges() ? d.m : d.k;
   TW_TRY(check_matrices({"lda", "", p->a_rows(), a_columns, p->in_bytes, 1}, &d.lda, &no_stride));
-  const int64_t matrices = p->has_k_ranges() ? 1 : d.weights;
+  const int64_t matrices = p->has_k_ranges() ? 1 : d.weight_count;
   TW_TRY(check_matrices({"ldb", "b_stride", p->b_lines(), p->b_contiguous(), p->in_bytes, matrices},
                         &d.ldb, &d.b_stride));
   const int64_t d_matrices = p->has_k_ranges() ? d.groups : 1;
@@ -310,8 +311,8 @@ Status check_operand_pitches(GroupedProblem* p) {
   if (!p->has_bias())
     return excluded("bias_stride", d.bias_stride, "there is no bias (bias_dtype is 0)");
   int64_t length = 0;
-  return check_matrices({"n", "bias_stride", 1, d.n, dtype_bytes(d.bias_dtype), d.weights}, &length,
-                        &d.bias_stride);
+  return check_matrices({"n", "bias_stride", 1, d.n, dtype_bytes(d.bias_dtype), d.weight_count},
+                        &length, &d.bias_stride);
 }
 
 // Rows that are summed in a fixed order are first stored in the workspace.
@@ -332,7 +333,7 @@ Status check_alignments(const GroupedProblem& p) {
 constexpr ScalingNames kScalesOfA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_stride",
                                   "groups"};
 constexpr ScalingNames kScalesOfB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_stride",
-                                  "weights"};
+                                  "weight_count"};
 
 Status check_scale_stride(const char* argument, const GemmScaling& scaling, int64_t stride) {
   if (!scaling.any()) return excluded(argument, stride, "there are no such scales (TW_SCALE_NONE)");
@@ -341,7 +342,7 @@ Status check_scale_stride(const char* argument, const GemmScaling& scaling, int6
                "0 means packed; otherwise it must be at least");
 }
 
-// Refuses a scale matrix of A for each group unless groups are masked.
+// Unless groups are masked, refuses a_scale_stride: scales of A that each group has of its own.
 Status check_scales_per_group(const GroupedDesc& d) {
   const char* because = nullptr;
   if (d.grouping != Grouping::masked) because = "grouping is not TW_GROUPING_MASKED";
@@ -352,8 +353,8 @@ Status check_scales_per_group(const GroupedDesc& d) {
 }
 
 // With ranges of k, refuses a scale for 128 elements of k, which could belong to several ranges.
-Status check_ranges_scale(const GroupedDesc& d) {
-  if (d.grouping != Grouping::k_ranges || d.a_scaling.kind < ScaleKind::k128) return {};
+Status check_k_ranges_scale(const GroupedDesc& d) {
+  if (d.grouping != Grouping::k_ranges || d.a_scaling.kind < ScaleKind::row128) return {};
   return fail(
       kUnsupported,
       {.argument = "a_scale",
@@ -371,7 +372,7 @@ Status check_scaling(GroupedProblem* p) {
   TW_TRY(check_scale_pair(d.a_dtype, d.a_scaling, d.b_scaling));
   if (d.has(kGroupedDescFast))
     TW_TRY(check_fast_accumulate("TW_GROUPED_FAST_ACCUMULATE", d.a_dtype, d.a_scaling.kind));
-  TW_TRY(check_ranges_scale(d));
+  TW_TRY(check_k_ranges_scale(d));
   TW_TRY(check_scale_stride("a_scale_stride", d.a_scaling, d.a_scale_stride));
   TW_TRY(check_scale_stride("b_scale_stride", d.b_scaling, d.b_scale_stride));
   TW_TRY(check_scales_per_group(d));
@@ -393,7 +394,7 @@ void fill_types_and_groups(GroupedDesc* d) {
 }
 
 void fill_counts(GroupedDesc* d) {
-  if (d->weights == 0) d->weights = d->groups;
+  if (d->weight_count == 0) d->weight_count = d->groups;
   d->a_divisor = std::max<int64_t>(d->a_divisor, 1);
   d->d_divisor = std::max<int64_t>(d->d_divisor, 1);
   d->row_alignment = std::max<int64_t>(d->row_alignment, 1);
@@ -439,7 +440,7 @@ Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
   TW_TRY(check_types(d));
   TW_TRY(check_extents(d));
   TW_TRY(check_grouping_fields(d));
-  TW_TRY(check_ranges(d));
+  TW_TRY(check_k_ranges(d));
   TW_TRY(check_gate(d));
   TW_TRY(check_masked(&d));
   TW_TRY(check_indices(d));

@@ -37,12 +37,12 @@ inline constexpr uint32_t kGroupedDescGather = 1;     // args.a_rows has the ind
 inline constexpr uint32_t kGroupedDescScatter = 2;    // args.d_rows has the indices of D's rows
 inline constexpr uint32_t kGroupedDescInvariant = 4;  // a row's bits do not depend on other rows
 inline constexpr uint32_t kGroupedDescProgrammatic = 8;
-inline constexpr uint32_t kGroupedDescWeightByIndex = 16;  // row_weights is indexed by d_rows
-inline constexpr uint32_t kGroupedDescZeroOthers = 32;     // rows of D without a result become zero
-inline constexpr uint32_t kGroupedDescInverse = 64;        // runs give the inverse of d_rows
-inline constexpr uint32_t kGroupedDescFast = 128;          // accumulate all k in the tensor cores
+inline constexpr uint32_t kGroupedDescRowWeightByIndex = 16;  // row_weights is indexed by d_rows
+inline constexpr uint32_t kGroupedDescZeroOthers = 32;  // rows of D without a result become zero
+inline constexpr uint32_t kGroupedDescInverse = 64;     // runs give the inverse of d_rows
+inline constexpr uint32_t kGroupedDescFast = 128;       // accumulate all k in the tensor cores
 
-/// tw_grouped_desc: extents and pitches in elements; 0 stands for packed.
+/// The fields of tw_grouped_desc: extents and pitches in elements; 0 stands for packed.
 struct GroupedDesc {
   DType a_dtype = DType::BF16;
   DType b_dtype{};                     // none: a_dtype
@@ -65,9 +65,9 @@ struct GroupedDesc {
   uint32_t max_sms = 0;
   int64_t m = -1, n = -1, k = -1;
   int64_t groups = -1;
-  int64_t weights = 0;  // number of weight matrices; 0: as many as groups
+  int64_t weight_count = 0;  // number of weight matrices; 0: as many as groups
   int64_t lda = 0, ldb = 0, ldd = 0;
-  int64_t b_stride = 0;              // between weight matrices
+  int64_t b_stride = 0;              // from one weight matrix to the next
   int64_t d_stride = 0;              // with k_ranges: between matrices of D
   int64_t bias_stride = 0;           // between the biases of weight matrices
   int64_t group_rows = 0;            // with masked: rows from one group's begin to the next one's
@@ -122,7 +122,7 @@ struct GroupedProblem {
   GemmScaleExtent a_scales(int64_t rows) const;
   GemmScaleExtent b_scales() const;
   int64_t a_scale_matrices() const { return a_scales_per_group ? desc.groups : 1; }
-  int64_t b_scale_matrices() const { return has_k_ranges() ? 1 : desc.weights; }
+  int64_t b_scale_matrices() const { return has_k_ranges() ? 1 : desc.weight_count; }
   /// Elements between neighbors along each dimension of B.
   int64_t b_stride_k() const { return desc.b_order == Order::row ? desc.ldb : 1; }
   int64_t b_stride_n() const { return desc.b_order == Order::row ? 1 : desc.ldb; }

@@ -102,12 +102,13 @@ Status check_ranges_addresses(const GroupedRun& run) {
 Status check_map(const GroupedProblem& p, const GroupedRun& run) {
   const GroupedDesc& d = p.desc;
   TW_TRY(check_optional("group_map", run.group_map, 4));
-  if (run.group_map != 0 || d.weights >= d.groups) return {};
-  return fail(kInvalid,
-              {.argument = "group_map", .rule = "grouped_map", .got = d.weights, .limit = d.groups},
-              "group_map is 0, but there are %" PRId64 " weight matrices for %" PRId64
-              " groups: give the map, which says which matrix each group has",
-              d.weights, d.groups);
+  if (run.group_map != 0 || d.weight_count >= d.groups) return {};
+  return fail(
+      kInvalid,
+      {.argument = "group_map", .rule = "grouped_map", .got = d.weight_count, .limit = d.groups},
+      "group_map is 0, but there are %" PRId64 " weight matrices for %" PRId64
+      " groups: give the map, which says which matrix each group has",
+      d.weight_count, d.groups);
 }
 
 Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes) {
@@ -183,7 +184,7 @@ Status add_matrices(const GroupedProblem& p, const GroupedRun& run, const Groupe
   GemmBytes a_bytes = matrix_bytes(sizes.a_rows, p.has_k_ranges() ? sizes.m : d.k, d.lda, in);
   GemmBytes b_bytes =
       matrix_bytes(p.has_k_ranges() ? sizes.k : p.b_lines(), p.b_contiguous(), d.ldb, in);
-  if (!p.has_k_ranges()) b_bytes.matrices = d.weights, b_bytes.matrix_stride = d.b_stride * in;
+  if (!p.has_k_ranges()) b_bytes.matrices = d.weight_count, b_bytes.matrix_stride = d.b_stride * in;
   if (!a_bytes.empty()) TW_TRY(check_address("a", run.a, in, d.a_alignment));
   if (!b_bytes.empty()) TW_TRY(check_address("b", run.b, in, d.b_alignment));
   spans->reads("a", run.a, a_bytes);
@@ -201,14 +202,14 @@ void add_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSi
   const int64_t pairs = sizes.d_count * d.d_divisor;
   add("groups", run.groups, p.groups_length(sizes.m), p.group_index_bytes);
   add("group_map", run.group_map, d.groups, 4);
-  add("group_alpha", run.group_alpha, d.weights, 4);
+  add("group_alpha", run.group_alpha, d.weight_count, 4);
   add("a_rows", run.a_rows, sizes.m, p.row_index_bytes);
   add("d_rows", run.d_rows, sizes.m, p.row_index_bytes);
-  add("row_weights", run.row_weights, d.has(kGroupedDescWeightByIndex) ? pairs : sizes.m, 4);
+  add("row_weights", run.row_weights, d.has(kGroupedDescRowWeightByIndex) ? pairs : sizes.m, 4);
   add("inverse", run.inverse, pairs, 4);
   if (p.has_bias() && run.bias != 0) {
     GemmBytes bias = matrix_bytes(1, d.n, d.n, dtype_bytes(d.bias_dtype));
-    bias.matrices = d.weights, bias.matrix_stride = d.bias_stride * dtype_bytes(d.bias_dtype);
+    bias.matrices = d.weight_count, bias.matrix_stride = d.bias_stride * dtype_bytes(d.bias_dtype);
     spans->reads("bias", run.bias, bias);
   }
   if (run.invalid_count != 0) spans->writes("invalid_count", run.invalid_count, 8);
@@ -291,7 +292,7 @@ void fill_sizes(const GroupedProblem& p, const GroupedSizes& sizes, GroupedArgs*
   args->n = static_cast<i32>(d.n);
   args->k = static_cast<i32>(sizes.k);
   args->group_count = static_cast<i32>(d.groups);
-  args->weight_count = static_cast<i32>(d.weights);
+  args->weight_count = static_cast<i32>(d.weight_count);
   args->a_count = static_cast<i32>(sizes.a_count), args->d_count = static_cast<i32>(sizes.d_count);
   args->a_divisor = static_cast<i32>(d.a_divisor), args->d_divisor = static_cast<i32>(d.d_divisor);
   args->group_rows = static_cast<i32>(d.group_rows);
@@ -324,7 +325,7 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedWorkspace& 
   args.alpha = run.alpha, args.beta = run.beta;
   args.gate_limit = d.gate_limit > 0.0f ? d.gate_limit : std::numeric_limits<float>::infinity();
   args.gate_offset = d.gate_offset, args.gate_slope = d.gate_slope;
-  args.flags = (d.has(kGroupedDescWeightByIndex) ? kGroupedWeightByIndex : 0u) |
+  args.flags = (d.has(kGroupedDescRowWeightByIndex) ? kGroupedRowWeightByIndex : 0u) |
                (d.has(kGroupedDescInvariant) ? kGroupedInvariant : 0u);
   args.grouping = static_cast<unsigned char>(d.grouping);
   args.groups_i64 = d.index_dtype == DType::I64;

@@ -11,7 +11,7 @@
 
 namespace tw {
 
-/// tw_grouped_args.
+/// The fields of tw_grouped_args.
 struct GroupedRun {
   float alpha = 1.0f;
   float beta = 0.0f;     // with k_ranges: 0 or 1

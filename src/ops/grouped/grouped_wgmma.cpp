@@ -80,10 +80,10 @@ const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& pr
     if (const char* const why = narrow_refusal(problem)) return why;
   if (!is_map_pitch(d.lda, problem)) return "lda is not a multiple of 16 bytes below 2^40";
   if (!is_map_pitch(d.ldb, problem)) return "ldb is not a multiple of 16 bytes below 2^40";
-  if (!problem.has_k_ranges() && d.weights > 1 && !is_map_pitch(d.b_stride, problem))
+  if (!problem.has_k_ranges() && d.weight_count > 1 && !is_map_pitch(d.b_stride, problem))
     return "b_stride is not a multiple of 16 bytes below 2^40";
   if (d.gate == Gate::halves && d.b_order == Order::row)
-    return "gates and linear columns of a row-major B are half a row apart";
+    return "gate columns and linear columns of a row-major B are half a row apart";
   if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
     return "with a gate, n is not a multiple of 16";
   if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
@@ -121,15 +121,15 @@ uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
   // Scales are indexed by the caller's rows of A, which a packed copy does not know.
   if (d.is_narrow()) return 0;
   if (!problem.gathers() || d.grouping == Grouping::masked || d.k == 0) return 0;
-  if (d.m < kMinRows * std::max<int64_t>(d.weights, 1) || d.n < kMinColumns) return 0;
+  if (d.m < kMinRows * std::max<int64_t>(d.weight_count, 1) || d.n < kMinColumns) return 0;
   const int64_t bytes = d.m * d.k * problem.in_bytes;
   return d.k % 8 != 0 || bytes > kMaxBytes ? 0 : static_cast<uint64_t>(bytes);
 }
 
 namespace {
 
-// Encodes a map whose boxes alternate eight gates and eight linear columns, so that both are in one
-// tile.
+// Encodes a map whose boxes alternate eight gate columns and eight linear columns, so that both are
+// in one tile.
 Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* out) {
   constexpr uint64_t kEight = 8;
   const GroupedDesc& d = problem.desc;
@@ -139,9 +139,10 @@ Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* ou
   const uint64_t strides[] = {
       halves ? column : 2 * column, halves ? half * column : column,
       (halves ? kEight : 2 * kEight) * column,
-      d.weights > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes) : column};
+      d.weight_count > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes) : column};
   const uint64_t dims[] = {static_cast<uint64_t>(std::max<int64_t>(d.k, 1)), kEight, 2,
-                           half / kEight, static_cast<uint64_t>(std::max<int64_t>(d.weights, 1))};
+                           half / kEight,
+                           static_cast<uint64_t>(std::max<int64_t>(d.weight_count, 1))};
   const uint32_t box[] = {tile_k(problem), kEight, 2, kTileColumns / (2 * kEight), 1};
   TensorMapDesc desc;
   desc.dtype = d.a_dtype;
@@ -162,7 +163,7 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
   if (column && d.gate != Gate::none) return encode_gated(device, problem, out);
   return encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
                          {tile_k(problem), column ? kTileColumns : tile_k(problem), true}, 3,
-                         {d.weights, d.b_stride}, out);
+                         {d.weight_count, d.b_stride}, out);
 }
 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {

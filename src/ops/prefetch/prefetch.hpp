@@ -16,7 +16,7 @@ namespace tw {
 /// How the kernel brings data into L2 (see prefetch.cu).
 enum class PrefetchBy { loads, requests };
 
-/// As tw_prefetch_desc: extents and pitch in elements.
+/// The fields of tw_prefetch_desc: extents and pitch in elements.
 struct PrefetchDesc {
   DType dtype = DType::BF16;
   int64_t rows = 0;

@@ -49,7 +49,7 @@ uint32_t QuantizePlan::main_step() const {
       return kQuantizeCast;
     case ScaleKind::row:
       return kQuantizeRows;
-    case ScaleKind::k128:
+    case ScaleKind::row128:
       return kQuantizeGroups;
     default:
       return kQuantizeBlocks;
@@ -141,7 +141,7 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
 // adjacent, or if rows are so short that a tile along them would be mostly empty.
 bool QuantizePlan::tile_spans_rows(const QuantizeArgs& args) const {
   const ScaleKind kind = problem_.desc.scale;
-  if (kind == ScaleKind::k128 && problem_.desc.scale_order == ScaleOrder::column) return true;
+  if (kind == ScaleKind::row128 && problem_.desc.scale_order == ScaleOrder::column) return true;
   // The part of the tiles that `items` items fill.
   const auto filled = [](uint32_t items, uint32_t per_tile) {
     return static_cast<double>(items) / (blocks_for(items, per_tile) * per_tile);
@@ -194,7 +194,7 @@ bool QuantizePlan::rows_contiguous(int64_t rows) const {
   if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
     return false;
   if (problem_.tensor()) return true;
-  return d.scale == ScaleKind::k128 && d.scale_order == ScaleOrder::row &&
+  return d.scale == ScaleKind::row128 && d.scale_order == ScaleOrder::row &&
          d.columns % kQuantizeGroup == 0 && d.scale_ld * kQuantizeGroup == d.columns;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tw {
 
-/// As tw_quantize_args.
+/// The fields of tw_quantize_args.
 struct QuantizeRun {
   int64_t rows = -1;
   uint64_t src = 0;
@@ -27,7 +27,8 @@ class QuantizePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const QuantizeDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores QuantizeDesc::methods, which only tests
+  /// set.
   static Status check(const Device& device, const QuantizeDesc& desc);
   Status run(Stream& stream, const QuantizeRun& run) const;
   PlanInfo info() const override;

@@ -68,7 +68,7 @@ Status check_types(const QuantizeDesc& d, QuantizeProblem* out) {
 Status check_scale(const QuantizeDesc& d) {
   const auto kind = static_cast<int64_t>(d.scale);
   const Fault fault{.argument = "scale", .rule = "quantize_scale_kind", .got = kind};
-  if (d.scale == ScaleKind::k32_ue8m0 || d.scale == ScaleKind::k16_ue4m3)
+  if (d.scale == ScaleKind::row32_ue8m0 || d.scale == ScaleKind::row16_ue4m3)
     return fail(kUnsupported, fault,
                 "scale is %" PRId64
                 ": scales are f32 so far; give TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or "
@@ -166,7 +166,7 @@ int64_t QuantizeProblem::scale_rows(int64_t rows) const {
 }
 
 int64_t QuantizeProblem::scale_columns() const {
-  return desc.scale == ScaleKind::k128 || desc.scale == ScaleKind::block128 ? groups() : 1;
+  return desc.scale == ScaleKind::row128 || desc.scale == ScaleKind::block128 ? groups() : 1;
 }
 
 int64_t QuantizeProblem::scale_row_step() const {

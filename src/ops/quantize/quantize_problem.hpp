@@ -12,7 +12,7 @@
 
 namespace tw {
 
-/// As tw_order, for the matrix of scales.
+/// The values of tw_order, for the matrix of scales.
 enum class ScaleOrder : int32_t { row = 0, column = 1 };
 
 /// Bits of QuantizeDesc::flags.
@@ -23,7 +23,7 @@ inline constexpr uint32_t kQuantizeDescGivenScale = 2;
 inline constexpr uint32_t kQuantizeByVectors = 1;
 inline constexpr uint32_t kQuantizeByElements = 2;
 
-/// As tw_quantize_desc: extents and pitches in elements.
+/// The fields of tw_quantize_desc: extents and pitches in elements.
 struct QuantizeDesc {
   DType src_dtype = DType::BF16;
   DType dst_dtype = DType::F8E4M3;

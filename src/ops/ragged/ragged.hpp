@@ -13,7 +13,7 @@
 
 namespace tw {
 
-/// As tw_ragged_args.
+/// The fields of tw_ragged_args.
 struct RaggedRun {
   uint64_t packed = 0;
   uint64_t offsets = 0;
@@ -29,7 +29,8 @@ class RaggedPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RaggedDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores RaggedDesc::methods, which only tests
+  /// set.
   static Status check(const Device& device, const RaggedDesc& desc);
   Status run(Stream& stream, const RaggedRun& run) const;
   PlanInfo info() const override;

@@ -10,10 +10,10 @@
 
 namespace tw {
 
-/// As tw_ragged_direction.
+/// The values of tw_ragged_direction.
 enum class RaggedDirection : int32_t { pad = 0, unpad = 1 };
 
-/// As tw_ragged_desc: extents and pitches in elements.
+/// The fields of tw_ragged_desc: extents and pitches in elements.
 struct RaggedDesc {
   DType dtype = DType::BF16;
   DType offset_dtype = DType::I32;

@@ -18,7 +18,8 @@ uint32_t logits_type(DType dtype) {
   return dtype == DType::BF16 ? kRouteBf16 : dtype == DType::F16 ? kRouteF16 : kRouteF32;
 }
 
-// Whether the run has results that depend on the bins.
+// Whether the run has results that depend on the bins of pairs. The bin of a pair is the local
+// number of its expert, or local_experts if the expert is on another rank (route.h).
 bool has_order(const RouteRun& run) {
   return (run.counts | run.offsets | run.order | run.order_tokens | run.inverse) != 0;
 }
@@ -27,10 +28,10 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-// Layout of the workspace. It begins with the bins; the other arrays have byte offsets.
+// Layout of the workspace: RouteArgs::pair_bins is at offset 0, the others are at these offsets.
 struct RouteWorkspace {
-  uint64_t chunk_counts = 0;
-  uint64_t bin_totals = 0;
+  uint64_t chunk_counts = 0;  // byte offset
+  uint64_t bin_totals = 0;    // byte offset
   uint64_t bytes = 0;
   uint32_t chunk_tokens = 0;
 };
@@ -39,13 +40,13 @@ struct RouteWorkspace {
 RouteWorkspace route_workspace(const RouteDesc& d) {
   RouteWorkspace workspace;
   const auto tokens = static_cast<uint32_t>(d.tokens);
-  const auto bins = static_cast<uint64_t>(d.local_experts) + 1;
+  const auto bin_count = static_cast<uint64_t>(d.local_experts) + 1;
   workspace.chunk_tokens = route_chunk_tokens(tokens);
   const uint64_t chunks = std::max<uint64_t>(
       1, (uint64_t{tokens} + workspace.chunk_tokens - 1) / workspace.chunk_tokens);
   workspace.chunk_counts = aligned(static_cast<uint64_t>(d.tokens * d.top_k) * 2);
-  workspace.bin_totals = workspace.chunk_counts + aligned(bins * chunks * 4);
-  workspace.bytes = workspace.bin_totals + aligned(bins * 4);
+  workspace.bin_totals = workspace.chunk_counts + aligned(bin_count * chunks * 4);
+  workspace.bytes = workspace.bin_totals + aligned(bin_count * 4);
   return workspace;
 }
 
@@ -104,8 +105,8 @@ Status RoutePlan::prepare() {
   const RouteDesc& d = problem_.desc;
   const auto pairs =
       static_cast<uint32_t>(problem_.pairs(std::min<int64_t>(d.tokens, kRouteSmallTokens)));
-  const auto bins = static_cast<uint32_t>(d.local_experts) + 1;
-  TW_TRY(prepare_variant(kRouteSmall, route_small_bytes(pairs, bins)));
+  const auto bin_count = static_cast<uint32_t>(d.local_experts) + 1;
+  TW_TRY(prepare_variant(kRouteSmall, route_small_bytes(pairs, bin_count)));
   if (fits_cluster(d.tokens)) return {};
   TW_TRY(prepare_variant(score_variant(), 0));
   TW_TRY(prepare_variant(kRouteScan, 0));
@@ -198,7 +199,7 @@ RouteArgs RoutePlan::fill(const RouteRun& run, int64_t tokens) const {
   args.counts = run.counts, args.offsets = run.offsets;
   args.order = run.order, args.order_tokens = run.order_tokens, args.inverse = run.inverse;
   args.invalid_count = run.invalid_count;
-  args.bins = run.workspace;
+  args.pair_bins = run.workspace;
   args.chunk_counts = run.workspace + workspace.chunk_counts;
   args.bin_totals = run.workspace + workspace.bin_totals;
   args.pitch = p.pitch;
@@ -267,7 +268,7 @@ Status RoutePlan::run(Stream& stream, const RouteRun& run) const {
   const uint32_t score = score_variant();
   TW_TRY(launch(stream, score, config(score, args.chunks), args));
   if (!has_order(run)) return {};
-  const uint64_t scans = (route_bins(args) + kRouteWarps - 1) / kRouteWarps;
+  const uint64_t scans = (route_bin_count(args) + kRouteWarps - 1) / kRouteWarps;
   TW_TRY(launch(stream, kRouteScan, config(kRouteScan, scans), args));
   return launch(stream, kRoutePlace, config(kRoutePlace, args.chunks), args);
 }

@@ -47,7 +47,7 @@ class RoutePlan final : public Plan {
       : Plan(std::move(device), Op::route), problem_(problem) {}
   Status prepare();
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
-  /// Whether a run with that many tokens is one cluster, kRouteSmall.
+  /// Whether a run with `tokens` tokens is one launch of kRouteSmall, whose grid is one cluster.
   bool fits_cluster(int64_t tokens) const;
   uint32_t score_variant() const;
   uint64_t workspace_bytes() const;

@@ -265,7 +265,7 @@ PlanInfo RowsPlan::info() const {
       const uint64_t stored = pieces / args.group;
       const uint64_t items = (pieces + args.stage_pieces - 1) / args.stage_pieces;
       const bool gather = op() == Op::gather;
-      const bool staged = method == kRowsStaged;  // threads move the table's side
+      const bool staged = method == kRowsStaged;  // threads move the table rows
       info.boxes_loaded = gather ? (staged ? 0 : pieces) : args.dense ? items : pieces;
       info.boxes_stored = !gather ? (staged ? 0 : stored) : args.dense ? items : stored;
       info.tile[0] = args.stage_pieces;
@@ -372,7 +372,7 @@ std::string RowsPlan::explain_steps() const {
     out += line(
         "indices are sorted by row first, in %u passes of 3 kernels, in a workspace of "
         "%" PRIu64
-        " bytes; then equal rows are summed in order, in f32, and the table is "
+        " bytes; then the rows for one table row are summed in order, in f32, and the table is "
         "read and written once a row. Without TW_SCATTER_DETERMINISTIC neither sort nor "
         "workspace is needed",
         workspace_.passes, workspace_.bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plans for gather and scatter of rows. One class serves both, because they differ only in the side
-// that is read.
+// Plans for gather and scatter of rows. One class serves both, because they differ only in which
+// operand is read.
 //
 // A plan holds the methods that its runs may need, best first, and the steps before or after them.
 // A run selects its method by its addresses alone.
@@ -23,7 +23,7 @@ class RowsPlan final : public Plan {
   /// `op` is gather or scatter.
   static Status create(const std::shared_ptr<Device>& device, Op op, const RowsDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// The checks of create() that need no kernels, for descriptions that allow all methods.
+  /// The checks of create() that need no kernels. Ignores RowsDesc::methods, which only tests set.
   static Status check(const Device& device, Op op, const RowsDesc& desc);
   Status run(Stream& stream, const RowsRun& run) const;
   PlanInfo info() const override;

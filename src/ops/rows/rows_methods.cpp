@@ -82,8 +82,8 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
   if (p.desc.reduction != kReduceNone) {
     const bool number =
         p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
-    // Summing equal rows first costs nothing if rows are distinct. If many indices name one row it
-    // is many times faster, because reductions to one address queue up in L2.
+    // Summing rows for one table row first costs nothing if all indices differ. If many indices
+    // name one row it is many times faster, because reductions to one address queue up in L2.
     if (number && p.desc.reduction == kReduceAdd) *next++ = kRowsSorted;
     *next++ = kRowsBulkReduce;
     if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;

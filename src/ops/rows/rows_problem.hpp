@@ -20,7 +20,7 @@ enum RowsFlag : uint32_t {
   kRowsFlags = 15
 };
 
-/// As tw_rows_desc: extents and pitches in elements.
+/// The fields of tw_rows_desc: extents and pitches in elements.
 struct RowsDesc {
   DType dtype = DType::BF16;
   DType index_dtype = DType::I32;

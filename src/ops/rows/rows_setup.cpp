@@ -12,8 +12,8 @@ constexpr int64_t kSmallBytes = 8 << 20;
 
 }  // namespace
 
-RowsSetup::RowsSetup(Device& on, Op operation, const RowsProblem& checked)
-    : device(on), op(operation), problem(checked) {
+RowsSetup::RowsSetup(Device& run_device, Op operation, const RowsProblem& checked)
+    : device(run_device), op(operation), problem(checked) {
   tuning = make_tuning();
   max_pieces = max_stage_pieces();
   pipeline = pipeline_size(device, tuning.warps, rows_note_bytes(max_pieces), tuning.stages,

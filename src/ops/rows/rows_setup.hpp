@@ -48,8 +48,8 @@ struct RowsLaunch {
 struct RowsSetup {
   static constexpr uint32_t kVariants = 32;
 
-  /// `on` must outlive the object.
-  RowsSetup(Device& on, Op operation, const RowsProblem& checked);
+  /// `run_device` must outlive the object.
+  RowsSetup(Device& run_device, Op operation, const RowsProblem& checked);
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
                 const RowsLaunch& launch) const;

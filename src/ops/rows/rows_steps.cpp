@@ -45,7 +45,7 @@ RowsWorkspace make_workspace(const RowsSetup& setup) {
   w.segments = (count + kSegmentItems - 1) / kSegmentItems;
   w.order[0] = take(count * 4);
   w.order[1] = take(count * 4);
-  w.digits = take(uint64_t{w.blocks} * kSortDigits * 4);
+  w.digit_counts = take(uint64_t{w.blocks} * kSortDigits * 4);
   w.partials = take(w.segments * 2 * static_cast<uint64_t>(setup.problem.moved_columns) * 4);
   return w;
 }
@@ -99,7 +99,7 @@ Status add_in_order(const RowsSetup& setup, const RowsWorkspace& workspace, Stre
   order.rows = args;
   order.rows.unit_bytes = static_cast<unsigned short>(setup.number_unit(run.table, run.packed));
   step.bytes = sizeof order;
-  order.digits = run.workspace + workspace.digits;
+  order.digit_counts = run.workspace + workspace.digit_counts;
   order.partials = run.workspace + workspace.partials;
   order.blocks = workspace.blocks;
   order.units = static_cast<u32>(args.row_bytes / order.rows.unit_bytes);

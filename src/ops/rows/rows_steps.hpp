@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// As tw_rows_args.
+/// The fields of tw_rows_args.
 struct RowsRun {
   uint64_t table = 0;
   uint64_t index = 0;
@@ -25,7 +25,7 @@ struct RowsRun {
 /// Offsets of the regions of the workspace; all 0 if the plan needs none.
 struct RowsWorkspace {
   uint64_t order[2] = {};
-  uint64_t digits = 0;
+  uint64_t digit_counts = 0;
   uint64_t partials = 0;
   uint64_t bytes = 0;
   uint32_t blocks = 0;  // blocks per sort pass

@@ -81,7 +81,7 @@ Status CudaDevice::open(int32_t ordinal) {
   TW_TRY(check_capability(cu_, number_, ordinal, &info_));
   TW_TRY(check(cu_.DevicePrimaryCtxRetain(&context_, number_), "cuDevicePrimaryCtxRetain"));
   owns_primary_ = true;
-  return describe();
+  return complete_info();
 }
 
 Status CudaDevice::open(CUcontext context) {
@@ -100,10 +100,10 @@ Status CudaDevice::open(CUcontext context) {
   TW_TRY(check(got, "cuCtxGetDevice"));
   // A CUdevice and its ordinal are the same number.
   TW_TRY(check_capability(cu_, number_, number_, &info_));
-  return describe();
+  return complete_info();
 }
 
-Status CudaDevice::describe() {
+Status CudaDevice::complete_info() {
   const char* ptx_only = std::getenv("CUDA_FORCE_PTX_JIT");
   chip_ = {info_.compute_major, info_.compute_minor, ptx_only && std::strcmp(ptx_only, "1") == 0};
   info_.kernel_features = info_.features & embedded_features(chip_);
@@ -126,7 +126,7 @@ Status CudaDevice::check(CUresult result, const char* call) {
     mark_lost(static_cast<int32_t>(result), "%s failed with %s (%d)%s%s", call,
               result_name(cu_, result), static_cast<int>(result),
               kernel ? "; the last kernel launched was " : "", kernel ? kernel : "");
-    return alive();
+    return check_alive();
   }
   return driver_failure(cu_, result, call);
 }
@@ -136,8 +136,8 @@ void CudaDevice::close() {
   // In a forked child the driver does not work, and the objects belong to the parent.
   if (!context_ || forked()) return;
   {
-    // If the caller has destroyed its context, it cannot be entered and its objects are gone.
-    const Scope scope(*this, Scope::closing);
+    // If the caller has destroyed the context, it cannot be entered, and its objects are gone.
+    const ContextScope scope(*this, ContextScope::closing);
     const std::lock_guard lock(mutex_);
     if (scope.status().ok()) destroy_all();
     streams_.clear();
@@ -149,7 +149,8 @@ void CudaDevice::close() {
     libraries_.unload();
     freed_ = true;
   }
-  // No thread can enter the context any more: each Scope checks closed_ or freed_ under users_.
+  // No thread can enter the context any more: each ContextScope checks closed_ or freed_ while it
+  // holds users_.
   if (owns_primary_) cu_.DevicePrimaryCtxRelease(number_);
 }
 
@@ -177,7 +178,7 @@ void CudaDevice::discard_capture(CUstream stream) {
   if (cu_.StreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph) cu_.GraphDestroy(graph);
 }
 
-Status CudaDevice::need(bool found, const char* name) const {
+Status CudaDevice::check_available(bool found, const char* name) const {
   if (found) return Code::OK;
   return fail(Code::ERROR_DRIVER_TOO_OLD, {.got = cu_.version},
               "the CUDA driver, which is for CUDA %d.%d, lacks %s: update the driver",
@@ -185,7 +186,7 @@ Status CudaDevice::need(bool found, const char* name) const {
 }
 
 Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUdeviceptr memory = 0;
   const CUresult result = cu_.MemAlloc(&memory, bytes);
@@ -205,8 +206,9 @@ Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
 }
 
 Status CudaDevice::release(uint64_t address) {
-  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
-  const Scope scope(*this, Scope::relaxed);
+  // Enter the context before erasing the list entry: if that fails, the entry must stay, so that
+  // close() frees the memory.
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
@@ -220,8 +222,8 @@ Status CudaDevice::release(uint64_t address) {
 }
 
 Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
-  TW_TRY(need(cu_.MemHostAlloc && cu_.MemFreeHost, "cuMemHostAlloc or cuMemFreeHost"));
-  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(check_available(cu_.MemHostAlloc && cu_.MemFreeHost, "cuMemHostAlloc or cuMemFreeHost"));
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   void* made = nullptr;
   // Portable: pinned for every context, so that other devices can copy from and to it too.
@@ -241,8 +243,9 @@ Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
 }
 
 Status CudaDevice::release_host(void* memory) {
-  // The scope first: close() frees what is still listed, and this call fails if it cannot free.
-  const Scope scope(*this, Scope::relaxed);
+  // Enter the context before erasing the list entry: if that fails, the entry must stay, so that
+  // close() frees the memory.
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   {
     const std::lock_guard lock(mutex_);
@@ -256,7 +259,7 @@ Status CudaDevice::release_host(void* memory) {
 }
 
 Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUstream stream = nullptr;
   TW_TRY(check(cu_.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
@@ -266,12 +269,13 @@ Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
 }
 
 Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) {
-  // A default stream belongs to the current context, and each Scope makes the device's current.
+  // A default stream belongs to the current context, and each ContextScope makes the device's
+  // context current.
   if (!cuda_stream || cuda_stream == CU_STREAM_LEGACY || cuda_stream == CU_STREAM_PER_THREAD) {
     *out = std::make_unique<CudaStream>(shared_from_this(), cuda_stream, /*own=*/false);
     return Code::OK;
   }
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUcontext owner = nullptr;
   TW_TRY(check(cu_.StreamGetCtx(cuda_stream, &owner), "cuStreamGetCtx"));
@@ -291,7 +295,7 @@ Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>
 }
 
 Status CudaDevice::create_event(std::unique_ptr<Event>* out) {
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUevent event = nullptr;
   TW_TRY(check(cu_.EventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
@@ -317,7 +321,7 @@ Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
 template <class Handle>
 void CudaDevice::destroy(std::set<Handle>& list, Handle handle, CUresult (*call)(Handle)) {
   if (forked() || closed()) return;
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   if (!scope.status().ok()) return;  // close() has destroyed the object or will do so
   {
     const std::lock_guard lock(mutex_);
@@ -328,7 +332,7 @@ void CudaDevice::destroy(std::set<Handle>& list, Handle handle, CUresult (*call)
 
 void CudaDevice::destroy_stream(CUstream stream) {
   if (forked() || closed()) return;
-  const Scope scope(*this, Scope::relaxed);
+  const ContextScope scope(*this, ContextScope::relaxed);
   if (scope.status().ok()) discard_capture(stream);
   destroy(streams_, stream, cu_.StreamDestroy);
 }

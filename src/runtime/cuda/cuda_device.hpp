@@ -6,8 +6,9 @@
 // and close() frees them all. Interface objects such as CudaStream only name an entry of these
 // lists, so a handle that outlives its device never touches a dead context.
 //
-// Every driver call happens inside a Scope (scope.hpp), which makes the context current. check()
-// turns results into Status and marks the device as lost if a result has killed the context.
+// Every driver call happens inside a ContextScope (scope.hpp), which makes the context current.
+// check() turns results into Status and marks the device as lost if a result has killed the
+// context.
 
 #include <atomic>
 #include <map>
@@ -65,7 +66,7 @@ class CudaDevice final : public Device {
   void note_launch(const char* kernel) { last_kernel_.store(kernel, std::memory_order_relaxed); }
   /// Copies a name. The copy lives as long as the device.
   const char* keep_name(const char* name);
-  /// Held shared by each Scope, exclusively by close().
+  /// Held shared by each ContextScope, exclusively by close().
   std::shared_mutex& users() { return users_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   /// Whether close() has waited for all work and freed the device's objects. Call with users()
@@ -73,7 +74,7 @@ class CudaDevice final : public Device {
   bool freed() const { return freed_; }
   /// Fails if waiting for work is impossible: the device is lost, or this is a forked child.
   Status check_not_lost_or_forked() const {
-    return lost() || forked() ? alive() : Status(Code::OK);
+    return lost() || forked() ? check_alive() : Status(Code::OK);
   }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
@@ -83,10 +84,11 @@ class CudaDevice final : public Device {
   void destroy_graph(CUgraph graph);
   void destroy_exec(CUgraphExec exec);
   /// Fails with ERROR_DRIVER_TOO_OLD unless the optional driver function `name` was found.
-  Status need(bool found, const char* name) const;
+  Status check_available(bool found, const char* name) const;
 
  private:
-  Status describe();
+  /// Sets chip_ and the members of info_ that depend on the context.
+  Status complete_info();
   void destroy_all();
   void discard_capture(CUstream stream);
   /// Destroys a driver object unless close() has done so or will do so.

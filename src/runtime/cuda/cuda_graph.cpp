@@ -55,7 +55,7 @@ CudaGraph::~CudaGraph() {
 Status CudaGraph::instantiate() {
   if (exec_) return Code::OK;
   CudaDevice& device = cuda_of(*this);
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUgraphExec exec = nullptr;
   TW_TRY(device.check(device.cu().GraphInstantiateWithFlags(&exec, recording_->handle(), 0),
@@ -68,7 +68,7 @@ Status CudaGraph::instantiate() {
 Status CudaGraph::launch(Stream& stream) {
   if (!exec_) return not_instantiated();
   CudaDevice& device = cuda_of(*this);
-  const Scope scope(device, Scope::enqueue);
+  const ContextScope scope(device, ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   const CUstream on = static_cast<CudaStream&>(stream).handle();
   TW_TRY(device.check(device.cu().GraphLaunch(exec_, on), "cuGraphLaunch"));
@@ -81,7 +81,7 @@ Status CudaGraph::update(Graph& captured) {
   const auto& from = static_cast<CudaGraph&>(captured);
   CudaDevice& device = cuda_of(*this);
   const Driver& cu = device.cu();
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUgraphExecUpdateResultInfo info{};
   const CUresult result = cu.GraphExecUpdate(exec_, from.recording_->handle(), &info);

@@ -67,7 +67,7 @@ Status raise_limits(CudaDevice& device, LaunchTarget* target) {
 }  // namespace
 
 Status get_kernel(CudaDevice& device, CUlibrary library, const char* name, LaunchTarget* out) {
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   CUkernel kernel = nullptr;
   const CUresult found = device.cu().LibraryGetKernel(&kernel, library, name);
@@ -123,7 +123,7 @@ Status CudaKernel::occupancy(const LaunchConfig& config, int32_t* blocks_per_sm,
                              int32_t* clusters) {
   TW_TRY(check(config));
   auto& device = static_cast<CudaDevice&>(*this->device());
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   const auto threads = static_cast<int>(config.block[0] * config.block[1] * config.block[2]);
   int blocks = 0;

@@ -19,12 +19,12 @@ CUevent handle_of(Event& event) {
   return static_cast<CudaEvent&>(event).handle();
 }
 
-Status need_graphs(const CudaDevice& device) {
+Status check_graph_functions(const CudaDevice& device) {
   const Driver& cu = device.cu();
-  return device.need(cu.StreamBeginCapture && cu.StreamEndCapture && cu.GraphInstantiateWithFlags &&
-                         cu.GraphLaunch && cu.GraphExecUpdate && cu.GraphExecDestroy &&
-                         cu.GraphDestroy,
-                     "one of the functions of graphs, such as cuGraphInstantiateWithFlags");
+  return device.check_available(
+      cu.StreamBeginCapture && cu.StreamEndCapture && cu.GraphInstantiateWithFlags &&
+          cu.GraphLaunch && cu.GraphExecUpdate && cu.GraphExecDestroy && cu.GraphDestroy,
+      "one of the functions of graphs, such as cuGraphInstantiateWithFlags");
 }
 
 }  // namespace
@@ -49,18 +49,18 @@ Status CudaEvent::synchronize() {
   TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
   TW_TRY(device.check_not_lost_or_forked());
-  // Every driver call happens inside a Scope. Its modes are explained in scope.hpp.
-  const Scope scope(device, Scope::waiting);
+  // Every driver call happens inside a ContextScope. Its modes are explained in scope.hpp.
+  const ContextScope scope(device, ContextScope::waiting);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
   // Fails if the device was closed meanwhile, or another thread has found it lost.
-  return device.alive();
+  return device.check_alive();
 }
 
 Status CudaEvent::query() {
   TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   const CUresult result = device.cu().EventQuery(event_);
   if (result == CUDA_ERROR_NOT_READY)
@@ -79,7 +79,7 @@ Status CudaEvent::elapsed_since(Event& start, float* milliseconds) {
   TW_TRY(first.query());
   TW_TRY(query());
   CudaDevice& device = cuda_of(*this);
-  const Scope scope(device, Scope::relaxed);
+  const ContextScope scope(device, ContextScope::relaxed);
   TW_TRY(scope.status());
   float value = 0;
   const CUresult result = device.cu().EventElapsedTime(&value, first.event_, event_);
@@ -124,16 +124,16 @@ Status CudaStream::check_not_captured() {
 
 Status CudaStream::synchronize() {
   TW_TRY(cuda().check_not_lost_or_forked());
-  const Scope scope(cuda(), Scope::waiting);
+  const ContextScope scope(cuda(), ContextScope::waiting);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
   TW_TRY(cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize"));
   // As in CudaEvent::synchronize().
-  return cuda().alive();
+  return cuda().check_alive();
 }
 
 Status CudaStream::query() {
-  const Scope scope(cuda(), Scope::relaxed);
+  const ContextScope scope(cuda(), ContextScope::relaxed);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
   const CUresult result = cuda().cu().StreamQuery(stream_);
@@ -144,14 +144,14 @@ Status CudaStream::query() {
 }
 
 Status CudaStream::wait(Event& event) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().StreamWaitEvent(stream_, handle_of(event), CU_EVENT_WAIT_DEFAULT),
                       "cuStreamWaitEvent");
 }
 
 Status CudaStream::record(Event& event) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   TW_TRY(cuda().check(cuda().cu().EventRecord(handle_of(event), stream_), "cuEventRecord"));
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -161,19 +161,19 @@ Status CudaStream::record(Event& event) {
 }
 
 Status CudaStream::copy_to_device(uint64_t dst, const void* src, uint64_t bytes) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().MemcpyHtoDAsync(dst, src, bytes, stream_), "cuMemcpyHtoDAsync");
 }
 
 Status CudaStream::copy_to_host(void* dst, uint64_t src, uint64_t bytes) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().MemcpyDtoHAsync(dst, src, bytes, stream_), "cuMemcpyDtoHAsync");
 }
 
 Status CudaStream::copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().MemcpyDtoDAsync(dst, src, bytes, stream_), "cuMemcpyDtoDAsync");
 }
@@ -182,16 +182,16 @@ Status CudaStream::copy_between(Device& dst_device, uint64_t dst, Device& src_de
                                 uint64_t bytes) {
   auto& to = static_cast<CudaDevice&>(dst_device);
   auto& from = static_cast<CudaDevice&>(src_device);
-  TW_TRY(cuda().need(cuda().cu().MemcpyPeerAsync, "cuMemcpyPeerAsync"));
-  // A Scope locks its device against closing and makes its context current. The first two are
-  // entered in address order, so that copies in opposite directions cannot deadlock. The third
+  TW_TRY(cuda().check_available(cuda().cu().MemcpyPeerAsync, "cuMemcpyPeerAsync"));
+  // A ContextScope locks its device against closing and makes its context current. The first two
+  // are entered in address order, so that copies in opposite directions cannot deadlock. The third
   // makes the context of the stream current.
   const bool in_order = std::less<>()(&to, &from);
-  const Scope first(in_order ? to : from, Scope::enqueue);
+  const ContextScope first(in_order ? to : from, ContextScope::keep_capture_mode);
   TW_TRY(first.status());
-  const Scope second(in_order ? from : to, Scope::enqueue);
+  const ContextScope second(in_order ? from : to, ContextScope::keep_capture_mode);
   TW_TRY(second.status());
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(
       cuda().cu().MemcpyPeerAsync(dst, to.context(), src, from.context(), bytes, stream_),
@@ -199,7 +199,7 @@ Status CudaStream::copy_between(Device& dst_device, uint64_t dst, Device& src_de
 }
 
 Status CudaStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().MemsetD8Async(dst, value, bytes, stream_), "cuMemsetD8Async");
 }
@@ -229,7 +229,7 @@ Status CudaStream::launch_params(Kernel& kernel, const LaunchConfig& config, voi
   launch.attrs = attributes;
   launch.numAttrs = fill_attributes(config, attributes);
 
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   const CUresult result =
       cuda().cu().LaunchKernelEx(&launch, target.function(), params, /*extra=*/nullptr);
@@ -240,12 +240,12 @@ Status CudaStream::launch_params(Kernel& kernel, const LaunchConfig& config, voi
 }
 
 Status CudaStream::begin_capture() {
-  TW_TRY(need_graphs(cuda()));
+  TW_TRY(check_graph_functions(cuda()));
   if (!stream_ || stream_ == CU_STREAM_LEGACY)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "stream is the legacy default stream, which cannot be captured: capture one of "
                 "tw_stream_create(), or the per-thread default stream");
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TW_TRY(capture_status(&status));
@@ -259,7 +259,7 @@ Status CudaStream::begin_capture() {
 }
 
 Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
-  TW_TRY(need_graphs(cuda()));
+  TW_TRY(check_graph_functions(cuda()));
   // Allocate first: if that throws, the capture goes on.
   std::shared_ptr<Recording> recording;
   std::unique_ptr<Graph> graph;
@@ -267,7 +267,7 @@ Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
     recording = std::make_shared<Recording>(device());
     graph = std::make_unique<CudaGraph>(device(), recording);
   }
-  const Scope scope(cuda(), Scope::relaxed);
+  const ContextScope scope(cuda(), ContextScope::relaxed);
   TW_TRY(scope.status());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TW_TRY(capture_status(&status));
@@ -292,7 +292,7 @@ Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
 }
 
 Status CudaStream::is_captured(bool* yes) {
-  const Scope scope(cuda(), Scope::enqueue);
+  const ContextScope scope(cuda(), ContextScope::keep_capture_mode);
   TW_TRY(scope.status());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TW_TRY(capture_status(&status));

@@ -71,10 +71,10 @@ class CudaStream final : public Stream {
 
  private:
   CudaDevice& cuda() const;
-  /// Asks the driver for the stream's capture status. Call inside a Scope.
+  /// Asks the driver for the stream's capture status. Call inside a ContextScope.
   Status capture_status(CUstreamCaptureStatus* status);
   /// Fails while the stream is captured, because synchronizing would invalidate the capture. Call
-  /// inside a Scope.
+  /// inside a ContextScope.
   Status check_not_captured();
 
   CUstream stream_;

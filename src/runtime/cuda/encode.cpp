@@ -77,7 +77,7 @@ Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* byt
   TW_TRY(tw::check(desc, arch));
   alignas(128) CUtensorMap map;
   {
-    const Scope scope(device, Scope::enqueue);
+    const ContextScope scope(device, ContextScope::keep_capture_mode);
     TW_TRY(scope.status());
     const Status encoded = call_driver(device, desc, &map);
     if (encoded.code() == Code::ERROR_DRIVER)

@@ -69,7 +69,7 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
   std::unique_ptr<unsigned char[]> copy(new unsigned char[size + 1]);
   std::memcpy(copy.get(), image, size);
   copy[size] = 0;
-  const Scope scope(device_, Scope::relaxed);
+  const ContextScope scope(device_, ContextScope::relaxed);
   TW_TRY(scope.status());
   // Allocate the list node first, so that nothing can throw between loading and the list.
   std::list<Library> place(1);
@@ -167,7 +167,7 @@ Status Libraries::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
     return fail(Code::ERROR_INTERNAL, {}, "%s is a kernel of the host device", entry.symbol);
   LaunchTarget target;
   {
-    const Scope scope(device_, Scope::relaxed);
+    const ContextScope scope(device_, ContextScope::relaxed);
     TW_TRY(scope.status());
     CUlibrary library = nullptr;
     TW_TRY(find_library(entry, &library));
@@ -188,7 +188,7 @@ Status Libraries::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                 "kernel %s needs %u bytes of shared memory, but %s has %u", entry.symbol,
                 dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
   if (entry.prefers_shared_carveout) {
-    const Scope scope(device_, Scope::relaxed);
+    const ContextScope scope(device_, ContextScope::relaxed);
     TW_TRY(scope.status());
     // Only a preference: without it the kernel still runs, but the next kernel's blocks, which need
     // shared memory, may not start beside it.

@@ -7,12 +7,12 @@ namespace tw::cuda {
 
 namespace {
 
-constinit thread_local const Scope* t_innermost = nullptr;
+constinit thread_local const ContextScope* t_innermost = nullptr;
 
 }  // namespace
 
-Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermost) {
-  const Scope* same = outer_;
+ContextScope::ContextScope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermost) {
+  const ContextScope* same = outer_;
   while (same && &same->device_ != &device) same = same->outer_;
   if (mode == closing) {
     device.users().lock();
@@ -23,13 +23,13 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermos
   }
   t_innermost = this;
   if (mode == waiting ? device.freed() : mode != closing && device.closed()) {
-    status_ = device.alive();  // fails, because the device is closed
+    status_ = device.check_alive();  // fails, because the device is closed
     return;
   }
-  enter(mode == enqueue ? enqueue : relaxed);
+  enter(mode == keep_capture_mode ? keep_capture_mode : relaxed);
 }
 
-void Scope::enter(Mode mode) {
+void ContextScope::enter(Mode mode) {
   const Driver& cu = device_.cu();
   status_ = device_.check(cu.CtxPushCurrent(device_.context()), "cuCtxPushCurrent");
   if (!status_.ok()) return;
@@ -38,7 +38,7 @@ void Scope::enter(Mode mode) {
   if (mode == relaxed) exchanged_ = cu.ThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
 }
 
-Scope::~Scope() {
+ContextScope::~ContextScope() {
   const Driver& cu = device_.cu();
   if (exchanged_) cu.ThreadExchangeStreamCaptureMode(&mode_);
   if (pushed_) {

@@ -10,20 +10,26 @@ namespace tw::cuda {
 
 class CudaDevice;
 
-/// Makes the device's context current and keeps other threads from closing the device. Modes:
-///   enqueue  fails on a closed device. For calls that only enqueue work.
-///   relaxed  also switches the thread to relaxed capture mode, so that calls which a global-mode
-///            capture forbids (loading, allocating, queries) do not invalidate somebody's capture.
-///   waiting  like relaxed, but also enters after close() has begun, until it has waited for the
-///            device's work.
-///   closing  like relaxed, for close(): waits until no other thread has a Scope.
-class Scope {
+/// Makes the device's context current and keeps other threads from closing the device.
+class ContextScope {
  public:
-  enum Mode { enqueue, relaxed, waiting, closing };
-  Scope(CudaDevice& device, Mode mode);
-  ~Scope();
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  enum Mode {
+    /// Fails on a closed device and leaves the thread's capture mode as it is. For calls that no
+    /// capture forbids, such as enqueueing work.
+    keep_capture_mode,
+    /// Fails on a closed device and switches the thread to relaxed capture mode, so that calls that
+    /// a global-mode capture forbids (loading, allocating, queries) do not invalidate any capture.
+    relaxed,
+    /// Like relaxed, but also enters after close() has begun, until close() has waited for the
+    /// device's work and freed the device's objects.
+    waiting,
+    /// Like relaxed, for close(): waits until no other thread has a ContextScope.
+    closing
+  };
+  ContextScope(CudaDevice& device, Mode mode);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
   /// OK if the context is current. Otherwise the driver must not be called.
   Status status() const { return status_; }
 
@@ -31,9 +37,10 @@ class Scope {
   void enter(Mode mode);
 
   CudaDevice& device_;
-  const Scope* const outer_;  // the thread's enclosing Scope
+  const ContextScope* const outer_;  // the thread's enclosing ContextScope
   Status status_;
-  bool shared_lock_ = false;     // holds users() shared, unless an outer Scope of the device does
+  // Holds users() shared, unless an outer ContextScope of the device does.
+  bool shared_lock_ = false;
   bool exclusive_lock_ = false;  // holds users() exclusively
   bool pushed_ = false;
   bool exchanged_ = false;

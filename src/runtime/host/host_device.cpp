@@ -107,7 +107,7 @@ Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* ad
                 static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
-  TW_TRY(alive());                           // close() may have freed all blocks by now
+  TW_TRY(check_alive());                     // close() may have freed all blocks by now
   memory_.add_block(number, bytes, origin);  // may throw: `memory` then frees the block
   *address = number;
   memory.release();
@@ -161,7 +161,7 @@ Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
   Workers ended;
   {
     const std::lock_guard lock(mutex_);
-    TW_TRY(alive());  // close() may have ended all workers by now
+    TW_TRY(check_alive());  // close() may have ended all workers by now
     auto staying = std::make_shared<Workers>();
     staying->reserve(workers_->size() + 1);
     for (const auto& other : *workers_) (other->finished() ? ended : *staying).push_back(other);

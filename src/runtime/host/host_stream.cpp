@@ -59,13 +59,13 @@ bool HostEvent::recorded() const {
 
 Status HostEvent::synchronize() {
   // A forked child has neither the worker threads nor the threads that may hold the locks.
-  if (device()->forked()) return device()->alive();
+  if (device()->forked()) return device()->check_alive();
   TW_TRY(check_not_captured());
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   last_record(&worker, &position);
   if (worker) worker->wait(position);
-  return device()->alive();
+  return device()->check_alive();
 }
 
 Status HostEvent::query() {
@@ -75,7 +75,7 @@ Status HostEvent::query() {
   last_record(&worker, &position);
   if (worker && worker->done() < position)
     return fail(Code::ERROR_NOT_READY, {}, "the event's last record has not completed yet");
-  return device()->alive();
+  return device()->check_alive();
 }
 
 Status HostEvent::elapsed_since(Event& start, float* milliseconds) {
@@ -132,18 +132,19 @@ Status HostStream::enqueue(Operation operation, const void* arguments, size_t by
 }
 
 Status HostStream::synchronize() {
-  if (device()->forked()) return device()->alive();  // a child has no worker thread to wait for
+  if (device()->forked())
+    return device()->check_alive();  // a child has no worker thread to wait for
   // On a lost or closed device this waits even during a capture, then reports the device's error.
-  if (device()->alive().ok()) TW_TRY(check_not_captured());
+  if (device()->check_alive().ok()) TW_TRY(check_not_captured());
   worker_->wait(worker_->enqueued());
-  return device()->alive();
+  return device()->check_alive();
 }
 
 Status HostStream::query() {
   TW_TRY(check_not_captured());
   if (worker_->done() < worker_->enqueued())
     return fail(Code::ERROR_NOT_READY, {}, "work of the stream has not finished yet");
-  return device()->alive();
+  return device()->check_alive();
 }
 
 Status HostStream::wait(Event& event) {

@@ -86,7 +86,7 @@ void KnownMemory::remember(const Piece& piece) {
 }
 
 // The block or range with the largest end among those that contain the address; an empty Piece if
-// none does.
+// none does. Of a range, only `end` and `origin` are set.
 KnownMemory::Piece KnownMemory::furthest_at(uint64_t address) const {
   Piece best;
   if (auto block = blocks_.upper_bound(address); block != blocks_.begin()) {
@@ -123,7 +123,8 @@ Status KnownMemory::past_memory_end(const char* operand, uint64_t address, uint6
               operand, bytes, address, words.kind, words.giver, there, words.giver);
 }
 
-// The block or range containing the address that was removed last, or nullptr.
+// Of the removed blocks and ranges that contain the address, the one that was removed last; nullptr
+// if there is none.
 const KnownMemory::Piece* KnownMemory::removed_at(uint64_t address) const {
   const uint64_t kept = std::min<uint64_t>(removed_count_, removed_.size());
   for (uint64_t i = 1; i <= kept; ++i) {
@@ -133,7 +134,8 @@ const KnownMemory::Piece* KnownMemory::removed_at(uint64_t address) const {
   return nullptr;
 }
 
-// The block or range nearest to an address that none contains. False if there are none at all.
+// The block or range nearest to an address that lies in no block or range. Returns false if the
+// device knows no memory.
 bool KnownMemory::nearest_to(uint64_t address, Piece* out) const {
   uint64_t least = UINT64_MAX;
   const auto consider = [&](const Piece& piece) {

@@ -90,9 +90,9 @@ template <class Visit>
 void for_each_stored_chunk(const TensorMapDesc& desc, const int32_t* coord, uint32_t offset,
                            Visit visit) {
   const RowShape shape(desc, coord[0]);
-  const int64_t left = shape.extent - shape.first;
+  const int64_t to_end = shape.extent - shape.first;
   const uint32_t bytes =
-      left <= 0 ? 0 : (left < shape.bytes ? static_cast<uint32_t>(left) : shape.bytes);
+      to_end <= 0 ? 0 : (to_end < shape.bytes ? static_cast<uint32_t>(to_end) : shape.bytes);
   uint32_t row = offset;
   for_each_row(desc, coord, [&](uint64_t address, bool inside) {
     if (inside)

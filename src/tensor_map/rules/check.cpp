@@ -32,7 +32,7 @@ void check_type(const TensorMapDesc& desc, int32_t arch, Violations* out) {
     out->add(Rule::oob_fill_dtype, -1, fill, number(desc.dtype));
 }
 
-void check_interleave(const TensorMapDesc& desc, Violations* out) {
+void check_rank_and_interleave(const TensorMapDesc& desc, Violations* out) {
   const bool tiled = desc.kind == MapKind::tiled;
   if (desc.rank < (tiled ? 1 : 3) || desc.rank > 5)
     out->add(tiled ? Rule::rank_range : Rule::rank_im2col, -1, desc.rank, 5);
@@ -103,7 +103,9 @@ void check_tensor(const TensorMapDesc& desc, int32_t rank, Violations* out) {
 // Rows must be whole 16-byte chunks and, without interleave, no wider than the swizzle.
 void check_row(const TensorMapDesc& desc, Rule row_alignment, Rule row_swizzle, Violations* out) {
   const auto bytes = static_cast<int64_t>(row_bytes(desc));
-  if (row_bits(desc) % 128 != 0)  // report 16 bytes and 4 bits as 17 bytes, not as 16
+  // `bytes` is rounded down. Without the + 1 the message could say that 16 bytes are not a multiple
+  // of 16.
+  if (row_bits(desc) % 128 != 0)
     out->add(row_alignment, 0, bytes % 16 != 0 ? bytes : bytes + 1, 16);
   const int64_t span = swizzle_span(desc.swizzle);
   if (desc.interleave == Interleave::none && span != 0 && bytes > span)
@@ -204,7 +206,7 @@ void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out) {
     return;  // which other rules apply depends on the kind
   }
   check_type(desc, arch, out);
-  check_interleave(desc, out);
+  check_rank_and_interleave(desc, out);
   check_swizzle(desc, arch, out);
   if (static_cast<uint32_t>(desc.l2_promotion) > 3)
     out->add(Rule::l2_promotion_value, -1, number(desc.l2_promotion), 3);

@@ -111,22 +111,22 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
   static constexpr char kCutEnd[] = ", ... it would be accepted";
   const int32_t rank = proposed->rank;
   const int32_t corners = corners_of(proposed->kind, rank);
-  FieldMask left = changed_fields(desc, *proposed);
+  FieldMask pending = changed_fields(desc, *proposed);
   bool first = true;
-  size_t whole = 0;  // length of the text before the current field
+  size_t field_start = 0;  // where the text of the current field begins
   const auto begin = [&](const char* name, FieldMask field) {
-    if ((left & field) == 0) return false;
-    left &= ~field;
-    whole = text.used();
-    text.put("%s%s ", first ? "With " : (left == 0 ? " and " : ", "), name);
+    if ((pending & field) == 0) return false;
+    pending &= ~field;
+    field_start = text.used();
+    text.put("%s%s ", first ? "With " : (pending == 0 ? " and " : ", "), name);
     first = false;
     return true;
   };
   bool cut = false;
   const auto end = [&] {
-    if (text.room() >= (left == 0 ? sizeof kEnd : sizeof kCutEnd)) return;
-    text.back_to(whole);
-    left = 0;
+    if (text.room() >= (pending == 0 ? sizeof kEnd : sizeof kCutEnd)) return;
+    text.back_to(field_start);
+    pending = 0;
     cut = true;
   };
 #define TW_SCALAR(name)                       \
@@ -142,7 +142,7 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
 #include "tensor_map/rules/fields.inc"
 #undef TW_SCALAR
 #undef TW_ARRAY
-  if (cut && whole == 0)
+  if (cut && field_start == 0)
     text.put("Other values of the fields named by the broken rules would be accepted");
   else
     text.put("%s", cut ? kCutEnd : kEnd);

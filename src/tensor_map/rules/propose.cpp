@@ -41,8 +41,9 @@ Choices dtype_choices(DType asked) {
   return choices;
 }
 
-Choices mode_choices(FieldMask fields, FieldMask field, int32_t asked,
-                     std::initializer_list<int32_t> values) {
+// Only the requested value if the field may not change, otherwise `values`.
+Choices field_choices(FieldMask fields, FieldMask field, int32_t asked,
+                      std::initializer_list<int32_t> values) {
   Choices choices;
   if ((fields & field) == 0)
     choices.add(asked);
@@ -85,16 +86,16 @@ double Proposer::need(const TensorMapDesc& desc) const {
 
 bool Proposer::run(TensorMapDesc* out) {
   const auto number = [](auto value) { return static_cast<int32_t>(value); };
-  const Choices kinds = mode_choices(fields_, field::kind, number(asked_.kind), {0, 1, 2});
+  const Choices kinds = field_choices(fields_, field::kind, number(asked_.kind), {0, 1, 2});
   const Choices dtypes = may(field::dtype)
                              ? dtype_choices(asked_.dtype)
-                             : mode_choices(0, field::dtype, number(asked_.dtype), {});
+                             : field_choices(/*fields=*/0, field::dtype, number(asked_.dtype), {});
   const int32_t near = std::clamp(asked_.rank, 1, 5);
-  const Choices ranks = mode_choices(fields_, field::rank, asked_.rank, {near, 5, 4, 3, 2, 1});
+  const Choices ranks = field_choices(fields_, field::rank, asked_.rank, {near, 5, 4, 3, 2, 1});
   const Choices interleaves =
-      mode_choices(fields_, field::interleave, number(asked_.interleave), {0, 1, 2});
+      field_choices(fields_, field::interleave, number(asked_.interleave), {0, 1, 2});
   const Choices swizzles =
-      mode_choices(fields_, field::swizzle, number(asked_.swizzle), {3, 2, 1, 0, 4, 5, 6});
+      field_choices(fields_, field::swizzle, number(asked_.swizzle), {3, 2, 1, 0, 4, 5, 6});
 
   TensorMapDesc desc = asked_;
   if (may(field::l2_promotion)) desc.l2_promotion = L2Promotion::none;
@@ -163,10 +164,12 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 }
 
 void Proposer::fix_dims(TensorMapDesc* desc) const {
-  // The innermost extent of a packed type must be a multiple of 128 or 2 elements.
+  // The innermost extent must be a multiple of 128 elements for a padded type, of 2 for another
+  // packed type.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
-  // The driver treats extents of im2col maps as signed. An extent between `maximum` and kMaxDim
-  // stays: fix_corners() finds corners for it, or reduces it.
+  // The driver treats extents of im2col maps as signed 32-bit numbers. Dimension 0 is limited to
+  // `maximum` here. In the others an extent between `maximum` and kMaxDim stays: fix_corners()
+  // finds corners for it, or reduces it.
   const uint64_t maximum =
       desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
@@ -236,14 +239,15 @@ void Proposer::fix_column(TensorMapDesc* desc) {
 }
 
 // The upper corner nearest to `upper` that makes the bounding box nonempty. The driver adds extent
-// and upper corner in 32 bits with wraparound: an extent near 2^31 allows no positive upper corner,
-// and an extent just above 2^31 needs a negative one.
-int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
-  const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
-  const int64_t maximum = std::min<int64_t>(INT32_MAX - extent, range.max);
+// and upper corner in 32 bits with wraparound, so `wrapped_extent` is negative for an extent above
+// 2^31 - 1. An extent near 2^31 allows no positive upper corner, and one just above it needs a
+// negative upper corner.
+int32_t fitting_upper(int64_t wrapped_extent, int32_t lower, int32_t upper, CornerRange range) {
+  const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - wrapped_extent, range.min);
+  const int64_t maximum = std::min<int64_t>(INT32_MAX - wrapped_extent, range.max);
   if (least <= maximum) return static_cast<int32_t>(std::clamp<int64_t>(upper, least, maximum));
-  const int64_t wrapped = INT32_MIN - int64_t{1} - extent;
-  return static_cast<int32_t>(std::clamp<int64_t>(wrapped, range.min, range.max));
+  const int64_t wraps = INT32_MIN - int64_t{1} - wrapped_extent;  // the sum wraps to INT32_MAX
+  return static_cast<int32_t>(std::clamp<int64_t>(wraps, range.min, range.max));
 }
 
 void Proposer::fix_corners(TensorMapDesc* desc) const {
@@ -259,16 +263,16 @@ void Proposer::fix_corners(TensorMapDesc* desc) const {
     // Change the upper corner first, then the lower one, then both, then the extent.
     const bool may_lower = has_corner && may(field::lower_corner);
     const bool may_upper = has_corner && may(field::upper_corner);
-    const auto extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
+    const auto wrapped_extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
     const int32_t asked = upper;
     if (bounding_positions(*desc, i) <= 0 && may_upper)
-      upper = fitting_upper(extent, lower, asked, range);
+      upper = fitting_upper(wrapped_extent, lower, asked, range);
     const int64_t missing = 1 - bounding_positions(*desc, i);
     if (missing > 0 && may_lower)
       lower = static_cast<int32_t>(std::max<int64_t>(lower - missing, range.min));
     if (bounding_positions(*desc, i) <= 0 && may_lower && may_upper) {
       lower = range.min;
-      upper = fitting_upper(extent, lower, asked, range);
+      upper = fitting_upper(wrapped_extent, lower, asked, range);
     }
     if (bounding_positions(*desc, i) <= 0 && may(field::global_dim))
       dim = static_cast<uint64_t>(INT32_MAX - std::max(has_corner ? upper : 0, 0));

@@ -41,14 +41,18 @@ void put_cell(std::string* svg, uint32_t line, uint32_t column, uint64_t row, ui
   put_text(svg, x + kCellWidth / 2, y + kCellHeight - 5, label);
 }
 
-// Such as "100 by 64, 37 (stride 256 bytes) by 16": the tensor's extents by the box's.
+// The tensor's extents, such as "100 (box 64), 37 (box 16, stride 256 bytes)".
 std::string extents(const TensorMapDesc& desc) {
   std::string text;
   for (int i = 0; i < desc.rank; ++i) {
     if (i > 0) text += ", ";
     text += std::to_string(desc.global_dim[i]);
-    if (i > 0) text += " (stride " + std::to_string(desc.global_stride_bytes[i - 1]) + " bytes)";
-    if (desc.box_dim[i] > 0) text += " by " + std::to_string(desc.box_dim[i]);
+    const bool has_box = desc.box_dim[i] > 0;
+    if (has_box || i > 0) text += " (";
+    if (has_box) text += "box " + std::to_string(desc.box_dim[i]);
+    if (has_box && i > 0) text += ", ";
+    if (i > 0) text += "stride " + std::to_string(desc.global_stride_bytes[i - 1]) + " bytes";
+    if (has_box || i > 0) text += ")";
   }
   return text;
 }

@@ -27,12 +27,11 @@ bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out) {
   // 1 needs an axis only if tiles may begin outside of it.
   int32_t order[kMaxTileRank];
   int32_t count = 0;
-  for (const bool first : {true, false})
+  for (const bool contiguous_pass : {true, false})
     for (int32_t mode = request.rank - 1; mode >= 0; --mode) {
-      const bool is_first = contiguous(request, mode) && (first || count > 0);
       const bool taken = std::find(order, order + count, mode) != order + count;
       if (taken || (request.shape[mode] == 1 && (request.free_start >> mode & 1) == 0)) continue;
-      if (first ? is_first && count == 0 : true) order[count++] = mode;
+      if (!contiguous_pass || (contiguous(request, mode) && count == 0)) order[count++] = mode;
     }
   if (count == 0) order[count++] = request.rank - 1;  // a tensor of one element
 
@@ -75,8 +74,8 @@ Status make_leaves(const TileRequest& request, TileShape* shape) {
     return fail(
         Code::ERROR_INVALID_ARGUMENT,
         {.argument = "tile", .index = shape->axis[0].mode[0].mode, .got = row, .limit = chunk},
-        "the tile's rows have %lld elements, which cannot be cut into equal boxes: a "
-        "multiple of %lld can, or a narrower swizzle",
+        "the tile's rows have %lld elements, which cannot be cut into equal boxes: give a tile "
+        "whose rows are a multiple of %lld elements, or a narrower swizzle",
         static_cast<long long>(row), static_cast<long long>(chunk == 0 ? kMaxBoxDim : chunk));
   shape->leaves = 0;
   shape->add_leaf(0, 1, chunk);
@@ -140,7 +139,8 @@ Swizzle swizzle_of(const BitSwizzle& swizzle, int64_t bytes) {
 Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
   const Layout& layout = *request.shared;
   const int64_t bytes = dtype_bytes(request.dtype);
-  if (layout.coordinates) return refuse("has basis strides; it must return offsets", layout.rank());
+  if (layout.has_basis_strides)
+    return refuse("has basis strides; it must return offsets", layout.rank());
   if (layout.offset != 0) return refuse("does not begin at 0", layout.offset);
   if (layout.rank() != request.rank)
     return refuse("has another rank than the tensor", layout.rank());

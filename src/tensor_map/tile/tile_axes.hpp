@@ -7,11 +7,12 @@
 
 namespace tw {
 
-/// One mode of the tensor, or several modes merged into positions with one stride.
+/// One mode of the tensor, or several modes merged into one with one stride. A coordinate along an
+/// axis is called a position.
 struct TileAxis {
   int64_t extent;
   int64_t stride;  ///< in bytes
-  int64_t tile;
+  int64_t tile;    ///< the tile's extent along the axis
   bool free_start;
   int32_t modes = 0;
   struct Mode {
@@ -50,8 +51,9 @@ struct TileShape {
 /// before merging. Returns false if a merge would treat positions outside the tensor as inside.
 bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out);
 
-/// Makes the leaves of a tile that lies box after box: rows as wide as the swizzle and the box
-/// limit allow, the remaining factor of a row outermost.
+/// Makes the leaves of a tile whose boxes lie one after the other. First come leaves of one box,
+/// one per axis and as large as a box allows (that of axis 0 is also no wider than the swizzle).
+/// Then comes the quotient of each axis that did not fit, in the order of the axes.
 Status make_leaves(const TileRequest& request, TileShape* shape);
 
 /// Makes the leaves from the request's layout of shared memory.

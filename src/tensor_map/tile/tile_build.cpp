@@ -142,11 +142,11 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
     Stride stride;
   } pieces[kMaxDims];
   int32_t count = 0;
-  int64_t left = found.extent;
+  int64_t remaining = found.extent;
   // A start past the end of the axis's outermost mode must end up outside the tensor. So this mode
   // also counts in the outer dimensions, along which no position inside the mode moves.
   bool beyond = mode == shape_.axis[at].mode[shape_.axis[at].modes - 1].mode;
-  for (int64_t scale = found.scale; left > 0 || beyond;) {
+  for (int64_t scale = found.scale; remaining > 0 || beyond;) {
     int32_t d = -1;  // the dimension of the axis with the largest step <= scale
     for (int32_t i = 0; i < dims_; ++i)
       if (dim_[i].axis == at && dim_[i].step <= scale && (d < 0 || dim_[i].step > dim_[d].step))
@@ -159,16 +159,16 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
                                .divide = dim_[d].step,
                                .modulo = dim_[d].last ? 0 : dim_end / dim_[d].step};
     beyond = beyond && !dim_[d].last;
-    if (left == 0) {
+    if (remaining == 0) {
       scale = dim_end;
       continue;
     }
-    const int64_t end = dim_[d].last ? scale * left : dim_end;
+    const int64_t end = dim_[d].last ? scale * remaining : dim_end;
     if (end % scale != 0 || count == kMaxDims) return false;
-    const int64_t extent = std::min(left, end / scale);
-    if (left % extent != 0) return false;
+    const int64_t extent = std::min(remaining, end / scale);
+    if (remaining % extent != 0) return false;
     pieces[count++] = {extent, Stride(scale / dim_[d].step, basis_inner(0, 0, d))};
-    left = left == extent ? 0 : left / extent;
+    remaining = remaining == extent ? 0 : remaining / extent;
     scale *= extent;
   }
   for (int32_t i = 0; i < count; ++i)

@@ -32,7 +32,7 @@ struct TileRequest {
   OobFill oob_fill = OobFill::zero;
   int32_t multicast = 1;           ///< blocks of a cluster that share the tile; each loads a part
   uint32_t free_start = 0;         ///< bit k: tiles may begin anywhere along mode k, even outside
-  const Layout* shared = nullptr;  ///< the tile in shared memory; nullptr: box after box
+  const Layout* shared = nullptr;  ///< the tile in shared memory; nullptr: one box after the other
   int32_t arch = 90;
 };
 

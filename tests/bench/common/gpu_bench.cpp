@@ -55,7 +55,7 @@ void require(bool good, const char* what) {
 void require(Status status) {
   if (status.ok()) return;
   std::fprintf(stderr, "%s: %s\n", code_name(static_cast<int32_t>(status.code())),
-               last_error().message);
+               last_failure().message);
   std::exit(1);
 }
 

@@ -274,7 +274,7 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   GemmResult result;
   std::unique_ptr<Plan> plan;
   if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) {
-    result.error = last_error().message;
+    result.error = last_failure().message;
     return result;
   }
   const auto& gemm = static_cast<const GemmPlan&>(*plan);
@@ -323,7 +323,8 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
 
 std::string GemmRacer::launch_once(const GemmShape& shape) {
   std::unique_ptr<Plan> plan;
-  if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) return last_error().message;
+  if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok())
+    return last_failure().message;
   if (shape.m == 0 || shape.n == 0) return "empty: nothing is launched";
   const Copies copies = arrange(shape);
   bench_.flush();

@@ -106,7 +106,7 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   std::unique_ptr<Plan> plan;
   const Status made = CopyPlan::create(bench.device(), desc, &plan);
   if (!made.ok()) {
-    std::printf("%-38s %s\n", c.name.c_str(), last_error().message);
+    std::printf("%-38s %s\n", c.name.c_str(), last_failure().message);
     return;
   }
   const auto& copy = static_cast<const CopyPlan&>(*plan);

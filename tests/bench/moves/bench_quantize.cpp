@@ -132,9 +132,9 @@ std::vector<Case> cases() {
     const bool vectors = columns % 8 == 0;
     const auto target = [&](double share) { return vectors ? share : 0; };
     list.push_back(
-        make("bf16 to e4m3, 1x128", kBf16, kE4m3, ScaleKind::k128, rows, columns, target(0.97)));
-    list.push_back(make("bf16 to e4m3, 1x128 M-major", kBf16, kE4m3, ScaleKind::k128, rows, columns,
-                        target(0.95), ScaleOrder::column));
+        make("bf16 to e4m3, 1x128", kBf16, kE4m3, ScaleKind::row128, rows, columns, target(0.97)));
+    list.push_back(make("bf16 to e4m3, 1x128 M-major", kBf16, kE4m3, ScaleKind::row128, rows,
+                        columns, target(0.95), ScaleOrder::column));
     list.push_back(make("bf16 to e4m3, 128x128", kBf16, kE4m3, ScaleKind::block128, rows, columns,
                         target(0.92)));
     list.push_back(
@@ -143,23 +143,23 @@ std::vector<Case> cases() {
     list.push_back(make("bf16 to e4m3, tensor given", kBf16, kE4m3, ScaleKind::tensor, rows,
                         columns, target(0.97), ScaleOrder::row, kQuantizeDescGivenScale));
     list.push_back(
-        make("e4m3 to bf16, 1x128", kE4m3, kBf16, ScaleKind::k128, rows, columns, target(0.97)));
-    list.push_back(make("e4m3 to bf16, 1x128 M-major", kE4m3, kBf16, ScaleKind::k128, rows, columns,
-                        target(0.95), ScaleOrder::column));
+        make("e4m3 to bf16, 1x128", kE4m3, kBf16, ScaleKind::row128, rows, columns, target(0.97)));
+    list.push_back(make("e4m3 to bf16, 1x128 M-major", kE4m3, kBf16, ScaleKind::row128, rows,
+                        columns, target(0.95), ScaleOrder::column));
   }
   for (const DType src : {DType::F16, DType::F32})
     for (const DType dst : {DType::F8E4M3, DType::F8E5M2, DType::I8}) {
       const std::string what = std::string(dtype_name(src)) + " to " + dtype_name(dst) + ", 1x128";
-      list.push_back(make(what, src, dst, ScaleKind::k128, 8192, 7168, 0.95));
-      list.push_back(
-          make(what + " M-major", src, dst, ScaleKind::k128, 8192, 7168, 0.92, ScaleOrder::column));
+      list.push_back(make(what, src, dst, ScaleKind::row128, 8192, 7168, 0.95));
+      list.push_back(make(what + " M-major", src, dst, ScaleKind::row128, 8192, 7168, 0.92,
+                          ScaleOrder::column));
     }
   list.push_back(make("bf16 to i8, rows", kBf16, DType::I8, ScaleKind::row, 8192, 7168, 0.92));
   for (const int64_t rows : {1, 64, 256})
-    list.push_back(make("bf16 to e4m3, 1x128 M-major", kBf16, kE4m3, ScaleKind::k128, rows, 7168, 0,
-                        ScaleOrder::column));
+    list.push_back(make("bf16 to e4m3, 1x128 M-major", kBf16, kE4m3, ScaleKind::row128, rows, 7168,
+                        0, ScaleOrder::column));
   Case pitched =
-      make("bf16 to e4m3, 1x128, pitched", kBf16, kE4m3, ScaleKind::k128, 8192, 7168, 0.92);
+      make("bf16 to e4m3, 1x128, pitched", kBf16, kE4m3, ScaleKind::row128, 8192, 7168, 0.92);
   pitched.desc.src_pitch = 7424, pitched.desc.dst_pitch = 7296;
   list.push_back(pitched);
   return list;

@@ -40,7 +40,7 @@ void run_case(GpuBench& bench, const Options& options, const Peers& peers, const
   desc.stage_bytes = options.stage_bytes;
   std::unique_ptr<Plan> plan;
   if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) {
-    std::printf("%-38s %s\n", name.c_str(), last_error().message);
+    std::printf("%-38s %s\n", name.c_str(), last_failure().message);
     return;
   }
   const auto& rows = static_cast<const RowsPlan&>(*plan);

@@ -52,7 +52,7 @@ typedef struct {
   void *managed; /* a DLManagedTensor */
   tw_kernel_info kernel_info;
   tw_plan_info plan_info;
-  tw_kernels_entry kernels_entry;
+  tw_embedded_kernel embedded_kernel;
   tw_rule_violation rule_violation[8];
   tw_tensor_map_desc tensor_map_desc;
   tw_tile_desc tile_desc;
@@ -217,7 +217,7 @@ static inline void refresh(samples *s) {
   tw_device_info_init(&s->device_info, sizeof s->device_info);
   tw_kernel_info_init(&s->kernel_info, sizeof s->kernel_info);
   tw_plan_info_init(&s->plan_info, sizeof s->plan_info);
-  tw_kernels_entry_init(&s->kernels_entry, sizeof s->kernels_entry);
+  tw_embedded_kernel_init(&s->embedded_kernel, sizeof s->embedded_kernel);
   for (int i = 0; i < 8; ++i) {
     tw_rule_violation_init(&s->rule_violation[i], sizeof s->rule_violation[i]);
     tw_gemm_candidate_init(&s->gemm_candidate[i], sizeof s->gemm_candidate[i]);
@@ -226,11 +226,11 @@ static inline void refresh(samples *s) {
 }
 
 static inline void find_kernel(samples *s) {
-  tw_kernels_entry entry;
+  tw_embedded_kernel entry;
   int32_t count = 0;
-  tw_kernels_entry_init(&entry, sizeof entry);
-  OK(tw_kernels_get(0, NULL, &count));
-  s->has_kernels = count > 0 && OK(tw_kernels_get(0, &entry, NULL));
+  tw_embedded_kernel_init(&entry, sizeof entry);
+  OK(tw_embedded_kernel_get(0, NULL, &count));
+  s->has_kernels = count > 0 && OK(tw_embedded_kernel_get(0, &entry, NULL));
   s->kernel_name = s->has_kernels ? entry.name : s->text;
   s->kernel_target = s->has_kernels ? entry.target : s->text;
 }

@@ -413,7 +413,7 @@ static inline void random_gemm_options(random_source *r, tw_gemm_desc *d) {
   if (d->bias != 0 && random_chance(r, 30)) d->bias_dtype = random_dtype(r);
   d->activation = random_seldom(r, 25, 4, 0);
   d->gate = random_seldom(r, 10, 2, 0);
-  d->d_scale = random_seldom(r, 10, 3, 0);
+  d->d_factor = random_seldom(r, 10, 3, 0);
   if (random_chance(r, 2)) d->a_scale = random_word(r, 21);
   if (random_chance(r, 2)) d->b_scale = random_word(r, 21);
 }

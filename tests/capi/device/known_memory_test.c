@@ -342,7 +342,7 @@ static void grouped(void) {
   tw_grouped_args args;
   tw_plan *plan = NULL;
   OK(tw_grouped_desc_init(&desc, sizeof desc));
-  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.weights = 2;
+  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.weight_count = 2;
   desc.bias_dtype = TW_DTYPE_F32;
   desc.lda = 8, desc.ldb = 7, desc.ldd = 9, desc.b_stride = 40, desc.bias_stride = 10;
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER | TW_GROUPED_INVERSE;
@@ -383,12 +383,12 @@ static void gemm(void) {
   desc.b_order = TW_COLUMN_MAJOR;
   desc.d_dtype = TW_DTYPE_F32;
   desc.bias = TW_PER_COLUMN, desc.bias_dtype = TW_DTYPE_BF16;
-  desc.d_scale = TW_PER_ROW;
+  desc.d_factor = TW_PER_ROW;
   desc.flags = TW_GEMM_DEVICE_M | TW_GEMM_DEVICE_SCALARS | TW_GEMM_AMAX;
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   EACH_OPERAND(gemm, args, {"a", &args.a, 0, 78}, {"b", &args.b, 0, 104}, {"c", &args.c, 0, 184},
                {"d", &args.d, 0, 200}, {"bias", &args.bias, 0, 12},
-               {"d_scale", &args.d_scale, 0, 20}, {"amax", &args.amax, 0, 4},
+               {"d_factor", &args.d_factor, 0, 20}, {"amax", &args.amax, 0, 4},
                {"device_m", &args.device_m, 0, 8}, {"device_alpha", &args.device_alpha, 0, 4},
                {"device_beta", &args.device_beta, 0, 4});
   /* The workspace of staging copies. The operands' pitches are not multiples of 16 bytes. */

@@ -96,12 +96,12 @@ static void information(void) {
   EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
   CALL(tw_last_error_info(G(tw_error_info)));
   EQUAL(G(tw_error_info)->status, TW_ERROR_PARSE);
-  OK(tw_kernels_get(0, NULL, &count));
+  OK(tw_embedded_kernel_get(0, NULL, &count));
   if (count > 0) {
-    CALL(tw_kernels_get(0, G(tw_kernels_entry), NULL));
-    CHECK(G(tw_kernels_entry)->image_bytes > 0);
-    CALL(
-        tw_kernels_info(G(tw_kernels_entry)->name, G(tw_kernels_entry)->target, G(tw_kernel_info)));
+    CALL(tw_embedded_kernel_get(0, G(tw_embedded_kernel), NULL));
+    CHECK(G(tw_embedded_kernel)->image_bytes > 0);
+    CALL(tw_embedded_kernel_info(G(tw_embedded_kernel)->name, G(tw_embedded_kernel)->target,
+                                 G(tw_kernel_info)));
     CHECK(G(tw_kernel_info)->registers > 0);
   }
   tw_device_destroy(device);

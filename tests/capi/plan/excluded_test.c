@@ -146,11 +146,11 @@ static void by_what_is_described(void) {
   EXCLUDED("a_count", grouped.a_count = 8, GROUPED);
   EXCLUDED("d_divisor", grouped.d_divisor = 2, GROUPED);
   EXCLUDED("combine", grouped.combine = TW_GROUPED_COMBINE_ADD_ATOMIC, GROUPED);
-  EXCLUDED("flags", grouped.flags = TW_GROUPED_WEIGHT_BY_INDEX, GROUPED);
+  EXCLUDED("flags", grouped.flags = TW_GROUPED_ROW_WEIGHT_BY_INDEX, GROUPED);
   EXCLUDED("flags", grouped.flags = TW_GROUPED_INVERSE, GROUPED);
 #define RANGES grouped.grouping = TW_GROUPING_K_RANGES
   EXCLUDED("flags", (RANGES, grouped.flags = TW_GROUPED_ZERO_OTHER_ROWS), GROUPED);
-  EXCLUDED("weights", (RANGES, grouped.weights = 2), GROUPED);
+  EXCLUDED("weight_count", (RANGES, grouped.weight_count = 2), GROUPED);
   EXCLUDED("b_order", (RANGES, grouped.b_order = TW_COLUMN_MAJOR), GROUPED);
 #undef RANGES
   EXCLUDED("scale_order", quantize.scale_order = TW_COLUMN_MAJOR, QUANTIZE);
@@ -198,7 +198,7 @@ static void of_runs(void) {
   elementwise.combine = TW_COMBINE_MULTIPLY;
   elementwise.flags = TW_ELEMENTWISE_DEVICE_SCALARS;
   NEED(tw_elementwise_plan(s.device, &elementwise, &multiplied));
-  gemm.d_scale = TW_PER_TENSOR;
+  gemm.d_factor = TW_PER_TENSOR;
   NEED(tw_gemm_plan(s.device, &gemm, &scaled));
 #define RUN_GATHER tw_gather_run(gather, s.stream, &rows_args)
 #define RUN_SUM tw_elementwise_run(sum, s.stream, &elementwise_args)
@@ -213,9 +213,9 @@ static void of_runs(void) {
   EXCLUDED("beta", (WITH_B, elementwise_args.beta = 2), RUN_PRODUCT);
   EXCLUDED("device_beta", (WITH_B, elementwise_args.device_beta = memory), RUN_PRODUCT);
   EXCLUDED("bias", gemm_args.bias = memory, RUN_GEMM);
-  EXCLUDED("d_scale", gemm_args.d_scale = memory, RUN_GEMM);
-  EXCLUDED("d_scale_value", gemm_args.d_scale_value = 2, RUN_GEMM);
-  EXCLUDED("d_scale_value", (gemm_args.d_scale_value = 2, gemm_args.d_scale = memory + 12288),
+  EXCLUDED("d_factor", gemm_args.d_factor = memory, RUN_GEMM);
+  EXCLUDED("d_factor_value", gemm_args.d_factor_value = 2, RUN_GEMM);
+  EXCLUDED("d_factor_value", (gemm_args.d_factor_value = 2, gemm_args.d_factor = memory + 12288),
            tw_gemm_run(scaled, s.stream, &gemm_args));
   EXCLUDED("amax", gemm_args.amax = memory, RUN_GEMM);
   EXCLUDED("device_m", gemm_args.device_m = memory, RUN_GEMM);

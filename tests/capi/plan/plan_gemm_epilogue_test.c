@@ -44,7 +44,7 @@ static void descriptions(void) {
   BAD("activation", desc.activation = 5);
   BAD("activation", desc.activation = INT32_MIN);
   BAD("gate", desc.gate = 3);
-  BAD("d_scale", desc.d_scale = 9);
+  BAD("d_factor", desc.d_factor = 9);
   BAD("n", (desc.gate = TW_GATE_HALVES, desc.n = kN - 1));
   BAD("ldd", (desc.gate = TW_GATE_HALVES, desc.ldd = kN / 2 - 1));
   BAD("ldc", (desc.gate = TW_GATE_HALVES, desc.ldc = kN - 1));
@@ -60,7 +60,7 @@ static void exact_results(void) {
   for (int j = 0; j < kN; ++j) bias[j] = (float)(j % 13 - 6);
   for (int i = 0; i < kM; ++i) scale[i] = i % 3 ? 0.5f : -2.0f;
   args.bias = uploaded(&s, bias, sizeof bias);
-  args.d_scale = uploaded(&s, scale, sizeof scale);
+  args.d_factor = uploaded(&s, scale, sizeof scale);
   args.amax = allocated(&s, 4);
   for (int gate = TW_GATE_NONE; gate <= TW_GATE_INTERLEAVED; ++gate) {
     const int columns = gate == TW_GATE_NONE ? kN : kN / 2;
@@ -72,7 +72,7 @@ static void exact_results(void) {
     desc.bias = TW_PER_COLUMN;
     desc.activation = TW_ACTIVATION_RELU;
     desc.gate = gate;
-    desc.d_scale = TW_PER_ROW;
+    desc.d_factor = TW_PER_ROW;
     desc.flags |= TW_GEMM_AMAX;
     OK(tw_gemm_plan(s.device, &desc, &plan));
     OK(tw_plan_explain(plan, text, sizeof text, NULL));
@@ -105,11 +105,11 @@ static void runs(void) {
   tw_gemm_desc desc = gemm_desc();
   tw_plan *plan = NULL;
   desc.bias = TW_PER_ROW;
-  desc.d_scale = TW_PER_TENSOR;
+  desc.d_factor = TW_PER_TENSOR;
   desc.flags |= TW_GEMM_AMAX;
   args.bias = uploaded(&s, bias, sizeof bias);
   args.amax = allocated(&s, 4);
-  args.d_scale_value = 0.25f; /* without an address */
+  args.d_factor_value = 0.25f; /* without an address */
   OK(tw_gemm_plan(s.device, &desc, &plan));
   OK(tw_gemm_run(plan, s.stream, &args));
 #define BAD(status, argument, change)                               \
@@ -121,8 +121,8 @@ static void runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "bias", bad.bias = 0);
   BAD(TW_ERROR_MISALIGNED, "bias", bad.bias += 2);
   BAD(TW_ERROR_OVERLAP, "d", bad.bias = bad.d);
-  BAD(TW_ERROR_MISALIGNED, "d_scale", (bad.d_scale = bad.bias + 1, bad.d_scale_value = 1));
-  BAD(TW_ERROR_INVALID_ARGUMENT, "d_scale_value", bad.d_scale = bad.bias);
+  BAD(TW_ERROR_MISALIGNED, "d_factor", (bad.d_factor = bad.bias + 1, bad.d_factor_value = 1));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "d_factor_value", bad.d_factor = bad.bias);
   BAD(TW_ERROR_INVALID_ARGUMENT, "amax", bad.amax = 0);
   BAD(TW_ERROR_OVERLAP, "d", bad.amax = bad.d + 16);
   BAD(TW_ERROR_OVERLAP, "amax", bad.amax = bad.a);

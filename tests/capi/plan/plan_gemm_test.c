@@ -29,7 +29,7 @@ static void inits(void) {
   CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
   CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
   EQUAL(desc.flags | desc.reserved, 0);
-  EQUAL(desc.bias | desc.bias_dtype | desc.activation | desc.gate | desc.d_scale, 0);
+  EQUAL(desc.bias | desc.bias_dtype | desc.activation | desc.gate | desc.d_factor, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_gemm_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
@@ -37,8 +37,9 @@ static void inits(void) {
   EQUAL(args.m, -1);
   EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
   EQUAL(args.device_m | args.device_alpha | args.device_beta | args.invalid_count, 0);
-  EQUAL(args.bias | args.d_scale | args.amax | args.a_scale | args.b_scale | args.d_block_scale, 0);
-  CHECK(args.d_scale_value == 1);
+  EQUAL(args.bias | args.d_factor | args.amax | args.a_scale | args.b_scale | args.d_block_scale,
+        0);
+  CHECK(args.d_factor_value == 1);
 }
 
 static void descriptions(void) {

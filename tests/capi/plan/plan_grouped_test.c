@@ -52,7 +52,7 @@ static void inits(void) {
   EQUAL(desc.flags | desc.max_sms | desc.a_alignment | desc.b_alignment | desc.d_alignment, 0);
   CHECK(desc.m == TW_UNSET && desc.n == TW_UNSET && desc.k == TW_UNSET);
   CHECK(desc.groups == TW_UNSET);
-  EQUAL(desc.weights | desc.lda | desc.ldb | desc.ldd | desc.b_stride | desc.d_stride, 0);
+  EQUAL(desc.weight_count | desc.lda | desc.ldb | desc.ldd | desc.b_stride | desc.d_stride, 0);
   EQUAL(desc.bias_stride | desc.group_rows | desc.row_alignment | desc.expected_rows, 0);
   EQUAL(desc.a_count | desc.d_count | desc.a_divisor | desc.d_divisor, 0);
   EQUAL(desc.b_dtype | desc.a_scale | desc.b_scale | desc.a_scale_order | desc.b_scale_order, 0);
@@ -188,7 +188,7 @@ static void layers(void) {
   setup s = open_setup();
   tw_grouped_desc desc = layer_desc(TW_GROUPED_COMBINE_SUM);
   tw_grouped_args args;
-  desc.flags |= TW_GROUPED_WEIGHT_BY_INDEX;
+  desc.flags |= TW_GROUPED_ROW_WEIGHT_BY_INDEX;
   give_operands(&s, &args);
   args.a_rows = args.d_rows = uploaded(&s, kPairs, sizeof kPairs);
   args.row_weights = uploaded(&s, weights, sizeof weights);
@@ -295,7 +295,7 @@ static void from_tensors(void) {
   EQUAL(desc.a_dtype, TW_DTYPE_F16);
   EQUAL(desc.b_dtype, TW_DTYPE_F16);
   EQUAL(desc.d_dtype, TW_DTYPE_F32);
-  CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.groups == 3 && desc.weights == 3);
+  CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.groups == 3 && desc.weight_count == 3);
   CHECK(desc.lda == 6 && desc.ldb == 8 && desc.ldd == 8 && desc.b_stride == 48);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
   /* B as n rows of k elements. */

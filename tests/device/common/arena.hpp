@@ -15,7 +15,7 @@ class Arena {
     address_ = (allocation_ + 255) / 256 * 256;
   }
   ~Arena() {
-    if (!device_->release(allocation_).ok()) MESSAGE(last_error().message);
+    if (!device_->release(allocation_).ok()) MESSAGE(last_failure().message);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

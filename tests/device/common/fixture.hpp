@@ -21,7 +21,7 @@
 #define TW_REQUIRE_OK(expression)              \
   do {                                         \
     const ::tw::Status status_ = (expression); \
-    INFO(::tw::last_error().message);          \
+    INFO(::tw::last_failure().message);        \
     REQUIRE(status_.ok());                     \
   } while (0)
 
@@ -36,12 +36,12 @@ inline std::shared_ptr<Device> open_test_device() {
     TW_REQUIRE_OK(open_host_device(&device));
   } else if (std::string(test_device()) == "ptx") {
 #ifdef TW_PTX_MACHINE
-    if (!ptx_machine::open_test_machine(&device).ok()) skip(last_error().message);
+    if (!ptx_machine::open_test_machine(&device).ok()) skip(last_failure().message);
 #else
     skip("this program has no PTX machine");
 #endif
   } else if (!open_cuda_device(0, &device).ok()) {
-    skip(last_error().message);
+    skip(last_failure().message);
     return nullptr;
   }
   return device;
@@ -69,7 +69,7 @@ class Guarded {
     upload();
   }
   ~Guarded() {
-    if (!device_->release(base_).ok()) MESSAGE(last_error().message);
+    if (!device_->release(base_).ok()) MESSAGE(last_failure().message);
   }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;

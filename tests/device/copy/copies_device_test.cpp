@@ -90,7 +90,7 @@ bool check_case(Bench& bench, const Case& c) {
   std::unique_ptr<Plan> plan;
   const Code planned = CopiesPlan::create(bench.device, d, &plan).code();
   if (planned == Code::ERROR_UNSUPPORTED && d.methods != ~0u) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(planned == Code::OK);
   INFO(plan->explain());
   std::vector<uint8_t> wanted = bench.dst->image();
@@ -106,11 +106,11 @@ bool check_case(Bench& bench, const Case& c) {
                       .count = c.count,
                       .invalid_count = c.counts ? bench.lists->address() : 0};
   const Code code = static_cast<CopiesPlan&>(*plan).run(*bench.stream, run).code();
-  INFO(last_error().message);
+  INFO(last_failure().message);
   const bool empty = std::find(d.shape, d.shape + d.rank, 0) != d.shape + d.rank;
   if (bench.host() && !c.counts && skipped != 0 && !empty) {
     CHECK((code == Code::ERROR_INVALID_ARGUMENT || code == Code::ERROR_MISALIGNED));
-    CHECK(last_error().fault.index >= 0);
+    CHECK(last_failure().fault.index >= 0);
     CHECK(first_difference(bench.dst->read(), bench.dst->image()) == -1);
     return true;
   }
@@ -281,7 +281,7 @@ TEST_CASE("copies: nothing to do, and refusals") {
     }
     bench.lists->upload();
     CHECK(run(list, list + 64, 4, 0) == Code::ERROR_OVERLAP);
-    CHECK(std::string(last_error().message).find("pair 2") != std::string::npos);
+    CHECK(std::string(last_failure().message).find("pair 2") != std::string::npos);
     CHECK(run(list, list + 64, 2, 0) == Code::OK);
   }
   desc.count = 0;

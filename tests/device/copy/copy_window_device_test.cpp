@@ -145,7 +145,7 @@ TEST_CASE("copy window: refusals name the argument, and filled elements are not 
   desc.src_start[0] = -5;
   const auto refused = [&](const CopyDesc& d, Code code, const char* argument) {
     CHECK(CopyPlan::create(bench.device, d, &plan).code() == code);
-    CHECK(std::string(last_error().message).find(argument) == 0);
+    CHECK(std::string(last_failure().message).find(argument) == 0);
   };
   CopyDesc bad = desc;
   bad.src_shape[0] = -1;

@@ -227,7 +227,7 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
       std::unique_ptr<Plan> plan;
       TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
       const auto& gemm = static_cast<const GemmPlan&>(*plan);
-      CHECK(gemm.explain().find(" accumulation chains, joined in") != std::string::npos);
+      CHECK(gemm.explain().find(" accumulation chains, added up in") != std::string::npos);
       const GemmOperands at = lab->prepare(c);
       CHECK(lab->run(gemm, c, at).text == "");
     }

@@ -198,7 +198,7 @@ inline std::unique_ptr<Plan> full_plan(const std::shared_ptr<Device>& device,
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
   if (!check_gemm_choice(*device, problem, choice).ok()) {
-    INFO(gemm_choice_text(choice) << ": " << last_error().message);
+    INFO(gemm_choice_text(choice) << ": " << last_failure().message);
     const bool more = desc.epilogue.any() || desc.has(kGemmPointers);
     CHECK((desc.epilogue.gate != Gate::none || (choice.has(kGemmBatched) && more)));
     return nullptr;

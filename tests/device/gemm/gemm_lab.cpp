@@ -167,7 +167,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
 
 GemmOutcome GemmLab::run(const GemmPlan& plan, const GemmCase& c, const GemmOperands& at) {
   const Status status = plan.run(*stream_, at.run(c));
-  if (!status.ok()) return {std::string("run: ") + last_error().message, {}};
+  if (!status.ok()) return {std::string("run: ") + last_failure().message, {}};
   return look(c, at);
 }
 

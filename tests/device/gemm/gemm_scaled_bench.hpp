@@ -231,7 +231,7 @@ class ScaledBench {
   }
   Stack scales(const std::shared_ptr<Device>& device, Stream& stream, const GemmScaling& of,
                GemmScaleExtent extent) {
-    const bool used = of.any(), matrices = of.kind >= ScaleKind::k128;
+    const bool used = of.any(), matrices = of.kind >= ScaleKind::row128;
     // The scale vectors of a batch are stacked: a row each.
     if (!matrices) extent = {1, extent.rows * extent.columns};
     return {device,
@@ -321,7 +321,7 @@ inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
   const GemmDesc& desc = c.desc;
   const double cut = is_f8(desc.a_dtype) ? 0x1p-13 : 0.0;
   const double rest = desc.a_dtype == DType::TF32 ? 0x1p-20 : 0.0;
-  const bool along_k = desc.a_scaling.kind >= ScaleKind::k128;
+  const bool along_k = desc.a_scaling.kind >= ScaleKind::row128;
   const double* const of_a = rows_of_a_.data() + (z * desc.m + i) * desc.k;
   const double* const of_b = columns_of_b_.data() + (z * desc.n + j) * desc.k;
   Near out{0, 0};
@@ -371,7 +371,7 @@ inline Near ScaledBench::before(int64_t z, int64_t i, int64_t j) {
   return {value, error};
 }
 
-/// *unscaled is the value before the multiplication by d_scale.
+/// *unscaled is the value before the multiplication by d_factor.
 inline Near ScaledBench::wanted(int64_t z, int64_t i, int64_t j, Near* unscaled) {
   const GemmEpilogue& e = c.desc.epilogue;
   const int64_t first = e.gate == Gate::interleaved ? 2 * j : j;

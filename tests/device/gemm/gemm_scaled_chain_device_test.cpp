@@ -35,7 +35,7 @@ GemmDesc product(int64_t n, int64_t k) {
   desc.m = kTokens;
   desc.n = n;
   desc.k = k;
-  desc.a_scaling = {.kind = ScaleKind::k128, .order = Order::column};
+  desc.a_scaling = {.kind = ScaleKind::row128, .order = Order::column};
   desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
   return desc;
 }
@@ -98,12 +98,12 @@ TEST_CASE("gemm scaled: a captured layer of 8-bit products equals its calls one 
   Matrix inner_scales(device, *stream, kTokens, 2, Order::column, DType::F32, 0, 0);
   Matrix y(device, *stream, kTokens, kOut, Order::row, DType::F32, 0, 0);
 
-  const auto quantize = quantizing(device, kTokens, kIn, ScaleKind::k128, ScaleOrder::column);
+  const auto quantize = quantizing(device, kTokens, kIn, ScaleKind::row128, ScaleOrder::column);
   GemmDesc desc = product(2 * kInner, kIn);
   desc.d_dtype = DType::F8E4M3;
   desc.epilogue.activation = Activation::silu;
   desc.epilogue.gate = Gate::halves;
-  desc.d_quantize = {.kind = ScaleKind::k128, .order = Order::column};
+  desc.d_quantize = {.kind = ScaleKind::row128, .order = Order::column};
   std::unique_ptr<Plan> first, second;
   TW_REQUIRE_OK(GemmPlan::create(device, desc, &first));
   TW_REQUIRE_OK(GemmPlan::create(device, product(kOut, kInner), &second));

@@ -18,8 +18,8 @@ constexpr std::pair<DType, DType> kPairs[] = {{DType::F8E4M3, DType::F8E4M3},
 constexpr std::pair<ScaleKind, ScaleKind> kScales[] = {{ScaleKind::none, ScaleKind::none},
                                                        {ScaleKind::tensor, ScaleKind::tensor},
                                                        {ScaleKind::row, ScaleKind::row},
-                                                       {ScaleKind::k128, ScaleKind::block128},
-                                                       {ScaleKind::k128, ScaleKind::k128}};
+                                                       {ScaleKind::row128, ScaleKind::block128},
+                                                       {ScaleKind::row128, ScaleKind::row128}};
 
 // Types of D for a pair, except i32, which allows no options.
 DType d_type(DType in, int number) {
@@ -118,7 +118,7 @@ void scales(int number, int orders, ScaledCase* c) {
 // Sets leading dimensions of the scales with `more` unused scales per line.
 void scale_pitches(int64_t more, ScaledCase* c) {
   GemmDesc& d = c->desc;
-  if (d.a_scaling.kind < ScaleKind::k128 || more == 0) return;
+  if (d.a_scaling.kind < ScaleKind::row128 || more == 0) return;
   const GemmScaleExtent a = gemm_a_scales(d, d.m), b = gemm_b_scales(d);
   d.a_scaling.leading = (d.a_scaling.order == Order::row ? a.columns : a.rows) + more;
   d.b_scaling.leading = (d.b_scaling.order == Order::row ? b.columns : b.rows) + more;
@@ -182,7 +182,7 @@ ScaledCase random_case(std::mt19937_64& random, const std::pair<DType, DType>& p
   scale_pitches(pick(random, 0, 2), &c);
   pitches(fast_layout ? 16 : 1, pick(random, 0, 2), &c);
   c.offset = fast_layout ? 0 : static_cast<uint64_t>(pick(random, 0, 2));
-  if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::k128)
+  if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::row128)
     c.desc.fast_accumulate = pick(random, 0, 3) == 0;
   if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
   return c;
@@ -245,7 +245,7 @@ TEST_CASE("gemm scaled: tiles of every width") {
       scales(number % 5, number % 4, &c);
       scale_pitches(number % 3, &c);
       pitches(16, number % 2, &c);
-      if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::k128)
+      if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::row128)
         c.desc.fast_accumulate = number % 2 == 0;
       ++number;
       lab.check(random, c);
@@ -336,7 +336,7 @@ TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
       c.desc.m = pick(random, 1, i % 4 == 1 ? 200 : 70);
       c.run_m = i % 5 == 0 ? pick(random, 0, c.desc.m) : -1;
       c.desc.n = pick(random, 1, 300) * 2;
-      c.desc.d_quantize = {.kind = ScaleKind::k128, .order = static_cast<Order>(i / 2 % 2)};
+      c.desc.d_quantize = {.kind = ScaleKind::row128, .order = static_cast<Order>(i / 2 % 2)};
       if (i % 4 == 3) c.alpha = c.beta = 0.0f;
       if (i % 6 == 1) c.desc.batch = 2;
       if (i % 4 == 1) c.desc.max_sms = 2;  // a block multiplies several tiles

@@ -25,7 +25,7 @@ struct GroupedCase {
   GroupedProblem problem() const {
     GroupedProblem p;
     const Status status = grouped_problem(desc, &p);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(status.ok());
     return p;
   }
@@ -33,7 +33,7 @@ struct GroupedCase {
   int64_t k() const { return run.k < 0 ? desc.k : run.k; }
   int64_t a_count() const { return run.a_count < 0 ? desc.a_count : run.a_count; }
   int64_t d_count() const { return run.d_count < 0 ? desc.d_count : run.d_count; }
-  int64_t weights() const { return desc.weights ? desc.weights : desc.groups; }
+  int64_t weights() const { return desc.weight_count ? desc.weight_count : desc.groups; }
   int64_t a_divisor() const { return std::max<int64_t>(desc.a_divisor, 1); }
   int64_t d_divisor() const { return std::max<int64_t>(desc.d_divisor, 1); }
   int64_t columns() const { return desc.gate == Gate::none ? desc.n : desc.n / 2; }
@@ -214,7 +214,7 @@ inline Bounded value_of(const GroupedCase& c, const ResultRow& row, int64_t colu
   }
   if (!c.weighted) return out;
   const double weight = double(c.row_weights[size_t(
-      c.has(kGroupedDescWeightByIndex) ? c.d_rows[size_t(row.row)] : row.row)]);
+      c.has(kGroupedDescRowWeightByIndex) ? c.d_rows[size_t(row.row)] : row.row)]);
   return {out.value * weight, (out.slack + 1e-6 * std::abs(out.value)) * std::abs(weight)};
 }
 

@@ -138,7 +138,7 @@ struct Operands {
     };
     const auto weighs = [&](int64_t at) {
       return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) {
-        return at == (c.has(kGroupedDescWeightByIndex) ? c.d_rows[size_t(r.row)] : r.row);
+        return at == (c.has(kGroupedDescRowWeightByIndex) ? c.d_rows[size_t(r.row)] : r.row);
       });
     };
     if (c.desc.grouping != Grouping::one) run.groups = put_numbers(c.numbers, c.desc.index_dtype);

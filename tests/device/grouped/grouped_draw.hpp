@@ -191,12 +191,12 @@ inline void draw_scatter(Random& random, GroupedCase* c) {
 
 inline void draw_map(Random& random, GroupedCase* c) {
   c->mapped = true;
-  c->desc.weights = pick(random, 1, c->desc.groups + 3);
+  c->desc.weight_count = pick(random, 1, c->desc.groups + 3);
   const bool wrong = chance(random, 30);
   for (int64_t g = 0; g < c->desc.groups; ++g) {
-    int64_t w = pick(random, 0, c->desc.weights - 1);
+    int64_t w = pick(random, 0, c->desc.weight_count - 1);
     if (chance(random, 15)) w = -1;
-    if (wrong && chance(random, 20)) w = draw_wrong(random, c->desc.weights, false);
+    if (wrong && chance(random, 20)) w = draw_wrong(random, c->desc.weight_count, false);
     c->map.push_back(static_cast<int32_t>(w));
   }
 }
@@ -220,7 +220,7 @@ inline void draw_operands(Random& random, GroupedCase* c) {
   if (c->scaled) c->group_alpha = draw_values(random, c->weights(), DType::F32);
   if (c->weighted)
     c->row_weights = draw_values(
-        random, c->has(kGroupedDescWeightByIndex) ? c->d_count() * c->d_divisor() : c->m(),
+        random, c->has(kGroupedDescRowWeightByIndex) ? c->d_count() * c->d_divisor() : c->m(),
         DType::F32);
   c->d = draw_values(random, p.d_rows() * p.d_columns, c->out());
 }
@@ -243,7 +243,7 @@ inline GroupedCase draw_case(Random& random, Grouping grouping) {
   if (chance(random, 60)) draw_scatter(random, &c);
   c.scaled = chance(random, 40), c.weighted = chance(random, 50);
   if (c.weighted && c.has(kGroupedDescScatter) && chance(random, 50))
-    d.flags |= kGroupedDescWeightByIndex;
+    d.flags |= kGroupedDescRowWeightByIndex;
   if (chance(random, 30)) c.run.alpha = -0.75f;
   draw_pitches(random, &c);
   draw_operands(random, &c);

@@ -99,7 +99,7 @@ struct Layer {
     desc.grouping = Grouping::offsets;
     desc.groups = n.local;
     desc.m = n.pairs(), desc.n = n.width, desc.k = n.inner;
-    desc.flags = kGroupedDescScatter | kGroupedDescWeightByIndex | kGroupedDescInverse;
+    desc.flags = kGroupedDescScatter | kGroupedDescRowWeightByIndex | kGroupedDescInverse;
     desc.combine = Combine::sum;
     desc.d_count = n.tokens, desc.d_divisor = n.top_k;
     TW_REQUIRE_OK(GroupedPlan::create(device, desc, &down));

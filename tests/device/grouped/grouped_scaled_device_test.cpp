@@ -60,7 +60,7 @@ TEST_CASE("grouped scaled: the layouts of DeepGEMM") {
     d.b_order = Order::column;
     d.groups = 4;
     d.m = grouping == Grouping::masked ? 4 * 50 : 201, d.n = 256, d.k = 384;
-    d.a_scaling = {.kind = ScaleKind::k128, .order = Order::column, .leading = 204};
+    d.a_scaling = {.kind = ScaleKind::row128, .order = Order::column, .leading = 204};
     d.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
     if (grouping == Grouping::psum) d.row_alignment = 16;
     if (grouping == Grouping::masked) {
@@ -111,7 +111,7 @@ TEST_CASE("grouped scaled: long sums") {
   GroupedLab lab(8);
   if (!lab.device) return;
   for (const DType type : {DType::F8E4M3, DType::I8})
-    for (const ScaleKind kind : {ScaleKind::none, ScaleKind::row, ScaleKind::k128}) {
+    for (const ScaleKind kind : {ScaleKind::none, ScaleKind::row, ScaleKind::row128}) {
       GroupedCase c;
       GroupedDesc& d = c.desc;
       d.m = 40, d.n = 130, d.k = 3000, d.groups = 2;

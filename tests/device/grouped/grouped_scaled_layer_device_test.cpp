@@ -204,7 +204,7 @@ class Layer {
   Narrow narrow(int64_t rows, int64_t columns) const {
     Narrow made{rows, columns, memory(rows * columns, 1), memory(rows * blocks(columns), 4), {}};
     QuantizeDesc desc;
-    desc.scale = ScaleKind::k128, desc.scale_order = ScaleOrder::column;
+    desc.scale = ScaleKind::row128, desc.scale_order = ScaleOrder::column;
     desc.rows = rows, desc.columns = columns;
     TW_REQUIRE_OK(QuantizePlan::create(device_, desc, &made.plan));
     return made;
@@ -234,7 +234,7 @@ class Layer {
     desc.grouping = Grouping::offsets;
     desc.groups = n_.experts;
     desc.m = n_.pairs(), desc.n = n, desc.k = k;
-    desc.a_scaling = {.kind = ScaleKind::k128, .order = Order::column};
+    desc.a_scaling = {.kind = ScaleKind::row128, .order = Order::column};
     desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
     return desc;
   }
@@ -248,7 +248,7 @@ class Layer {
     TW_REQUIRE_OK(GroupedPlan::create(device_, desc, &up_));
     desc = product(n_.width, n_.inner);
     desc.d_dtype = DType::F32;
-    desc.flags = kGroupedDescScatter | kGroupedDescWeightByIndex | kGroupedDescInverse;
+    desc.flags = kGroupedDescScatter | kGroupedDescRowWeightByIndex | kGroupedDescInverse;
     desc.combine = Combine::sum;
     desc.d_count = n_.tokens, desc.d_divisor = n_.top_k;
     TW_REQUIRE_OK(GroupedPlan::create(device_, desc, &down_));

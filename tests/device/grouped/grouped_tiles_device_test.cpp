@@ -78,7 +78,7 @@ TEST_CASE("grouped tiles: as many groups as there may be") {
     d.methods = kAnyPitch;
     d.grouping = grouping;
     d.m = 3000, d.n = 24, d.k = 16;
-    d.groups = kGroupedMaxGroups, d.weights = 7;
+    d.groups = kGroupedMaxGroups, d.weight_count = 7;
     c.mapped = true;
     d.flags = kGroupedDescScatter;
     d.combine = Combine::sum;

@@ -45,7 +45,7 @@ struct GroupedCase {
   bool gathers() const { return desc.has(kGroupedDescGather); }
   bool scatters() const { return desc.has(kGroupedDescScatter); }
   int64_t rows() const { return m < 0 ? desc.m : m; }
-  int64_t weights() const { return desc.weights ? desc.weights : desc.groups; }
+  int64_t weights() const { return desc.weight_count ? desc.weight_count : desc.groups; }
   int64_t d_divisor() const { return std::max<int64_t>(desc.d_divisor, 1); }
   int64_t a_divisor() const { return std::max<int64_t>(desc.a_divisor, 1); }
   int64_t columns() const { return desc.gate == Gate::none ? desc.n : desc.n / 2; }
@@ -69,7 +69,7 @@ struct GroupedCase {
   }
   int64_t b_scale_lines() const { return lines_of(desc.b_scaling.kind, desc.n); }
   static int64_t blocks_of(ScaleKind kind, int64_t k) {
-    return kind == ScaleKind::k128 || kind == ScaleKind::block128 ? (k + 127) / 128 : 1;
+    return kind == ScaleKind::row128 || kind == ScaleKind::block128 ? (k + 127) / 128 : 1;
   }
   static int64_t lines_of(ScaleKind kind, int64_t lines) {
     if (kind == ScaleKind::none) return 0;
@@ -81,7 +81,7 @@ struct GroupedCase {
   double scale_of(int64_t line, int64_t w, int64_t column, int64_t k) const {
     const ScaleKind a_by = desc.a_scaling.kind, b_by = desc.b_scaling.kind;
     if (a_by == ScaleKind::none) return 1;
-    const int64_t block = a_by == ScaleKind::k128 ? k / 128 : 0;
+    const int64_t block = a_by == ScaleKind::row128 ? k / 128 : 0;
     const int64_t a_line = a_by == ScaleKind::tensor ? 0 : line;
     const int64_t b_line = b_by == ScaleKind::tensor     ? 0
                            : b_by == ScaleKind::block128 ? column / 128
@@ -103,7 +103,7 @@ inline std::string describe(const GroupedCase& c) {
       "%d/%d %d/%d, pitches %d %d %d, alpha %g, map %d, group alpha %d, row weights %d, "
       "bias %s, shifts %d %d %d, B %s, scales %d %d (orders %d %d, ld %d %d, strides %d %d)",
       dtype_name(d.a_dtype), dtype_name(c.d_type()), int(d.m), int(c.m), int(d.n), int(d.k),
-      int(d.groups), int(d.weights), int(d.grouping), int(d.combine), int(d.b_order),
+      int(d.groups), int(d.weight_count), int(d.grouping), int(d.combine), int(d.b_order),
       int(d.activation), int(d.gate), double(d.gate_limit), double(d.gate_offset),
       double(d.gate_slope), d.flags, dtype_name(d.index_dtype), dtype_name(d.row_index_dtype),
       int(d.a_count), int(d.a_divisor), int(d.d_count), int(d.d_divisor), int(d.lda), int(d.ldb),
@@ -199,7 +199,7 @@ struct GroupedSource {
 /// An element of alpha * A B + bias.
 inline Bounded before_of(const GroupedCase& c, const GroupedSource& from, int64_t column) {
   double sum = 0, size = 0, block = 0, block_size = 0;
-  const int64_t depth = c.desc.a_scaling.kind == ScaleKind::k128 ? 128 : c.desc.k;
+  const int64_t depth = c.desc.a_scaling.kind == ScaleKind::row128 ? 128 : c.desc.k;
   for (int64_t k = 0; k < c.desc.k; ++k) {
     const double of_a = from.a_row < 0 ? 0.0 : double{c.a_at(from.a_row, k)};
     const double product = of_a * double{c.b_at(from.weight, k, column)};
@@ -251,9 +251,9 @@ inline std::vector<Bounded> row_of(const GroupedCase& c, int64_t g, int64_t r) {
   if (c.group_scaled) from.scale *= double{c.group_alpha[size_t(from.weight)]};
   if (c.gathers()) from.a_row = named_row(c.a_rows[size_t(r)], c.a_divisor(), c.desc.a_count);
   double weight = 1;
-  if (c.weighted && !c.desc.has(kGroupedDescWeightByIndex))
+  if (c.weighted && !c.desc.has(kGroupedDescRowWeightByIndex))
     weight = double{c.row_weights[size_t(r)]};
-  if (c.weighted && c.desc.has(kGroupedDescWeightByIndex) &&
+  if (c.weighted && c.desc.has(kGroupedDescRowWeightByIndex) &&
       named_row(c.d_rows[size_t(r)], c.d_divisor(), c.desc.d_count) >= 0)
     weight = double{c.row_weights[size_t(c.d_rows[size_t(r)])]};
   std::vector<Bounded> columns;

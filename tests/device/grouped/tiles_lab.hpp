@@ -414,7 +414,7 @@ inline void poison(GroupedCase* c) {
     for (size_t i = 0; i < c->b_scale.size(); ++i)
       if (!weights[i / static_cast<size_t>(c->b_scale_lines() * c->blocks())])
         c->b_scale[i] = kUnread;
-  if (c->desc.has(kGroupedDescWeightByIndex)) return;
+  if (c->desc.has(kGroupedDescRowWeightByIndex)) return;
   for (size_t i = 0; i < c->row_weights.size(); ++i)
     if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
 }
@@ -434,7 +434,7 @@ inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   if (d.bias_dtype != DType{}) c->bias = draw_values(random, c->weights() * d.n);
   if (c->group_scaled) c->group_alpha = draw_values(random, c->weights());
   if (c->weighted)
-    c->row_weights = draw_values(random, d.has(kGroupedDescWeightByIndex) ? c->pairs() : d.m);
+    c->row_weights = draw_values(random, d.has(kGroupedDescRowWeightByIndex) ? c->pairs() : d.m);
   if (!c->ranges()) poison(c);
 }
 
@@ -485,7 +485,7 @@ inline void draw_rows(std::mt19937_64& random, GroupedCase* c) {
   d.d_count = pick(random, 1, most);
   if (d.combine != Combine::store) d.d_divisor = std::max<int64_t>(d.d_divisor, d.m / d.d_count);
   if (d.combine == Combine::sum && pick(random, 0, 1)) d.flags |= kGroupedDescInverse;
-  if (pick(random, 0, 1)) d.flags |= kGroupedDescWeightByIndex;
+  if (pick(random, 0, 1)) d.flags |= kGroupedDescRowWeightByIndex;
 }
 
 /// Draws a pair of 8-bit types, the type of D, and scales of any kind and order.
@@ -499,17 +499,17 @@ inline void draw_narrow(std::mt19937_64& random, GroupedCase* c) {
   constexpr std::pair<ScaleKind, ScaleKind> kScales[] = {{ScaleKind::none, ScaleKind::none},
                                                          {ScaleKind::tensor, ScaleKind::tensor},
                                                          {ScaleKind::row, ScaleKind::row},
-                                                         {ScaleKind::k128, ScaleKind::block128},
-                                                         {ScaleKind::k128, ScaleKind::k128}};
+                                                         {ScaleKind::row128, ScaleKind::block128},
+                                                         {ScaleKind::row128, ScaleKind::row128}};
   const bool ranges = d.grouping == Grouping::k_ranges;
   std::tie(d.a_dtype, d.b_dtype) = kPairs[pick(random, 0, 3)];
   d.d_dtype = ranges ? DType::F32 : kResults[pick(random, 0, 2)];
   const auto& [of_a, of_b] = kScales[pick(random, 0, ranges ? 2 : 4)];
   d.a_scaling.kind = of_a, d.b_scaling.kind = of_b;
-  if (of_a < ScaleKind::k128 && is_f8(d.a_dtype) && pick(random, 0, 3) == 0)
+  if (of_a < ScaleKind::row128 && is_f8(d.a_dtype) && pick(random, 0, 3) == 0)
     d.flags |= kGroupedDescFast;
   if (of_a == ScaleKind::none && d.a_dtype == DType::I8) c->alpha /= 64;
-  if (of_a < ScaleKind::k128) return;
+  if (of_a < ScaleKind::row128) return;
   d.a_scaling.order = static_cast<Order>(pick(random, 0, 1));
   d.b_scaling.order = static_cast<Order>(pick(random, 0, 1));
 }
@@ -518,7 +518,7 @@ inline void draw_narrow(std::mt19937_64& random, GroupedCase* c) {
 inline void draw_scale_pitches(std::mt19937_64& random, GroupedCase* c) {
   GroupedDesc& d = c->desc;
   const bool masked = d.grouping == Grouping::masked && !c->gathers();
-  const bool deep = d.a_scaling.kind == ScaleKind::k128;
+  const bool deep = d.a_scaling.kind == ScaleKind::row128;
   const int64_t room = d.group_rows ? d.group_rows : d.m / std::max<int64_t>(d.groups, 1);
   if (masked && d.a_scaling.kind >= ScaleKind::row && pick(random, 0, 1))
     d.a_scale_stride = room * c->blocks() + (deep ? 4 * (room + c->blocks()) : 3);
@@ -548,9 +548,9 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
   d.b_order = pick(random, 0, 1) ? Order::row : Order::column;
   d.grouping = static_cast<Grouping>(pick(random, 0, 5));
   d.groups = d.grouping == Grouping::one ? 1 : pick(random, 1, std::min(most.groups, d.m));
-  d.weights = d.groups + pick(random, 0, 2);
+  d.weight_count = d.groups + pick(random, 0, 2);
   c.mapped = pick(random, 0, 1) != 0;
-  if (c.mapped) d.weights = pick(random, 1, d.weights);
+  if (c.mapped) d.weight_count = pick(random, 1, d.weight_count);
   if (d.grouping == Grouping::psum) d.row_alignment = pick(random, 0, 1) ? 8 : pick(random, 0, 5);
   if (pick(random, 0, 3) == 0) c.m = pick(random, 0, d.m);
   if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescZeroOthers;
@@ -567,7 +567,7 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
     draw_scale_pitches(random, &c);
   }
   c.group_scaled = pick(random, 0, 2) == 0;
-  c.weighted = d.has(kGroupedDescWeightByIndex) || pick(random, 0, 2) == 0;
+  c.weighted = d.has(kGroupedDescRowWeightByIndex) || pick(random, 0, 2) == 0;
   c.counts = pick(random, 0, 3) != 0;
   if (pick(random, 0, 1)) draw_pitches(random, &c);
   draw_operands(random, &c, pick(random, 0, 2) == 0);

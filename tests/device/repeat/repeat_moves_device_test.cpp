@@ -286,13 +286,13 @@ TEST_CASE("quantize: a thousand runs with every kernel") {
   for (const DType wide : {DType::BF16, DType::F32})
     for (const bool back : {false, true})
       for (const ScaleKind kind :
-           {ScaleKind::tensor, ScaleKind::row, ScaleKind::k128, ScaleKind::block128})
+           {ScaleKind::tensor, ScaleKind::row, ScaleKind::row128, ScaleKind::block128})
         for (const uint32_t method : {kQuantizeByVectors, kQuantizeByElements}) {
           QuantizeDesc desc;
           desc.src_dtype = back ? DType::F8E4M3 : wide;
           desc.dst_dtype = back ? wide : DType::F8E4M3;
           desc.scale = kind;
-          if (kind == ScaleKind::k128) desc.scale_order = ScaleOrder::column;
+          if (kind == ScaleKind::row128) desc.scale_order = ScaleOrder::column;
           desc.rows = 300;
           desc.columns = 3000;
           desc.src_pitch = 3008, desc.dst_pitch = 3016;

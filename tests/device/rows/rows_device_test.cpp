@@ -95,7 +95,7 @@ std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& table,
 bool plan_case(Bench& bench, const Case& c, std::unique_ptr<Plan>* plan) {
   const Code code = RowsPlan::create(bench.device, c.op, c.desc, plan).code();
   if (code == Code::ERROR_UNSUPPORTED && c.desc.methods != ~0u) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(code == Code::OK);
   return true;
 }
@@ -118,7 +118,7 @@ bool check_case(Bench& bench, const Case& c) {
   const BoxCounters before = host_counters(*bench.device);
   const Code code = static_cast<RowsPlan&>(*plan).run(*bench.stream, run).code();
   if (code == Code::ERROR_MISALIGNED && c.desc.methods != ~0u) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(code == Code::OK);
   const auto got = (gather ? bench.packed : bench.table)->read();
   CHECK(first_difference(got, expected(c, bench.table->image(), bench.packed->image())) == -1);

@@ -238,7 +238,7 @@ bool check_case(Bench& bench, const Case& c, int runs = 1) {
   const bool forced = c.desc.methods != ~0u;
   const Code made = RowsPlan::create(bench.device, c.op, c.desc, &plan).code();
   if (forced && made == Code::ERROR_UNSUPPORTED) return false;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(made == Code::OK);
   INFO(plan->explain());
   REQUIRE(plan->info().workspace_bytes <= bench.workspace->bytes());
@@ -258,7 +258,7 @@ bool check_case(Bench& bench, const Case& c, int runs = 1) {
     if (k % 2) bench.workspace->fill(static_cast<uint8_t>(k));
     const Code code = static_cast<RowsPlan&>(*plan).run(*bench.stream, run).code();
     if (forced && code == Code::ERROR_MISALIGNED) return false;
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(code == Code::OK);
     const auto got = (c.op == Op::gather ? bench.packed : bench.table)->read();
     const int64_t at = first_difference(got, want);

@@ -81,11 +81,11 @@ void pieces() {
               check(p.bytes == 0, "behind the last piece there is none");
               continue;
             }
-            seen.mark(p.row, p.offset, p.bytes);
-            check(p.index / group == p.row, "a piece's index is one of its row's");
-            check(once.insert({p.index, p.offset}).second, "no index has a part twice");
+            seen.mark(p.packed_row, p.offset, p.bytes);
+            check(p.index_number / group == p.packed_row, "a piece's index is one of its row's");
+            check(once.insert({p.index_number, p.offset}).second, "no index has a part twice");
             // Members of a group are adjacent, as the reduction expects.
-            check(p.index % group == number % group, "members are the fastest");
+            check(p.index_number % group == number % group, "members are the fastest");
           }
           check(seen.all(static_cast<int>(group)), "every byte of every row is moved");
           if (args.parts == 1)

@@ -51,7 +51,7 @@ void check_one(const Layout& a, const Layout& b, Counts* counts) {
   if (justified) return;
   CAPTURE(str(a));
   CAPTURE(str(b));
-  CAPTURE(last_error().message);
+  CAPTURE(last_failure().message);
   CHECK(justified);
 }
 

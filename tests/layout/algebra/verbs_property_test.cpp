@@ -157,7 +157,7 @@ TEST_CASE("complement: disjoint, ordered, and large enough") {
     CAPTURE(str(a));
     Layout r, seen;
     if (!complement(a, cosize, &r).ok()) {
-      REQUIRE(last_error().code == Code::ERROR_NOT_A_LAYOUT);
+      REQUIRE(last_failure().code == Code::ERROR_NOT_A_LAYOUT);
       continue;
     }
     ++accepted;
@@ -235,7 +235,7 @@ TEST_CASE("divides leave no index out, or say which and why") {
   Layout out;
   const auto refused = [&](Status status) {
     CHECK(status.code() == Code::ERROR_NOT_A_LAYOUT);
-    CHECK(std::string(last_error().fault.argument) == "tiler");
+    CHECK(std::string(last_failure().fault.argument) == "tiler");
     CHECK(said("2:5"));
     CHECK(said("multiple of 4"));
     CHECK(said("coordinate 4 of the layout"));

@@ -41,7 +41,7 @@ void check_svg(const std::string& svg) {
 
 std::string drawn(const char* layout, Paint paint, int bits = 0) {
   std::string svg;
-  INFO(layout, ": ", last_error().message);
+  INFO(layout, ": ", last_failure().message);
   REQUIRE(draw(L(layout), paint, bits, &svg).ok());
   check_svg(svg);
   return svg;
@@ -129,7 +129,7 @@ TEST_CASE("extents and coordinates of boxes may be as large as 64 bits hold") {
         CAPTURE(tensor);
         CAPTURE(coords);
         std::string svg;
-        INFO(last_error().message);
+        INFO(last_failure().message);
         REQUIRE(draw_boxes(L(tensor), box, L(coords), &svg).ok());
         check_svg(svg);
       }
@@ -152,7 +152,7 @@ TEST_CASE("a thread-value picture is right or is refused, and soon") {
   CHECK(draw_tv(L("(((3,2),4,(4)),4294967296):(((55,-4052555153018976267),19,(39)),39)"), T("64"),
                 &svg)
             .code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.argument) == "tv");
+  CHECK(std::string(last_failure().fault.argument) == "tv");
   CHECK(said("412316860416"));
   CHECK(said("1048576"));
   // The time does not grow with the tile.

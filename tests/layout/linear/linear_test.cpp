@@ -13,7 +13,7 @@ namespace {
 LinearLayout linear(const char* text) {
   LinearLayout layout;
   const Status status = parse(text, &layout);
-  INFO(text, ": ", last_error().message);
+  INFO(text, ": ", last_failure().message);
   REQUIRE(status.ok());
   return layout;
 }
@@ -93,7 +93,7 @@ TEST_CASE("gather4: which index layouts suit, and how many instructions they tak
   CHECK(said("lane basis 0 is [16]"));
   CHECK(linear_gather4(linear("register=[[2],[1]] lane=[[0]] -> (4)"), &per_warp, &warps).code() ==
         Code::ERROR_UNSUPPORTED);
-  CHECK(said("register basis 0 is 2"));
+  CHECK(said("register basis 0 must be [1], not [2]"));
   CHECK(linear_gather4(linear("register=[[1]] lane=[[0]] -> (2)"), &per_warp, &warps).code() ==
         Code::ERROR_UNSUPPORTED);
   CHECK(said("missing"));

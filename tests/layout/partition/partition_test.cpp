@@ -25,7 +25,7 @@ BoxPlan boxes(const char* tensor, const char* smem, const char* tile, const char
               int64_t ctas = 1, int64_t cta = 0) {
   BoxPlan plan;
   const Status status = partition_tma(L(tensor), L(smem), T(tile), T(coord), ctas, cta, &plan);
-  INFO(smem, ": ", last_error().message);
+  INFO(smem, ": ", last_failure().message);
   REQUIRE(status.ok());
   return plan;
 }
@@ -195,7 +195,7 @@ TEST_CASE("bank conflicts") {
   int64_t passes = 0, least = 0;
   const auto count = [&](const char* layout, int bits, const char* tv, int bytes) {
     const Status status = bank_passes(L(layout), bits, L(tv), bytes, &passes, &least);
-    INFO(layout, ": ", last_error().message);
+    INFO(layout, ": ", last_failure().message);
     REQUIRE(status.ok());
     return passes;
   };

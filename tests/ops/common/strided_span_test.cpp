@@ -22,7 +22,7 @@ constexpr int64_t kAnyLimit = INT64_MIN;
 
 // Checks that the last error blames argument[index], whose value is `got`; index -1: not an array.
 void blames(Code code, const char* argument, int32_t index, int64_t got, int64_t limit) {
-  const ErrorInfo error = last_error();
+  const ErrorInfo error = last_failure();
   const std::string message = error.message;
   CAPTURE(message);
   CHECK(error.code == code);
@@ -51,7 +51,7 @@ CopyDesc matrix(int64_t rows, int64_t columns) {
 
 void refuse(const CopyDesc& desc) {
   CopyShape shape;
-  clear_error();
+  clear_failure();
   CHECK(!copy_shape(desc, &shape).ok());
 }
 
@@ -67,25 +67,25 @@ ElementwiseDesc elementwise(int64_t rows, int64_t columns) {
 
 void refuse(const ElementwiseDesc& desc) {
   ElementwiseShape shape;
-  clear_error();
+  clear_failure();
   CHECK(!elementwise_shape(desc, &shape).ok());
 }
 
 void refuse(const PrefetchDesc& desc) {
   std::unique_ptr<Plan> plan;
-  clear_error();
+  clear_failure();
   CHECK(!PrefetchPlan::create(hopper(), desc, &plan).ok());
 }
 
 void refuse(const RaggedDesc& desc) {
   RaggedProblem problem;
-  clear_error();
+  clear_failure();
   CHECK(!ragged_problem(desc, &problem).ok());
 }
 
 void refuse(Op op, const RowsDesc& desc) {
   RowsProblem problem;
-  clear_error();
+  clear_failure();
   CHECK(!rows_problem(op, desc, &problem).ok());
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("strided_span: a copy that spans too much is told which number does") 
   blames(Code::ERROR_OVERFLOW, "dst_stride", 0, kSpan / 8, (kSpan - 4) / 3 / 4);
   // The limit that the error reports is accepted.
   CopyShape shape;
-  desc.dst_stride[0] = last_error().fault.limit;
+  desc.dst_stride[0] = last_failure().fault.limit;
   desc.shape[1] = 1;
   CHECK(copy_shape(desc, &shape).ok());
   desc = matrix(4, 8);
@@ -127,7 +127,7 @@ TEST_CASE("strided_span: a span is from the lowest byte to the highest, whatever
     refuse(copy);
     blames(Code::ERROR_OVERFLOW, "src_stride", 1, -sign * kHalf, -sign * (kHalf - 1));
     CopyShape shape;
-    copy.src_stride[1] = last_error().fault.limit;
+    copy.src_stride[1] = last_failure().fault.limit;
     CHECK(copy_shape(copy, &shape).ok());
     CHECK(shape.src_range.high - shape.src_range.low == kSpan);
     copy = matrix(2, 2);
@@ -142,7 +142,7 @@ TEST_CASE("strided_span: a span is from the lowest byte to the highest, whatever
       blames(Code::ERROR_OVERFLOW, operand == kOperandA ? "a_stride" : "dst_stride", 1,
              -sign * kHalf / 4, -sign * (kHalf / 4 - 1));
       ElementwiseShape whole;
-      desc.stride[operand][1] = last_error().fault.limit;
+      desc.stride[operand][1] = last_failure().fault.limit;
       CHECK(elementwise_shape(desc, &whole).ok());
       CHECK(whole.range[operand].high - whole.range[operand].low == kSpan);
     }
@@ -183,7 +183,7 @@ TEST_CASE("strided_span: elements written twice are told by their dimension and 
   desc.dst_stride[0] = 1, desc.dst_stride[1] = 3;
   refuse(desc);
   blames(Code::ERROR_OVERLAP, "dst_stride", 1, 3, 4);
-  desc.dst_stride[1] = last_error().fault.limit;
+  desc.dst_stride[1] = last_failure().fault.limit;
   CopyShape shape;
   CHECK(copy_shape(desc, &shape).ok());
   ElementwiseDesc other = elementwise(4, 8);
@@ -279,10 +279,10 @@ TEST_CASE("strided_span: ragged copies") {
   desc.batch = -1, desc.rows = desc.columns = desc.tokens = 8;
   refuse(desc);
   blames(Code::ERROR_INVALID_ARGUMENT, "batch", -1, -1, 0);
-  CHECK(std::string(last_error().message) == "batch is -1: it must be 0 or more");
+  CHECK(std::string(last_failure().message) == "batch is -1: it must be 0 or more");
   desc.batch = 4, desc.rows = INT64_MAX / 64;
   refuse(desc);
-  CHECK(last_error().fault.limit > 0);
+  CHECK(last_failure().fault.limit > 0);
   desc.rows = 8, desc.columns = INT64_MAX;
   refuse(desc);
   blames(Code::ERROR_OVERFLOW, "columns", -1, INT64_MAX, kSpan / 2);
@@ -298,7 +298,7 @@ TEST_CASE("strided_span: a window too far from its tensor") {
     CopyShape inside;
     std::vector<CopyShape> outside;
     REQUIRE(check_window(desc).ok());
-    clear_error();
+    clear_failure();
     CHECK(!split_window(desc, &inside, &outside).ok());
   };
   desc.src_shape[0] = kSpan, desc.src_start[0] = kSpan / 4;  // strides of 8
@@ -315,7 +315,7 @@ TEST_CASE("strided_span: a window too far from its tensor") {
 
 TEST_CASE("strided_span: words that name nothing are told the last that does") {
   for (const int32_t number : {-1, 3, 100}) {
-    clear_error();
+    clear_failure();
     CHECK(!check_cache("dst_cache", CachePriority{number}).ok());
     blames(Code::ERROR_INVALID_ARGUMENT, "dst_cache", -1, number, 2);
     PrefetchDesc prefetch;
@@ -327,7 +327,7 @@ TEST_CASE("strided_span: words that name nothing are told the last that does") {
   CopyDesc desc = matrix(4, 8);
   desc.src_shape[0] = 2;
   desc.fill = OobFill{7};
-  clear_error();
+  clear_failure();
   CHECK(!check_window(desc).ok());
   blames(Code::ERROR_INVALID_ARGUMENT, "fill", -1, 7, 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A permutation kernel must load exactly the bytes of each line's run: after the last line of a
+// A permutation kernel must load exactly the bytes of each line: after the last line of a
 // tensor there may be no memory.
 #include "ops/copy/copy_permute.hpp"
 
@@ -21,40 +21,40 @@ CopyShape shape_of(DType type, std::initializer_list<CopyDim> dims) {
 }
 
 // An asynchronous copy (4 bytes or more) is limited to the valid bytes; a plain load is not.
-u32 reach_of(const CopyPermuteArgs& args, u32 run) {
-  const u32 loads = (run + args.load_bytes - 1) / args.load_bytes;
-  return args.load_bytes >= 4 ? run : loads * args.load_bytes;
+u32 reach_of(const CopyPermuteArgs& args, u32 line) {
+  const u32 loads = (line + args.load_bytes - 1) / args.load_bytes;
+  return args.load_bytes >= 4 ? line : loads * args.load_bytes;
 }
 
-// Checks loads of full runs and of runs at the tensor's edge, at every alignment of the address.
+// Checks loads of full lines and of lines at the tensor's edge, at every alignment of the address.
 // Returns false if the shape is not a permutation.
 bool check_loads(const CopyShape& shape) {
   CopyPermuteArgs args;
   if (!fill_permute(shape, &args)) return false;
-  for (uint64_t src = 0; src < 16; src += args.element_bytes) {
+  for (uint64_t src = 0; src < 16; src += args.unit_bytes) {
     fit_permute(src, 0, &args);
     CAPTURE(src);
-    CAPTURE(args.element_bytes);
+    CAPTURE(args.unit_bytes);
     CAPTURE(args.load_bytes);
     CHECK(src % args.load_bytes == 0);
-    CHECK(args.load_bytes >= args.element_bytes);
-    u32 runs[2] = {args.src_run.full, args.src_run.full};
-    if (args.src_run.grid_dim >= 0) {
-      const PermuteGridDim& dim = args.grid[args.src_run.grid_dim];
-      runs[1] = permute_extent(args, args.src_run, dim.tiles.divisor - 1);
+    CHECK(args.load_bytes >= args.unit_bytes);
+    u32 lines[2] = {args.src_line_bytes.full, args.src_line_bytes.full};
+    if (args.src_line_bytes.grid_dim >= 0) {
+      const PermuteGridDim& dim = args.grid[args.src_line_bytes.grid_dim];
+      lines[1] = permute_extent(args, args.src_line_bytes, dim.tiles.divisor - 1);
     }
-    for (const u32 run : runs) {
-      CAPTURE(run);
-      CHECK(reach_of(args, run) == run);
+    for (const u32 line : lines) {
+      CAPTURE(line);
+      CHECK(reach_of(args, line) == line);
     }
-    CHECK(args.load_lanes * args.load_bytes < 2 * args.src_run.full + args.load_bytes);
+    CHECK(args.load_lanes * args.load_bytes < 2 * args.src_line_bytes.full + args.load_bytes);
   }
   return true;
 }
 
 }  // namespace
 
-TEST_CASE("copy_permute: loads end with the runs that they are of") {
+TEST_CASE("copy_permute: loads end where their lines end") {
   // Rows of odd length in both operands, with even strides.
   CHECK(check_loads(shape_of(DType::U8, {{8, 1058, 16}, {16, 66, 1}, {65, 1, 128}})));
   CHECK(check_loads(shape_of(DType::U8, {{8, 1058, 16}, {16, 66, 1}, {64, 1, 128}})));

@@ -155,7 +155,7 @@ TEST_CASE("copy_plan: the cache priorities reach the kernel's parameters, in eve
   wrong.dst_cache = CachePriority{3};
   std::unique_ptr<Plan> plan;
   CHECK(CopyPlan::create(device, wrong, &plan).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().message).find("dst_cache") == 0);
+  CHECK(std::string(last_failure().message).find("dst_cache") == 0);
 }
 
 TEST_CASE("copy_plan: the driver's copy takes what no hint and no bound on SMs is for") {

@@ -17,7 +17,7 @@ namespace {
 CopyShape shape_of(const CopyDesc& desc) {
   CopyShape shape;
   const Status status = copy_shape(desc, &shape);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   return shape;
 }

@@ -84,8 +84,8 @@ TEST_CASE("a batch row that is forced on what it cannot do is refused, with the 
     else
       other.epilogue.amax = true;
     CHECK(GemmPlan::create_forced(device, other, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
-    CHECK(std::string(last_error().fault.rule) == "candidate_epilogue");
-    CHECK(std::string(last_error().message).find("need an epilogue kernel") != std::string::npos);
+    CHECK(std::string(last_failure().fault.rule) == "candidate_epilogue");
+    CHECK(std::string(last_failure().message).find("need an epilogue kernel") != std::string::npos);
   }
 }
 
@@ -151,8 +151,8 @@ TEST_CASE("what a forced batch row does not do is refused, and by name") {
     const size_t before = device->launches.size();
     INFO(std::string(argument));
     CHECK(plan->run(*stream, run).code() == code);
-    CHECK(std::string(last_error().fault.argument) == argument);
-    const std::string message = last_error().message;
+    CHECK(std::string(last_failure().fault.argument) == argument);
+    const std::string message = last_failure().message;
     CHECK(message.find(argument) == 0);
     CHECK(message.find(row) != message.npos);
     CHECK(device->launches.size() == before);
@@ -189,8 +189,8 @@ TEST_CASE("what a forced batch row does not do is refused, and by name") {
     GemmDesc other = desc;
     change(other);
     CHECK_FALSE(forced(device, other, row));
-    CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
-    CHECK(std::string(last_error().fault.rule) == "candidate_stores");
+    CHECK(last_failure().code == Code::ERROR_UNSUPPORTED);
+    CHECK(std::string(last_failure().fault.rule) == "candidate_stores");
   };
   never([](GemmDesc& d) { d.ldd = 257; });
   never([](GemmDesc& d) { d.d_batch_stride = 256 * 256 + 4; });

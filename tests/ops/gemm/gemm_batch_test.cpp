@@ -90,7 +90,7 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
   desc.batch = int64_t{1} << 20;  // more than 32 bits count
   CHECK(!check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
-  CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_tiles");
   const GemmRanking ranking(*device, gemm_problem_of(desc));
   const GemmProblem problem = gemm_problem_of(desc);
   for (const GemmCandidate& one : ranking.candidates(1))
@@ -178,7 +178,7 @@ TEST_CASE(
     if (one.choice.split > 1) choice = one.choice;
   REQUIRE(choice.entry);
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);
   desc.flags = 0;
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).ok());
 }
@@ -197,8 +197,8 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
       for (const int64_t m : {8, 9}) {  // lines of 16 and of 18 bytes
         desc.m = m;
         CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_INVALID_ARGUMENT);
-        CHECK(std::string(last_error().fault.argument) == "lda");
-        CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") !=
+        CHECK(std::string(last_failure().fault.argument) == "lda");
+        CHECK(std::string(last_failure().message).find("TW_GEMM_BATCH_INVARIANT") !=
               std::string::npos);
         CHECK_FALSE(gemm_candidates(*device, desc, &candidates).ok());
       }
@@ -237,12 +237,12 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   desc.flags = kGemmInvariant;
   std::unique_ptr<Plan> plan;
   CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.argument) == "m");
-  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
-  CHECK(last_error().fault.limit == 100);
-  CHECK(last_error().fault.got ==
+  CHECK(std::string(last_failure().fault.argument) == "m");
+  CHECK(std::string(last_failure().fault.rule) == "gemm_invariant_room");
+  CHECK(last_failure().fault.limit == 100);
+  CHECK(last_failure().fault.got ==
         8192 / 128 * 512 / 128 * 2);  // the largest tiles, two blocks each
-  const std::string message = last_error().message;
+  const std::string message = last_failure().message;
   INFO(message);
   for (const char* words : {"m is 8192", "k 20000", "2 blocks", "512 blocks", "max_sms is 100"})
     CHECK(message.find(words) != std::string::npos);
@@ -258,7 +258,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   GemmTuningEntry tuned;
   CHECK_FALSE(
       tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, tuning, &tuned).ok());
-  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
+  CHECK(std::string(last_failure().fault.rule) == "gemm_invariant_room");
   GemmDesc other = desc;
   other.m = most;
   CHECK(GemmPlan::create(device, other, &plan).ok());
@@ -266,7 +266,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
   other.n = 1 << 20;  // here no m fits
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
-  CHECK(std::string(last_error().message).find("room for no m") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("room for no m") != std::string::npos);
   // Each remedy that the message names.
   other = desc;
   other.max_sms = 0;
@@ -280,7 +280,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   CHECK(GemmPlan::create(device, other, &plan).ok());  // a block forms the chains alone
   other.epilogue.bias = Per::column;
   CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
-  CHECK(std::string(last_error().message).find("with D in bf16") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("with D in bf16") != std::string::npos);
   other.d_dtype = DType::BF16;
   CHECK(GemmPlan::create(device, other, &plan).ok());
   other = desc;
@@ -317,9 +317,9 @@ TEST_CASE(
     }
     desc.m = most + 1;
     CHECK_FALSE(GemmPlan::create(device, desc, &plan).ok());
-    CHECK(last_error().fault.got > max_sms);
-    CHECK(last_error().fault.limit == max_sms);
-    const std::string message = last_error().message;
+    CHECK(last_failure().fault.got > max_sms);
+    CHECK(last_failure().fault.limit == max_sms);
+    const std::string message = last_failure().message;
     CHECK(message.find("room for m up to " + std::to_string(most) + ",") != message.npos);
   }
 }
@@ -354,9 +354,9 @@ TEST_CASE("a plan for one row that has no room for it says so, and one for no ro
   desc.flags = kGemmInvariant | kGemmDeviceM;
   std::unique_ptr<Plan> plan;
   CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
-  CHECK(last_error().fault.got == 200);
-  const std::string message = last_error().message;
+  CHECK(std::string(last_failure().fault.rule) == "gemm_invariant_room");
+  CHECK(last_failure().fault.got == 200);
+  const std::string message = last_failure().message;
   CHECK(message.find("m is 1:") == 0);
   CHECK(message.find("room for no m") != message.npos);
   desc.m = 0;
@@ -415,7 +415,7 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
   GemmTuning tuning;
   GemmTuningEntry best;
   CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, tuning, &best).ok());
-  CHECK(std::string(last_error().fault.argument) == "batch_count");
+  CHECK(std::string(last_failure().fault.argument) == "batch_count");
   for (const char* bad : {" x0", " x", " x1048577", " x2 x2"}) {
     std::string text =
         "tilewright gemm tuning 1\ndevice paper\nbf16 bf16 f32 rcr 132 8 8 64 "

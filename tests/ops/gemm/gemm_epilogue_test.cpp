@@ -231,7 +231,7 @@ TEST_CASE("epilogues that cannot be are refused by name") {
     GemmProblem out;
     const Status status = gemm_problem(desc, &out);
     CHECK(status.code() == code);
-    return std::string(last_error().fault.argument);
+    return std::string(last_failure().fault.argument);
   };
   constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
   CHECK(refusal(with({.bias = Per::tensor}), kUnsupported) == "bias");
@@ -241,7 +241,7 @@ TEST_CASE("epilogues that cannot be are refused by name") {
   CHECK(refusal(with({.activation = static_cast<Activation>(5)})) == "activation");
   CHECK(refusal(with({.activation = static_cast<Activation>(-1)})) == "activation");
   CHECK(refusal(with({.gate = static_cast<Gate>(3)})) == "gate");
-  CHECK(refusal(with({.scale = static_cast<Per>(-1)})) == "d_scale");
+  CHECK(refusal(with({.scale = static_cast<Per>(-1)})) == "d_factor");
   CHECK(refusal(with({.gate = Gate::halves}, 16, 17)) == "n");
   GemmDesc narrow = with({.gate = Gate::halves});
   narrow.ldd = 255;
@@ -297,7 +297,7 @@ TEST_CASE("runs without their vectors are refused by name") {
   const auto refusal = [&](const GemmRun& run) {
     const Status status = static_cast<GemmPlan&>(*plan).run(*stream, run);
     CHECK_FALSE(status.ok());
-    return std::string(last_error().fault.argument);
+    return std::string(last_failure().fault.argument);
   };
   CHECK(static_cast<GemmPlan&>(*plan).run(*stream, good).ok());
   GemmRun run = good;
@@ -307,7 +307,7 @@ TEST_CASE("runs without their vectors are refused by name") {
   CHECK(refusal(run) == "bias");
   run = good;
   run.scale = 0;
-  CHECK(refusal(run) == "d_scale");
+  CHECK(refusal(run) == "d_factor");
   run.scale = good.d + 128;
   CHECK(refusal(run) == "d");
   run = good;
@@ -328,14 +328,14 @@ TEST_CASE("a candidate without the epilogue says so") {
   REQUIRE(parse_gemm_choice("candidate", gemm_symbol(128, 128, 1, 0).c_str(), &choice).ok());
   CHECK(GemmPlan::create_forced(device, with({.bias = Per::row}), choice, &plan).code() ==
         Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "candidate_epilogue");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_epilogue");
   // A tile of 64 rows cannot load separate halves if B is contiguous along n.
   const char* narrow = "gemm_bf16_bf16_cc_64x256_1x1_fullstream/1";
   REQUIRE(parse_gemm_choice("candidate", narrow, &choice).ok());
   GemmDesc desc = with({.gate = Gate::halves});
   desc.b_order = Order::row;
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "candidate_gate");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_gate");
   desc.epilogue.gate = Gate::interleaved;
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).ok());
   CHECK(plan->explain().find("gating every other column") != std::string::npos);

@@ -49,10 +49,10 @@ TEST_CASE("a split of one part has no more tiles than it can step over") {
   desc.batch = 9;  // 2^27 - 64 tiles each: more than 2^30
   const std::string text = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/1";
   CHECK_FALSE(forced(device, desc, text));
-  CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
-  CHECK(last_error().fault.limit == (int64_t{1} << 30) - 1);
-  CHECK(std::string(last_error().message).find("1073741823") != std::string::npos);
+  CHECK(last_failure().code == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_failure().fault.rule) == "candidate_tiles");
+  CHECK(last_failure().fault.limit == (int64_t{1} << 30) - 1);
+  CHECK(std::string(last_failure().message).find("1073741823") != std::string::npos);
   desc.batch = 8;
   const auto plan = forced(device, desc, text);
   REQUIRE(plan);
@@ -75,8 +75,8 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
     CHECK_FALSE(uses_maps(of));
     CHECK(plan_of(device, of)->explain().find("2^40") != std::string::npos);
     CHECK_FALSE(forced(device, of, gemm_symbol(128, 128, 1, 0)));
-    CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
-    CHECK(std::string(last_error().message).find("2^40") != std::string::npos);
+    CHECK(std::string(last_failure().fault.rule) == "candidate_pitches");
+    CHECK(std::string(last_failure().message).find("2^40") != std::string::npos);
     of.staging_copy = true;  // the staging copy has its own pitch
     of.min_m = of.m;
     const auto copied = forced(device, of, gemm_symbol(128, 128, 1, 0));
@@ -396,8 +396,8 @@ TEST_CASE("where the copy engine cannot write all of D, chains are added up in i
   const auto whole = plan(132), ragged = plan(134);  // 134 floats end within 16 bytes
   REQUIRE(whole);
   REQUIRE(ragged);
-  CHECK(whole->explain().find("joined in registers") != std::string::npos);
-  CHECK(ragged->explain().find("joined in D") != std::string::npos);
+  CHECK(whole->explain().find("added up in registers") != std::string::npos);
+  CHECK(ragged->explain().find("added up in D") != std::string::npos);
   CHECK(ragged->info().boxes_stored == 2 * whole->info().boxes_stored);
 }
 

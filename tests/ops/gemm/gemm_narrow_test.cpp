@@ -25,9 +25,9 @@ GemmDesc narrow(DType in, DType out, int64_t m, int64_t n, int64_t k) {
 
 GemmDesc quantizing(Gate gate, int64_t m = 1000) {
   GemmDesc desc = narrow(DType::F8E4M3, DType::F8E4M3, m, 4096 + 128, 7168);
-  desc.a_scaling = {.kind = ScaleKind::k128, .order = Order::column};
+  desc.a_scaling = {.kind = ScaleKind::row128, .order = Order::column};
   desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
-  desc.d_quantize = {.kind = ScaleKind::k128};
+  desc.d_quantize = {.kind = ScaleKind::row128};
   desc.epilogue.gate = gate;
   return desc;
 }
@@ -52,14 +52,14 @@ TEST_CASE("gemm narrow: i8 takes wgmma for every type of D, at the speed of fp8"
 
 TEST_CASE("gemm narrow: i8 with scales that change along k takes a kernel without maps") {
   GemmDesc desc = narrow(DType::I8, DType::BF16, 64, 512, 512);
-  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::k128};
+  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::row128};
   for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(c.choice.uses_maps());
   GemmChoice choice;
   REQUIRE(
       parse_gemm_choice("candidate", "gemm_i8_i8_any_rc_128x256_1x1_faststream/1", &choice).ok());
   const auto device = hopper();
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
-  CHECK(std::string(last_error().message).find("change with each 128 of k") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("differ for each 128 of k") != std::string::npos);
 }
 
 TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tiles in pairs") {
@@ -82,7 +82,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     if (gate == Gate::none) continue;
     CHECK(s.width <= kGemmMaxHeldColumns);
     CHECK(s.divided_units() == 0);
-    CHECK(s.clusters <= s.units() / 2);
+    CHECK(s.workers <= s.units() / 2);
   }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     for (int64_t n = 1; n <= 1000; ++n) {
       const int64_t width = gemm_tile_columns(choice, desc, n);
       REQUIRE(width <= kGemmMaxHeldColumns);
-      REQUIRE(gemm_ring_bytes(choice, desc, tile, width) >=
+      REQUIRE(gemm_pipeline_bytes(choice, desc, tile, width) >=
               4 * gemm_stream_stage(tile, static_cast<u32>(width)));
     }
   }
@@ -106,7 +106,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
                             &choice)
               .ok());
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::halves)), choice).ok());
-  CHECK(std::string(last_error().message).find("so it must be /1") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("so the factor must be 1") != std::string::npos);
   CHECK(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none)), choice).ok());
 }
 

@@ -91,12 +91,12 @@ TEST_CASE("rows of a short k take 64 of it at most, one pair of orders and any D
     const bool along_k = desc.a_order == Order::row && desc.b_order == Order::column;
     CHECK(short_rows(device, desc) == (along_k ? 1 : 0));
     CHECK((forced(device, desc, kText) != nullptr) == along_k);
-    if (!along_k) CHECK(std::string(last_error().fault.rule) == "candidate_orders");
+    if (!along_k) CHECK(std::string(last_failure().fault.rule) == "candidate_orders");
   }
   CHECK(short_rows(device, short_desc(100, 512, 65, false)) == 0);
   CHECK_FALSE(forced(device, short_desc(100, 512, 65, false), kText));
-  CHECK(std::string(last_error().fault.rule) == "candidate_depth");
-  CHECK(std::string(last_error().message).find("takes k up to 64: k is 65") != std::string::npos);
+  CHECK(std::string(last_failure().fault.rule) == "candidate_depth");
+  CHECK(std::string(last_failure().message).find("takes k up to 64: k is 65") != std::string::npos);
 }
 
 TEST_CASE(

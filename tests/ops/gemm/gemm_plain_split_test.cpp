@@ -65,7 +65,7 @@ TEST_CASE("rows without maps that share k take one pair of orders, any D, and no
     CHECK(found == (along_k ? 8 : 0));
     const std::string text = "gemm_bf16_bf16_plainsplit_128x32x32/3";
     CHECK((forced(device, desc, text) != nullptr) == along_k);
-    if (!along_k) CHECK(std::string(last_error().fault.rule) == "candidate_orders");
+    if (!along_k) CHECK(std::string(last_failure().fault.rule) == "candidate_orders");
   }
   GemmDesc batch = odd_desc(17, 512, 1001, false);
   batch.batch = 2;
@@ -107,8 +107,8 @@ TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
       CHECK_FALSE(splits_plain(one.choice));
     CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));
     CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/1"));
-    CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
-    CHECK(std::string(last_error().message).find(realign ? "k is 5" : "ldb is 5") !=
+    CHECK(std::string(last_failure().fault.rule) == "candidate_pitches");
+    CHECK(std::string(last_failure().message).find(realign ? "k is 5" : "ldb is 5") !=
           std::string::npos);
   }
 }

@@ -172,7 +172,7 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
   REQUIRE(device->create_stream(&stream).ok());
   const GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .m = 2};
   CHECK(plan->run(*stream, run).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().message).find("3 to 4096") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("3 to 4096") != std::string::npos);
 }
 
 TEST_CASE("explain names the kernels of runs that read C, of few rows too") {
@@ -259,11 +259,11 @@ TEST_CASE("what cannot be forced, and why") {
   const auto refused = [&](const GemmDesc& desc, const std::string& text, const char* words) {
     INFO(text << ": " << words);
     CHECK_FALSE(forced(device, desc, text));
-    CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
-    CHECK(std::string(last_error().fault.argument) == "candidate");
-    INFO(last_error().message);
-    CHECK(std::strstr(last_error().message, words));
-    CHECK(std::strstr(last_error().message, text.c_str()));
+    CHECK(last_failure().code == Code::ERROR_UNSUPPORTED);
+    CHECK(std::string(last_failure().fault.argument) == "candidate");
+    INFO(last_failure().message);
+    CHECK(std::strstr(last_failure().message, words));
+    CHECK(std::strstr(last_failure().message, text.c_str()));
   };
   GemmDesc desc = gemm_desc(256, 256, 1024);
   REQUIRE(forced(device, desc, split));
@@ -297,7 +297,7 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   const GemmRun odd{.a = kA + 2, .b = kB, .c = kC, .d = kD};
   const auto plan = forced(device, desc, gemm_symbol(128, 256, 2, 0));
   CHECK(plan->run(*stream, odd).code() == Code::ERROR_MISALIGNED);
-  CHECK(std::string(last_error().fault.argument) == "a");
+  CHECK(std::string(last_failure().fault.argument) == "a");
   CHECK(device->launches.empty());
   // Unforced, an mma.sync kernel takes over.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);

@@ -12,7 +12,7 @@ namespace {
 std::string refusal(const GemmDesc& desc) {
   GemmProblem problem;
   CHECK_FALSE(gemm_problem(desc, &problem).ok());
-  return last_error().message;
+  return last_failure().message;
 }
 
 }  // namespace
@@ -41,10 +41,10 @@ TEST_CASE("a stride whose bytes leave 63 bits is refused with the last that does
     INFO(argument);
     desc.*stride = INT64_MAX;
     const std::string message = refusal(desc);
-    CHECK(last_error().code == Code::ERROR_OVERFLOW);
-    CHECK(std::string(last_error().fault.argument) == argument);
-    CHECK(last_error().fault.got == INT64_MAX);
-    const int64_t limit = last_error().fault.limit;
+    CHECK(last_failure().code == Code::ERROR_OVERFLOW);
+    CHECK(std::string(last_failure().fault.argument) == argument);
+    CHECK(last_failure().fault.got == INT64_MAX);
+    const int64_t limit = last_failure().fault.limit;
     CHECK(limit < INT64_MAX);
     CHECK(message.find(std::to_string(limit)) != std::string::npos);
     GemmProblem problem;
@@ -73,6 +73,6 @@ TEST_CASE("extents end where the last tile would leave 31 bits") {
     CHECK(gemm_problem(desc, &problem).ok());
     desc.*extent = 2147482625;
     CHECK_FALSE(gemm_problem(desc, &problem).ok());
-    CHECK(last_error().fault.limit == 2147482624);
+    CHECK(last_failure().fault.limit == 2147482624);
   }
 }

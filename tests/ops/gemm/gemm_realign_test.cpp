@@ -31,7 +31,7 @@ TEST_CASE("an A that is copied is copied whole: runs of fewer rows are not suppo
   desc.staging_copy = true;
   std::unique_ptr<Plan> plan;
   CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "gemm_realign_rows");
+  CHECK(std::string(last_failure().fault.rule) == "gemm_realign_rows");
   CHECK(GemmPlan::check(*device, desc).code() == Code::ERROR_UNSUPPORTED);
   desc.min_m = 333;
   CHECK(GemmPlan::create(device, desc, &plan).ok());
@@ -57,12 +57,12 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       CHECK(GemmPlan::create(device, desc, &plan).ok());
       desc.*side.stride = 512;  // windows that advance by eight rows or columns
       CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_OVERLAP);
-      CHECK(std::string(last_error().fault.argument) == side.argument);
-      CHECK(last_error().fault.got == 512);
-      const std::string message = last_error().message;
+      CHECK(std::string(last_failure().fault.argument) == side.argument);
+      CHECK(last_failure().fault.got == 512);
+      const std::string message = last_failure().message;
       CHECK(message.find("STAGING_COPY") != std::string::npos);
       CHECK(message.find("dst_") == std::string::npos);
-      CHECK(last_error().fault.limit == (side.stride == &GemmDesc::a_batch_stride ? 4096 : 8192));
+      CHECK(last_failure().fault.limit == (side.stride == &GemmDesc::a_batch_stride ? 4096 : 8192));
       // Each remedy that the message names.
       GemmDesc other = desc;
       other.*side.alignment = 16;
@@ -71,7 +71,7 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       other.staging_copy = false;
       CHECK(GemmPlan::create(device, other, &plan).ok());
       other = desc;
-      other.*side.stride = last_error().fault.limit;
+      other.*side.stride = last_failure().fault.limit;
       CHECK(GemmPlan::create(device, other, &plan).ok());
       // Matrices whose lines interleave share no elements. If no map can have the pitch, the copy
       // is packed, and shared elements do not matter.
@@ -104,11 +104,11 @@ TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own n
   const auto refused = [&](const GemmDesc& desc, const char* argument, int64_t got, int64_t limit) {
     INFO(std::string(argument) << " " << got);
     CHECK_FALSE(planned(desc));
-    CHECK(std::string(last_error().fault.argument) == argument);
-    CHECK(std::string(last_error().fault.rule) == "gemm_realign_span");
-    CHECK(last_error().fault.got == got);
-    CHECK(last_error().fault.limit == limit);
-    const std::string message = last_error().message;
+    CHECK(std::string(last_failure().fault.argument) == argument);
+    CHECK(std::string(last_failure().fault.rule) == "gemm_realign_span");
+    CHECK(last_failure().fault.got == got);
+    CHECK(last_failure().fault.limit == limit);
+    const std::string message = last_failure().message;
     CHECK(message.find(argument) == 0);
     CHECK(message.find("STAGING_COPY") != message.npos);
     CHECK(message.find("src_") == message.npos);

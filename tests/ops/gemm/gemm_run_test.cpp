@@ -222,7 +222,7 @@ TEST_CASE("operands may lie between each other's lines, and are refused where th
     const GemmDesc desc = interleaved(random);
     std::unique_ptr<Plan> plan;
     if (!GemmPlan::create(device, desc, &plan).ok()) {
-      REQUIRE(last_error().code == Code::ERROR_OVERLAP);  // D's own matrices overlap
+      REQUIRE(last_failure().code == Code::ERROR_OVERLAP);  // D's own matrices overlap
       continue;
     }
     const auto near = [&](int64_t most) {
@@ -285,11 +285,11 @@ TEST_CASE(
       if (pointers) desc.flags = kGemmPointers;
       const auto said = [&](const GemmDesc& of, const GemmRun& run, const char* words) {
         const Status status = plan_of(device, of)->run(*stream, run);
-        INFO(last_error().message);
+        INFO(last_failure().message);
         CHECK(status.code() == Code::ERROR_OVERLAP);
-        CHECK(std::string(last_error().fault.argument) == "c");
-        CHECK(std::string(last_error().fault.rule) == "gemm_in_place");
-        CHECK(std::string(last_error().message).find(words) != std::string::npos);
+        CHECK(std::string(last_failure().fault.argument) == "c");
+        CHECK(std::string(last_failure().fault.rule) == "gemm_in_place");
+        CHECK(std::string(last_failure().message).find(words) != std::string::npos);
       };
       GemmRun run{.beta = 1, .a = kA, .b = kB, .c = kD, .d = kD};
       if (pointers) run.workspace = 1ull << 52, run.workspace_bytes = 1 << 20;
@@ -351,8 +351,8 @@ TEST_CASE("what a short search does not decide is refused, with what would be de
   // 1001 j + 100100 = 1000 i has few solutions: only j = 900, 1900 and so on.
   const GemmRun run{.a = kD + 2 * 100100, .b = kB, .d = kD};
   CHECK(plan_of(device, desc)->run(*stream, run).code() == Code::ERROR_OVERLAP);
-  CHECK(std::string(last_error().fault.rule) == "gemm_overlap_undecided");
-  CHECK(std::string(last_error().message).find("same pitch") != std::string::npos);
+  CHECK(std::string(last_failure().fault.rule) == "gemm_overlap_undecided");
+  CHECK(std::string(last_failure().message).find("same pitch") != std::string::npos);
   desc.lda = 1000;
   CHECK(plan_of(device, desc)->run(*stream, {.a = run.a + 2, .b = kB, .d = kD}).ok());
 }

@@ -19,7 +19,7 @@ GemmDesc mixed() {
   d.m = 100;
   d.n = 300;
   d.k = 500;
-  d.a_scaling = {.kind = ScaleKind::k128, .order = Order::column, .leading = 104};
+  d.a_scaling = {.kind = ScaleKind::row128, .order = Order::column, .leading = 104};
   d.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
   return d;
 }
@@ -27,7 +27,7 @@ GemmDesc mixed() {
 GemmProblem problem_of(const GemmDesc& desc) {
   GemmProblem problem;
   const Status status = gemm_problem(desc, &problem);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   return problem;
 }
@@ -99,11 +99,11 @@ TEST_CASE("gemm scaled: a plan for other types or sums is refused with both name
   GemmChoice choice;
   REQUIRE(parse_gemm_choice("candidate", "gemm_host_plain", &choice).ok());
   CHECK_FALSE(check_gemm_choice(*device, problem_of(mixed()), choice).ok());
-  CHECK(std::string(last_error().message).find("f8e4m3 by f8e5m2 to f32") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("f8e4m3 by f8e5m2 to f32") != std::string::npos);
   REQUIRE(parse_gemm_choice("candidate", "gemm_host_scaled", &choice).ok());
   CHECK(check_gemm_choice(*device, problem_of(mixed()), choice).ok());
   CHECK_FALSE(check_gemm_choice(*device, problem_of({.m = 8, .n = 8, .k = 8}), choice).ok());
-  CHECK(std::string(last_error().message).find("8-bit types and tf32") != std::string::npos);
+  CHECK(std::string(last_failure().message).find("8-bit types and tf32") != std::string::npos);
 }
 
 TEST_CASE("gemm scaled: a staging copy of narrow types lies along k") {

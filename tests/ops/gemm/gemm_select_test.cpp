@@ -134,7 +134,7 @@ TEST_CASE("clusters that never fit are no candidates") {
   const std::string text = gemm_symbol(128, 128, 1, kGemmSplit) + "/4";
   REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
   CHECK(check_gemm_choice(*device, p, choice).code() == Code::ERROR_UNSUPPORTED);
-  CHECK(std::string(last_error().fault.rule) == "candidate_cluster");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_cluster");
 }
 
 TEST_CASE("a choice takes less than a launch") {

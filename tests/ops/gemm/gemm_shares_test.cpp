@@ -30,21 +30,21 @@ GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
-// The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by cluster.
+// The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by worker.
 struct Part {
-  int64_t cluster, begin, end;
+  int64_t worker, begin, end;
 };
 std::map<int64_t, std::vector<Part>> walk(const GemmShares& s) {
   std::map<int64_t, std::vector<Part>> units;
-  for (int64_t cluster = 0; cluster < s.clusters; ++cluster) {
-    for (int64_t unit = cluster; unit < s.whole_units; unit += s.clusters)
-      units[unit].push_back({cluster, 0, s.k_blocks});
+  for (int64_t worker = 0; worker < s.workers; ++worker) {
+    for (int64_t unit = worker; unit < s.whole_units; unit += s.workers)
+      units[unit].push_back({worker, 0, s.k_blocks});
     const int64_t all = s.divided_units() * s.depth;
-    int64_t at = std::min(cluster * s.share, all);
+    int64_t at = std::min(worker * s.share, all);
     const int64_t stop = std::min(at + s.share, all);
     while (at < stop) {
       const int64_t begin = at % s.depth, end = std::min(s.depth, begin + stop - at);
-      units[s.whole_units + at / s.depth].push_back({cluster, begin, std::min(end, s.k_blocks)});
+      units[s.whole_units + at / s.depth].push_back({worker, begin, std::min(end, s.k_blocks)});
       at += end - begin;
     }
   }
@@ -69,7 +69,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once, clusters);
     INFO(entry->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k,
          " on ", at_once);
-    CHECK(s.clusters <= at_once);
+    CHECK(s.workers <= at_once);
     CHECK(s.units_m * entry->tile[0] * entry->cluster[0] >= p.desc.m);
     CHECK(s.units_n * s.width * entry->cluster[1] >= p.desc.n);
     CHECK(kGemmWidths[s.width_index] == s.width);
@@ -81,7 +81,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       for (size_t k = 0; k < parts.size(); ++k) {
         CHECK(parts[k].begin == at);
         CHECK(parts[k].end > parts[k].begin);
-        CHECK(parts[k].cluster == parts[0].cluster + static_cast<int64_t>(k));
+        CHECK(parts[k].worker == parts[0].worker + static_cast<int64_t>(k));
         at = parts[k].end;
       }
       CHECK(at == s.k_blocks);
@@ -89,8 +89,8 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       if (unit < s.whole_units) continue;
       const GemmParts who = gemm_stream_parts(static_cast<i32>(unit - s.whole_units),
                                               static_cast<i32>(s.depth), static_cast<i32>(s.share));
-      CHECK(who.first == parts.front().cluster);
-      CHECK(who.last == parts.back().cluster);
+      CHECK(who.first == parts.front().worker);
+      CHECK(who.last == parts.back().worker);
     }
     CHECK(most <= s.max_parts());
     CHECK(s.max_parts() <= choice.split + 1);

@@ -108,8 +108,8 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   GemmRun none = kRun;
   none.workspace = none.workspace_bytes = 0;
   CHECK(run(device, *plan, none).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().fault.argument) == "workspace");
-  CHECK(std::string(last_error().message).find(std::to_string(plan->info().workspace_bytes)) !=
+  CHECK(std::string(last_failure().fault.argument) == "workspace");
+  CHECK(std::string(last_failure().message).find(std::to_string(plan->info().workspace_bytes)) !=
         std::string::npos);
   // Lines of D along m can have any length in a run.
   GemmDesc turned_d = shared_desc();
@@ -119,11 +119,11 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   GemmDesc odd = shared_desc();
   odd.n -= 4;
   CHECK_FALSE(forced(device, odd, kStream));
-  CHECK(std::string(last_error().fault.rule) == "candidate_stores");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_stores");
   for (const char* parts : {"/3", "/5", "/6", "/7"})
     CHECK_FALSE(
         forced(device, shared_desc(), std::string("gemm_bf16_bf16_rc_128x256_1x1_stream") + parts));
-  CHECK(std::string(last_error().fault.rule) == "candidate_parts");
+  CHECK(std::string(last_failure().fault.rule) == "candidate_parts");
 }
 
 TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too small") {
@@ -141,7 +141,7 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     GemmTuningEntry out;
     const Status status =
         tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning, &out);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(status.ok());
     return out.candidate.choice;
   };
@@ -174,7 +174,7 @@ TEST_CASE("gemm stream-K: a kernel with every epilogue serves all runs that brin
   GemmRun none = whole;
   none.workspace = none.workspace_bytes = 0;
   CHECK(run(device, *plan, none).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(last_error().fault.argument) == "workspace");
+  CHECK(std::string(last_failure().fault.argument) == "workspace");
 }
 
 TEST_CASE("gemm stream-K: one that shares nothing and makes one chain needs no workspace") {

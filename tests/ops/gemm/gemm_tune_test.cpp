@@ -35,7 +35,7 @@ Tuned tuned(const std::shared_ptr<PaperDevice>& device, const std::string& fast,
   GemmTuningEntry out;
   const Status status =
       tune_gemm(device, *stream, gemm_desc(64, 576, 7168), run, how, *tuning, &out);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   tuning->add(out);
   return {gemm_choice_text(out.candidate.choice), out.candidate.nanoseconds / 1e3,
@@ -128,7 +128,7 @@ TEST_CASE("what cannot be tuned") {
     INFO(argument);
     CHECK(tune_gemm(device, *stream, desc, run, how, tuning, &out).code() ==
           Code::ERROR_INVALID_ARGUMENT);
-    CHECK(std::string(last_error().fault.argument) == argument);
+    CHECK(std::string(last_failure().fault.argument) == argument);
     CHECK(device->launches.empty());
   };
   const GemmDesc desc = gemm_desc(64, 576, 7168);
@@ -140,9 +140,9 @@ TEST_CASE("what cannot be tuned") {
   refused(desc, run, {.flush_bytes = 1 << 20}, "flush");
   for (const uint64_t bytes : {uint64_t{1} << 63, UINT64_MAX, (uint64_t{1} << 60) + 1}) {
     refused(desc, run, {.flush = 1 << 20, .flush_bytes = bytes}, "flush_bytes");
-    CHECK(static_cast<uint64_t>(last_error().fault.got) == bytes);
-    CHECK(last_error().fault.limit == int64_t{1} << 60);
-    const std::string message = last_error().message;
+    CHECK(static_cast<uint64_t>(last_failure().fault.got) == bytes);
+    CHECK(last_failure().fault.limit == int64_t{1} << 60);
+    const std::string message = last_failure().message;
     CHECK(message.find("flush_bytes is " + std::to_string(bytes)) != message.npos);
   }
   std::unique_ptr<Plan> prefetch;  // the limit is the most that a prefetch plan reads

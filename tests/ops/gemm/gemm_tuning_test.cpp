@@ -87,11 +87,11 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
     INFO(bad.text);
     GemmTuning tuning;
     CHECK(tuning.load(bad.text).code() == Code::ERROR_PARSE);
-    CHECK(std::string(last_error().fault.argument) == "text");
-    CHECK(last_error().fault.index == bad.line);
-    INFO(last_error().message);
-    CHECK(std::strstr(last_error().message, ("line " + std::to_string(bad.line)).c_str()));
-    CHECK(std::strstr(last_error().message, bad.words));
+    CHECK(std::string(last_failure().fault.argument) == "text");
+    CHECK(last_failure().fault.index == bad.line);
+    INFO(last_failure().message);
+    CHECK(std::strstr(last_failure().message, ("line " + std::to_string(bad.line)).c_str()));
+    CHECK(std::strstr(last_failure().message, bad.words));
     CHECK(tuning.format() == "tilewright gemm tuning 1\n");
   }
 }

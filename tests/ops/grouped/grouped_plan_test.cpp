@@ -57,7 +57,7 @@ std::unique_ptr<Plan> plan_of(const GroupedDesc& desc,
                               const std::shared_ptr<PaperDevice>& device = paper_host()) {
   std::unique_ptr<Plan> plan;
   const Status made = GroupedPlan::create(device, desc, &plan);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(made.ok());
   return plan;
 }
@@ -68,7 +68,7 @@ std::vector<PaperLaunch> launches_of(const GroupedDesc& desc, const GroupedRun& 
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   const Status ran = static_cast<const GroupedPlan&>(*plan).run(*stream, run);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(ran.ok());
   return device->launches;
 }
@@ -89,10 +89,10 @@ void says(const Plan& plan, const std::string& text) {
 }
 
 void at_fault(Code code, Code wanted, const char* argument, const char* rule) {
-  INFO(last_error().message);
+  INFO(last_failure().message);
   CHECK(code == wanted);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
 }
 
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
@@ -291,8 +291,8 @@ TEST_CASE("grouped: types and choices that cannot be are refused by name") {
 TEST_CASE("grouped: sizes and pitches that cannot be are refused by name") {
   constexpr Code kOverflow = Code::ERROR_OVERFLOW;
   constexpr int64_t kPast = kGemmMaxExtent + 1;
-  int64_t D::*const extents[] = {&D::m, &D::n, &D::k, &D::weights, &D::expected_rows};
-  const char* const names[] = {"m", "n", "k", "weights", "expected_rows"};
+  int64_t D::*const extents[] = {&D::m, &D::n, &D::k, &D::weight_count, &D::expected_rows};
+  const char* const names[] = {"m", "n", "k", "weight_count", "expected_rows"};
   for (int i = 0; i < 5; ++i) {
     refused(kInvalid, names[i], "grouped_extent", [&](D& d) { d.*extents[i] = -1; });
     refused(kUnsupported, names[i], "grouped_extent", [&](D& d) { d.*extents[i] = kPast; });
@@ -352,12 +352,12 @@ TEST_CASE("grouped: fields that the others exclude are refused by name") {
   excluded("d_divisor", [](D& d) { d.d_divisor = 2; });
   excluded("combine", [](D& d) { d.combine = Combine::sum; });
   excluded("combine", [](D& d) { d.combine = Combine::add_atomic; });
-  excluded("flags", [](D& d) { d.flags = kGroupedDescWeightByIndex; });
+  excluded("flags", [](D& d) { d.flags = kGroupedDescRowWeightByIndex; });
   excluded("flags", [](D& d) { d.flags = kGroupedDescInverse; });
   for (const Combine combine : {Combine::store, Combine::add_atomic})
     excluded(
         "flags", [](D& d) { d.flags |= kGroupedDescInverse; }, by_pairs(combine));
-  for (const uint32_t flag : {kGroupedDescGather, kGroupedDescScatter, kGroupedDescWeightByIndex,
+  for (const uint32_t flag : {kGroupedDescGather, kGroupedDescScatter, kGroupedDescRowWeightByIndex,
                               kGroupedDescZeroOthers, kGroupedDescInverse})
     excluded(
         "flags", [&](D& d) { d.flags = flag; }, ranges());
@@ -374,7 +374,7 @@ TEST_CASE("grouped: fields that the others exclude are refused by name") {
   excluded(
       "b_stride", [](D& d) { d.b_stride = 64000; }, ranges());
   excluded(
-      "weights", [](D& d) { d.weights = 8; }, ranges());
+      "weight_count", [](D& d) { d.weight_count = 8; }, ranges());
   refused(
       kUnsupported, "d_dtype", "grouped_output_type", [](D& d) { d.d_dtype = DType::BF16; },
       ranges());
@@ -415,7 +415,7 @@ TEST_CASE("grouped: addresses that runs lack or have too many of are refused by 
   other.bias_dtype = DType::BF16;
   missing(other, "bias", &R::bias);
   other = desc;
-  other.weights = 7;
+  other.weight_count = 7;
   refused_run(other, kInvalid, "group_map", "grouped_map", [](R&) {});
   const auto none_wanted = [](const D& d, const char* name, uint64_t R::*field) {
     refused_run(d, kInvalid, name, "excluded", [&](R& r) { r.*field = at(20); });

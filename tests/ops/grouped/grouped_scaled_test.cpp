@@ -18,7 +18,7 @@ D blocks() {
   d.b_order = Order::column;
   d.m = 100, d.n = 300, d.k = 500;
   d.groups = 4;
-  d.a_scaling = {.kind = ScaleKind::k128, .order = Order::column};
+  d.a_scaling = {.kind = ScaleKind::row128, .order = Order::column};
   d.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
   return d;
 }
@@ -39,7 +39,7 @@ D masked() {
 GroupedProblem problem_of(const D& desc) {
   GroupedProblem problem;
   const Status status = grouped_problem(desc, &problem);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   return problem;
 }
@@ -49,10 +49,10 @@ void refused(Code wanted, const char* argument, const char* rule, D desc, Edit e
   edit(desc);
   GroupedProblem problem;
   const Code code = grouped_problem(desc, &problem).code();
-  INFO(last_error().message);
+  INFO(last_failure().message);
   CHECK(code == wanted);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
 }
 
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
@@ -125,8 +125,8 @@ TEST_CASE("grouped scaled: the kernel of 8-bit types is launched with scales, th
       GroupedRun bad = run;
       bad.*scale = address;
       CHECK(!static_cast<const GroupedPlan&>(*plan).run(*stream, bad).ok());
-      CHECK(std::string(last_error().fault.argument) == argument);
-      CHECK(std::string(last_error().fault.rule) == rule);
+      CHECK(std::string(last_failure().fault.argument) == argument);
+      CHECK(std::string(last_failure().fault.rule) == rule);
     };
     refuse(0, a ? "a_scale" : "b_scale", "address_not_null");
     refuse(run.*scale + 2, a ? "a_scale" : "b_scale", "address_alignment");
@@ -156,12 +156,12 @@ TEST_CASE("grouped scaled: scales that cannot be are refused by name") {
   };
   pair(ScaleKind::row, ScaleKind::tensor, "a_scale");
   pair(ScaleKind::none, ScaleKind::tensor, "b_scale");
-  pair(ScaleKind::block128, ScaleKind::k128, "a_scale");
+  pair(ScaleKind::block128, ScaleKind::row128, "a_scale");
   pair(ScaleKind::block128, ScaleKind::block128, "a_scale");
   refused(kUnsupported, "a_scale", "gemm_scale_pair", rows,
           [](D& d) { d.a_dtype = d.d_dtype = DType::BF16; });
   refused(kUnsupported, "a_scale", "gemm_scale_kind", rows,
-          [](D& d) { d.a_scaling.kind = ScaleKind::k32_ue8m0; });
+          [](D& d) { d.a_scaling.kind = ScaleKind::row32_ue8m0; });
   refused(kInvalid, "b_scale", "gemm_scale_kind", rows,
           [](D& d) { d.b_scaling.kind = ScaleKind{7}; });
   refused(kInvalid, "a_scale_ld", "leading_dimension", blocks(),
@@ -204,7 +204,7 @@ TEST_CASE("grouped scaled: what scales by blocks exclude is refused by name") {
   ranges.d_dtype = DType::F32;
   CHECK(problem_of(ranges).a_scales(100).rows == 100);
   refused(kUnsupported, "a_scale", "grouped_scale_ranges", ranges,
-          [](D& d) { d.a_scaling.kind = d.b_scaling.kind = ScaleKind::k128; });
+          [](D& d) { d.a_scaling.kind = d.b_scaling.kind = ScaleKind::row128; });
   refused(kInvalid, "b_scale_stride", "excluded", ranges, [](D& d) { d.b_scale_stride = 300; });
 }
 
@@ -214,7 +214,7 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
   const auto kernel_of = [&](const D& desc, const char* says = nullptr) -> std::string {
     std::unique_ptr<Plan> plan;
     const Status made = GroupedPlan::create(device, desc, &plan);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(made.ok());
     INFO(plan->explain());
     if (says) CHECK(plan->explain().find(says) != std::string::npos);
@@ -229,7 +229,7 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
   d.flags = kGroupedDescGather;
   d.a_count = 5000, d.m = 100000;
   CHECK(kernel_of(d) == kFast);  // gathered rows are not copied first
-  d.b_scaling.kind = ScaleKind::k128;
+  d.b_scaling.kind = ScaleKind::row128;
   CHECK(kernel_of(d) == kFast);
   d.d_dtype = DType::F32;
   CHECK(kernel_of(d) == "grouped_f8e4m3_f32_rc_128");

@@ -39,14 +39,14 @@ void check_bound(const Desc& base, FeatureMask features,
     device->set_shared_memory(232448);
     std::unique_ptr<Plan> plan;
     const Status made = create(device, desc, &plan);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(made.ok());
     CAPTURE(plan->explain());
     CAPTURE(max_sms);
     std::unique_ptr<Stream> stream;
     REQUIRE(device->create_stream(&stream).ok());
     const Status ran = run(*stream, *plan);
-    INFO(last_error().message);
+    INFO(last_failure().message);
     REQUIRE(ran.ok());
     REQUIRE(!device->launches.empty());
     uint64_t most = 0;

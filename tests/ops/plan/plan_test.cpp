@@ -13,7 +13,7 @@ using namespace tw;
 namespace {
 
 bool says(const std::string& text) {
-  const std::string message = last_error().message;
+  const std::string message = last_failure().message;
   INFO(message);
   const bool found = message.find(text) != std::string::npos;
   CHECK(found);
@@ -21,11 +21,11 @@ bool says(const std::string& text) {
 }
 
 void numbers(const char* argument, const char* rule, int64_t got, int64_t limit) {
-  INFO(last_error().message);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
-  CHECK(last_error().fault.got == got);
-  CHECK(last_error().fault.limit == limit);
+  INFO(last_failure().message);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
+  CHECK(last_failure().fault.got == got);
+  CHECK(last_failure().fault.limit == limit);
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ TEST_CASE("plan: what one operand writes is no byte of another") {
     CHECK(code(false, false, at) == Code::OK);
     for (const bool a : {false, true}) {
       CHECK(code(a, !a, at) == Code::ERROR_OVERLAP);
-      CHECK(std::string(last_error().fault.argument) == "b");
-      CHECK(std::string(last_error().fault.rule) == "operands_disjoint");
+      CHECK(std::string(last_failure().fault.argument) == "b");
+      CHECK(std::string(last_failure().fault.rule) == "operands_disjoint");
     }
   }
   for (const uint64_t at : {uint64_t{0x0ff8}, uint64_t{0x1040}})
@@ -109,7 +109,7 @@ TEST_CASE("plan: rows of one operand may lie between those of another") {
         std::any_of(of_a.begin(), of_a.end(), [&](uint64_t byte) { return of_b.count(byte) != 0; });
     CAPTURE(i);
     CHECK(check_apart({a, b}).code() == (shared ? Code::ERROR_OVERLAP : Code::OK));
-    if (shared) CHECK(std::string(last_error().fault.argument) == "b");
+    if (shared) CHECK(std::string(last_failure().fault.argument) == "b");
     ++found[shared];
   }
   CHECK(found[0] > 500);
@@ -138,6 +138,6 @@ TEST_CASE("plan: halves of one matrix are apart, however many rows there are") {
   CHECK(pitches(10000, 9968, 8) == Code::OK);  // multiples of 16
   CHECK(pitches(10000, 9968, 7) == Code::ERROR_OVERLAP);
   CHECK(pitches(1000000007, 1000000009, 500000000) == Code::ERROR_OVERLAP);
-  CHECK(std::string(last_error().fault.rule) == "operands_undecided");
+  CHECK(std::string(last_failure().fault.rule) == "operands_undecided");
   says("give both the same pitch");
 }

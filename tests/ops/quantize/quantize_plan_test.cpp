@@ -37,7 +37,7 @@ std::unique_ptr<Plan> plan_of(const QuantizeDesc& desc,
                               const std::shared_ptr<PaperDevice>& device = gpu()) {
   std::unique_ptr<Plan> plan;
   const Status made = QuantizePlan::create(device, desc, &plan);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(made.ok());
   return plan;
 }
@@ -48,7 +48,7 @@ std::vector<PaperLaunch> launches_of(const QuantizeDesc& desc, const QuantizeRun
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   const Status ran = static_cast<const QuantizePlan&>(*plan).run(*stream, run);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(ran.ok());
   return device->launches;
 }
@@ -70,15 +70,15 @@ bool says(const Plan& plan, const std::string& text) {
 }
 
 void at_fault(Code code, Code wanted, const char* argument, const char* rule) {
-  INFO(last_error().message);
+  INFO(last_failure().message);
   CHECK(code == wanted);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
 }
 
 template <class Edit>
 void refused(Code wanted, const char* argument, const char* rule, Edit edit) {
-  QuantizeDesc desc = desc_of(ScaleKind::k128);
+  QuantizeDesc desc = desc_of(ScaleKind::row128);
   edit(desc);
   std::unique_ptr<Plan> plan;
   at_fault(QuantizePlan::create(gpu(), desc, &plan).code(), wanted, argument, rule);
@@ -105,14 +105,14 @@ constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 }  // namespace
 
 TEST_CASE("quantize: each kind of scales has its kernel") {
-  QuantizeDesc desc = desc_of(ScaleKind::k128);
+  QuantizeDesc desc = desc_of(ScaleKind::row128);
   // All rows merge into one. A tile is 16 groups, a block has eight tiles.
   takes(desc, "quantize_groups_x8_tma", 4096 * 56 / 16 / 8);
   desc.scale_order = ScaleOrder::column;  // tiles of 8 rows by 2 groups
   takes(desc, "quantize_groups_x8_tma", 512 * 28 / 8);
   desc.src_dtype = DType::F32;
   takes(desc, "quantize_groups_x4_tma", 512 * 56 / 8);
-  desc = desc_of(ScaleKind::k128);
+  desc = desc_of(ScaleKind::row128);
   desc.scale_ld = 64;  // four tiles a row
   takes(desc, "quantize_groups_x8_tma", 4096 * 4 / 8);
   takes(desc_of(ScaleKind::row), "quantize_rows_x8_tma", 4096 / 2);  // four warps a row
@@ -124,7 +124,7 @@ TEST_CASE("quantize: each kind of scales has its kernel") {
   desc.flags = kQuantizeDescGivenScale;
   takes(desc, "quantize_cast_x8_tma", 4096 * 56 / 16 / 8);
   for (const ScaleKind kind :
-       {ScaleKind::tensor, ScaleKind::row, ScaleKind::k128, ScaleKind::block128}) {
+       {ScaleKind::tensor, ScaleKind::row, ScaleKind::row128, ScaleKind::block128}) {
     desc = desc_of(kind);
     std::swap(desc.src_dtype, desc.dst_dtype);
     CHECK(launches_of(desc)[0].kernel == "quantize_dequantize_x8_tma");
@@ -148,7 +148,7 @@ TEST_CASE("quantize: the scale of the whole matrix takes two kernels") {
 }
 
 TEST_CASE("quantize: what is no whole vector goes element by element") {
-  const QuantizeDesc desc = desc_of(ScaleKind::k128, 64, 1000);
+  const QuantizeDesc desc = desc_of(ScaleKind::row128, 64, 1000);
   takes(desc, "quantize_groups_x8_tma", 4);  // tiles of 8 rows: rows are half a tile long
   for (const uint64_t bytes : {2, 8, 15 * 2}) {
     QuantizeRun run = run_of();
@@ -161,7 +161,7 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
   run = run_of();
   run.scale += 4;  // does not matter
   takes(desc, "quantize_groups_x8_tma", 4, run);
-  takes(desc_of(ScaleKind::k128, 64, 1001), "quantize_regions_any_tma", 64);
+  takes(desc_of(ScaleKind::row128, 64, 1001), "quantize_regions_any_tma", 64);
   takes(desc_of(ScaleKind::row, 64, 1001), "quantize_regions_any_tma", 8);
   takes(desc_of(ScaleKind::row, 64, 2049), "quantize_regions_any_tma", 64);
   takes(desc_of(ScaleKind::block128, 129, 1001), "quantize_regions_any_tma", 16);
@@ -178,7 +178,7 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
 }
 
 TEST_CASE("quantize: short rows with room between them go several at once") {
-  QuantizeDesc desc = desc_of(ScaleKind::k128, 4096, 256);
+  QuantizeDesc desc = desc_of(ScaleKind::row128, 4096, 256);
   takes(desc, "quantize_groups_x8_tma", 4096 * 2 / 16 / 8);
   desc.src_pitch = 512;
   takes(desc, "quantize_groups_x8_tma", 4096 / 8 / 8);
@@ -187,7 +187,7 @@ TEST_CASE("quantize: short rows with room between them go several at once") {
 }
 
 TEST_CASE("quantize: a plan says what it is") {
-  QuantizeDesc desc = desc_of(ScaleKind::k128, 100, 1000);
+  QuantizeDesc desc = desc_of(ScaleKind::row128, 100, 1000);
   desc.scale_order = ScaleOrder::column;
   desc.scale_ld = 104;
   const PlanInfo info = plan_of(desc)->info();
@@ -242,7 +242,7 @@ TEST_CASE("quantize: descriptions that cannot work are refused by name") {
   for (const int32_t wrong : {-1, 0, 5, 19, 22})
     refused(kInvalid, "scale", "quantize_scale_kind",
             [&](D& d) { d.scale = static_cast<ScaleKind>(wrong); });
-  for (const ScaleKind later : {ScaleKind::k32_ue8m0, ScaleKind::k16_ue4m3})
+  for (const ScaleKind later : {ScaleKind::row32_ue8m0, ScaleKind::row16_ue4m3})
     refused(kUnsupported, "scale", "quantize_scale_kind", [&](D& d) { d.scale = later; });
   for (const int32_t wrong : {-1, 2})
     refused(kInvalid, "scale_order", "order_value",
@@ -268,13 +268,13 @@ TEST_CASE("quantize: descriptions that cannot work are refused by name") {
   refused(kInvalid, "src_cache", "cache_priority",
           [](D& d) { d.src_cache = static_cast<CachePriority>(3); });
   // The largest sizes.
-  plan_of(desc_of(ScaleKind::k128, 64, INT32_MAX));
+  plan_of(desc_of(ScaleKind::row128, 64, INT32_MAX));
   plan_of(desc_of(ScaleKind::block128, int64_t{1} << 30, 128));
 }
 
 TEST_CASE("quantize: runs that cannot work are refused by name, and launch nothing") {
   using R = QuantizeRun;
-  const QuantizeDesc desc = desc_of(ScaleKind::k128, 64, 1000);
+  const QuantizeDesc desc = desc_of(ScaleKind::row128, 64, 1000);
   const QuantizeDesc one = desc_of(ScaleKind::tensor, 64, 1000);
   QuantizeDesc back = one;
   std::swap(back.src_dtype, back.dst_dtype);

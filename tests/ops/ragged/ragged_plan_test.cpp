@@ -27,7 +27,7 @@ RaggedDesc desc_of(int64_t columns) {
 std::unique_ptr<Plan> plan_of(const RaggedDesc& desc) {
   std::unique_ptr<Plan> plan;
   const Status made = RaggedPlan::create(gpu(), desc, &plan);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(made.ok());
   return plan;
 }
@@ -43,9 +43,9 @@ void refused(Code code, const char* argument, const char* rule, const RaggedDesc
   std::unique_ptr<Plan> plan;
   CHECK(RaggedPlan::create(gpu(), desc, &plan).code() == code);
   CHECK(!plan);
-  INFO(last_error().message);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
+  INFO(last_failure().message);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::unique_ptr<Plan> plan_of(const RouteDesc& desc,
                               const std::shared_ptr<PaperDevice>& device = gpu()) {
   std::unique_ptr<Plan> plan;
   const Status made = RoutePlan::create(device, desc, &plan);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(made.ok());
   return plan;
 }
@@ -60,7 +60,7 @@ std::vector<PaperLaunch> launches_of(const RouteDesc& desc, const RouteRun& run)
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   const Status ran = static_cast<const RoutePlan&>(*plan).run(*stream, run);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(ran.ok());
   return device->launches;
 }
@@ -73,10 +73,10 @@ bool says(const Plan& plan, const std::string& text) {
 }
 
 void at_fault(Code code, Code wanted, const char* argument, const char* rule) {
-  INFO(last_error().message);
+  INFO(last_failure().message);
   CHECK(code == wanted);
-  CHECK(std::string(last_error().fault.argument) == argument);
-  CHECK(std::string(last_error().fault.rule) == rule);
+  CHECK(std::string(last_failure().fault.argument) == argument);
+  CHECK(std::string(last_failure().fault.rule) == rule);
 }
 
 template <class Edit>

@@ -32,7 +32,7 @@ RowsDesc rows_of(int64_t columns) {
 
 std::unique_ptr<Plan> plan_on(FeatureMask features, Op op, const RowsDesc& desc) {
   std::unique_ptr<Plan> plan;
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(RowsPlan::create(gpu(features), op, desc, &plan).ok());
   return plan;
 }
@@ -190,7 +190,7 @@ TEST_CASE("rows: the longest row, and one that is longer") {
         ++desc.columns;
         std::unique_ptr<Plan> plan;
         CHECK(!RowsPlan::create(gpu(kSm90), op, desc, &plan).ok());
-        CHECK(std::string(last_error().fault.rule) == "rows_row_limit");
+        CHECK(std::string(last_failure().fault.rule) == "rows_row_limit");
       }
 }
 

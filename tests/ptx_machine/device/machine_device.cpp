@@ -109,12 +109,12 @@ class MachineKernel final : public Kernel {
 class MachineEvent final : public Event {
  public:
   using Event::Event;
-  Status synchronize() override { return device()->alive(); }
-  Status query() override { return device()->alive(); }
+  Status synchronize() override { return device()->check_alive(); }
+  Status query() override { return device()->check_alive(); }
   Status elapsed_since(Event& start, float* milliseconds) override {
     const auto& from = static_cast<MachineEvent&>(start);
     *milliseconds = std::chrono::duration<float, std::milli>(at - from.at).count();
-    return device()->alive();
+    return device()->check_alive();
   }
   std::chrono::steady_clock::time_point at;
 };
@@ -124,13 +124,13 @@ class MachineStream final : public Stream {
   using Stream::Stream;
   Status synchronize() override {
     machine().written(0, 0);
-    return device()->alive();
+    return device()->check_alive();
   }
-  Status query() override { return device()->alive(); }
-  Status wait(Event&) override { return device()->alive(); }
+  Status query() override { return device()->check_alive(); }
+  Status wait(Event&) override { return device()->check_alive(); }
   Status record(Event& event) override {
     static_cast<MachineEvent&>(event).at = std::chrono::steady_clock::now();
-    return device()->alive();
+    return device()->check_alive();
   }
   Status copy_to_device(uint64_t dst, const void* src, uint64_t bytes) override {
     return copy(reinterpret_cast<void*>(dst), src, bytes);
@@ -142,14 +142,14 @@ class MachineStream final : public Stream {
     return copy(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
   }
   Status fill(uint64_t dst, uint8_t value, uint64_t bytes) override {
-    TW_TRY(device()->alive());
+    TW_TRY(device()->check_alive());
     machine().written(dst, bytes);
     std::memset(reinterpret_cast<void*>(dst), value, bytes);
     return {};
   }
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override {
-    TW_TRY(device()->alive());
+    TW_TRY(device()->check_alive());
     return machine().launch(static_cast<MachineKernel&>(kernel).image, config, arguments, bytes,
                             this);
   }
@@ -169,7 +169,7 @@ class MachineStream final : public Stream {
  private:
   MachineDevice& machine() const { return static_cast<MachineDevice&>(*device()); }
   Status copy(void* dst, const void* src, uint64_t bytes) {
-    TW_TRY(device()->alive());
+    TW_TRY(device()->check_alive());
     machine().written(reinterpret_cast<uintptr_t>(dst), bytes);
     std::memmove(dst, src, bytes);
     return {};
@@ -188,7 +188,7 @@ void MachineDevice::close() {
 }
 
 Status MachineDevice::allocate(uint64_t bytes, uint64_t* address) {
-  TW_TRY(alive());
+  TW_TRY(check_alive());
   const uint64_t whole = (bytes + kBehind + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = whole > info_.total_memory_bytes ? nullptr : std::aligned_alloc(kAlignment, whole);
   if (!memory)
@@ -286,7 +286,7 @@ Status MachineDevice::find_kernel(const KernelEntry& entry) {
 }
 
 Status MachineDevice::prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) {
-  TW_TRY(alive());
+  TW_TRY(check_alive());
   TW_TRY(find_kernel(entry));
   std::unique_ptr<Image>& image = images_[entry.symbol];
   try {
@@ -327,7 +327,7 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
     fault = error.what();
     write_reports();
     mark_lost(kFault, "%s", error.what());
-    return alive();
+    return check_alive();
   }
   write_reports();
   return {};

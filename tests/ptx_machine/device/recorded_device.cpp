@@ -304,7 +304,7 @@ class RecordedStream final : public Stream {
 };
 
 Status RecordedDevice::create_stream(std::unique_ptr<Stream>* out) {
-  TW_TRY(alive());
+  TW_TRY(check_alive());
   std::unique_ptr<Stream> inner;
   TW_TRY(inner_->create_stream(&inner));
   *out = std::make_unique<RecordedStream>(shared_from_this(), std::move(inner));
@@ -313,7 +313,7 @@ Status RecordedDevice::create_stream(std::unique_ptr<Stream>* out) {
 
 Status RecordedDevice::prepare(const KernelEntry& entry, uint32_t dynamic_smem_bytes,
                                std::unique_ptr<Kernel>* out) {
-  TW_TRY(alive());
+  TW_TRY(check_alive());
   std::unique_ptr<Kernel> inner;
   TW_TRY(inner_->prepare(entry, dynamic_smem_bytes, &inner));
   *out = std::make_unique<RecordedKernel>(shared_from_this(), entry.symbol, std::move(inner));
@@ -379,7 +379,7 @@ void RecordedDevice::compare(size_t number, const std::vector<uint8_t>& now,
 
 Status RecordedDevice::launch(const char* name, Kernel& kernel, Stream& stream,
                               const LaunchConfig& config, const void* arguments, size_t bytes) {
-  TW_TRY(alive());
+  TW_TRY(check_alive());
   if (!machine_) TW_TRY(stream.synchronize());
   TW_TRY(refresh());
   uint64_t shape = mix_text(0, name);

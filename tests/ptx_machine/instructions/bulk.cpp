@@ -343,7 +343,7 @@ TensorMapDesc read_map(Warp& w, uint64_t address, uint32_t lane) {
   }
   TensorMapDesc desc;
   if (!decode(bytes, &desc).ok())
-    w.fail("not a valid tensor map: " + std::string(last_error().message));
+    w.fail("not a valid tensor map: " + std::string(last_failure().message));
   return desc;
 }
 

@@ -84,8 +84,8 @@ TEST_CASE("every rule of rules.inc is broken by a description, and says so with 
 
     CHECK(check(desc, breaker.arch).code() == Code::ERROR_RULE);
     const Violation& first = violations.items[0];
-    CHECK(std::strcmp(last_error().fault.rule, rule_row(first.rule).id) == 0);
-    CHECK(last_error().fault.got == first.got);
+    CHECK(std::strcmp(last_failure().fault.rule, rule_row(first.rule).id) == 0);
+    CHECK(last_failure().fault.got == first.got);
     check_proposal(desc, breaker.arch, violations);
   }
   CHECK(static_cast<int32_t>(seen.size()) == rule_count());
@@ -189,12 +189,12 @@ TEST_CASE("pairs of rules that are broken together are both named, with the numb
 TEST_CASE("the message of a failed check proposes what is accepted") {
   TensorMapDesc desc = test::matrix(1024, 512, 128, 128, Swizzle::b128);
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message) ==
+  CHECK(std::string(last_failure().message) ==
         "a row of the box (box_dim[0] times the element size) is 256 bytes, wider than the "
         "swizzle's 128. With box_dim {64, 128} it would be accepted");
   desc.global_address += 4;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message) ==
+  CHECK(std::string(last_failure().message) ==
         "global_address 0x100004 is not a multiple of 16 bytes (and other rules are broken). With "
         "global_address 0x100010 and box_dim {64, 128} it would be accepted");
 }
@@ -203,19 +203,19 @@ TEST_CASE("numbers of unsigned fields are told unsigned") {
   TensorMapDesc desc = test::matrix(1024, 512, 128, 64);
   desc.global_dim[0] = UINT64_MAX;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message) ==
+  CHECK(std::string(last_failure().message) ==
         "global_dim[0] is 18446744073709551615; an extent is at most 4294967296 elements. With "
         "global_dim {4294967296, 1024} it would be accepted");
   desc = test::matrix(1024, 512, 128, 64);
   desc.global_stride_bytes[0] = UINT64_MAX - 15;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message) ==
+  CHECK(std::string(last_failure().message) ==
         "global_stride_bytes[0] is 18446744073709551600 bytes; a stride is at most 1099511627775. "
         "With "
         "global_stride_bytes {1099511627760} it would be accepted");
   desc.global_stride_bytes[0] = UINT64_MAX;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message)
+  CHECK(std::string(last_failure().message)
             .rfind("global_stride_bytes[0] is 18446744073709551615 ", 0) == 0);
   desc = test::matrix(1024, 512, 128, 128);
   desc.dtype = DType::U4X16_ALIGN16B;

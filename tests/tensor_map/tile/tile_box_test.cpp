@@ -14,7 +14,7 @@ TileMap made(TileRequest request) {
   request.address = 4096;
   TileMap map;
   const Status status = make_tile_map(request, &map);
-  INFO(last_error().message);
+  INFO(last_failure().message);
   REQUIRE(status.ok());
   return map;
 }
@@ -45,8 +45,8 @@ TEST_CASE("a start whose coordinates leave 32 bits is refused, however far it is
     start[merged->mode] = wanted / aligned * aligned;
     CAPTURE(wanted);
     CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_OVERFLOW);
-    CHECK(std::string(last_error().fault.argument) == "start");
-    CHECK(std::string(last_error().message).find("move the base address") != std::string::npos);
+    CHECK(std::string(last_failure().fault.argument) == "start");
+    CHECK(std::string(last_failure().message).find("move the base address") != std::string::npos);
   }
   int64_t last[8] = {};
   last[merged->mode] = (int64_t{1} << 30) / merged->scale / aligned * aligned;

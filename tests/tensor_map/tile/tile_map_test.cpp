@@ -43,7 +43,7 @@ std::string text_of(const Layout& layout) {
 TileMap made(const TileRequest& request) {
   TileMap map;
   const Status status = make_tile_map(request, &map);
-  const std::string message = status.ok() ? "" : last_error().message;
+  const std::string message = status.ok() ? "" : last_failure().message;
   CAPTURE(message);
   REQUIRE(status.ok());
   return map;
@@ -102,7 +102,7 @@ uint32_t load(const TileMap& map, const int64_t* start, Shared* shared) {
     int32_t coord[5];
     uint32_t offset = 0;
     const Status status = tile_box(map, start, i, coord, &offset);
-    const std::string message = status.ok() ? "" : last_error().message;
+    const std::string message = status.ok() ? "" : last_failure().message;
     CAPTURE(message);
     REQUIRE(status.ok());
     REQUIRE(offset == end);
@@ -200,7 +200,7 @@ TEST_CASE("no fold where it would change what is outside: several boxes") {
   CHECK(coord[1] == 77);
   const int64_t inside_fold[] = {0, 8};
   CHECK(tile_box(map, inside_fold, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
-  CHECK(last_error().fault.limit == 64);
+  CHECK(last_failure().fault.limit == 64);
 }
 
 TEST_CASE("a fold as wide as the tensor: what is beside it is outside") {
@@ -232,8 +232,8 @@ TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
     for (const int64_t column : {-3, 1, 2, 33}) {
       const int64_t start[] = {5, column};
       CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
-      CHECK(last_error().fault.got == column);
-      CHECK(last_error().fault.limit == 4);
+      CHECK(last_failure().fault.got == column);
+      CHECK(last_failure().fault.limit == 4);
       CHECK(plain_map_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
     }
     for (const int64_t column : {-4, 0, 36}) {
@@ -376,7 +376,7 @@ TEST_CASE("requests that cannot be are refused by name") {
     TileRequest request = right;
     change(request);
     CHECK(!make_tile_map(request, &map).ok());
-    CHECK(std::string(last_error().fault.argument) == argument);
+    CHECK(std::string(last_failure().fault.argument) == argument);
   };
   refused([](TileRequest& r) { r.rank = 0; }, "rank");
   refused([](TileRequest& r) { r.rank = 9; }, "rank");
@@ -385,9 +385,9 @@ TEST_CASE("requests that cannot be are refused by name") {
   refused([](TileRequest& r) { r.stride[0] = -1; }, "stride");
   refused([](TileRequest& r) { r.stride[0] = INT64_MAX / 2; }, "stride");
   refused([](TileRequest& r) { r.dtype = DType::B128; }, "dtype");
-  CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
+  CHECK(last_failure().code == Code::ERROR_UNSUPPORTED);
   refused([](TileRequest& r) { r.dtype = DType{0}; }, "dtype");
-  CHECK(last_error().code == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(last_failure().code == Code::ERROR_INVALID_ARGUMENT);
   refused([](TileRequest& r) { r.swizzle = static_cast<Swizzle>(7); }, "swizzle");
   refused([](TileRequest& r) { r.multicast = 17; }, "multicast");
   refused([](TileRequest& r) { r.tile[1] = 100; }, "tile");
@@ -404,11 +404,11 @@ TEST_CASE("requests that cannot be are refused by name") {
   refused([](TileRequest& r) { r.free_start = 4; }, "free_start");
   refused([](TileRequest& r) { r.free_start = 1u << 31; }, "free_start");
   refused([](TileRequest& r) { r.shape[1] = INT64_MAX; }, "shape");
-  CHECK(std::string(last_error().message) ==
+  CHECK(std::string(last_failure().message) ==
         "shape[1] of 9223372036854775807 and stride[1] of 1 elements of 2 bytes span more than the "
         "2^63 - 1 bytes that can be counted");
-  CHECK(last_error().fault.got == INT64_MAX);
-  CHECK(last_error().fault.limit == INT64_MAX / 2);
+  CHECK(last_failure().fault.got == INT64_MAX);
+  CHECK(last_failure().fault.limit == INT64_MAX / 2);
   refused([](TileRequest& r) { r.stride[1] = 2; }, "stride");
   refused([](TileRequest& r) { r.stride[0] = 500; }, "global_stride_bytes");
   refused([](TileRequest& r) { r.address = 8; }, "global_address");

@@ -33,7 +33,7 @@ pub const TW_VERSION_MAJOR: u32 = 0;
 pub const TW_VERSION_MINOR: u32 = 2;
 pub const TW_VERSION_PATCH: u32 = 0;
 pub const TW_UNSET: i64 = i64::MIN + 1;
-pub const TW_FREE: i64 = i64::MIN;
+pub const TW_UNDERSCORE: i64 = i64::MIN;
 pub const TW_OK: tw_status = 0;
 pub const TW_ERROR_NO_DRIVER: tw_status = 1;
 pub const TW_ERROR_DRIVER_TOO_OLD: tw_status = 2;
@@ -215,7 +215,7 @@ pub const TW_GROUPED_GATHER: tw_grouped_combine = 1;
 pub const TW_GROUPED_SCATTER: tw_grouped_combine = 2;
 pub const TW_GROUPED_BATCH_INVARIANT: tw_grouped_combine = 4;
 pub const TW_GROUPED_PROGRAMMATIC: tw_grouped_combine = 8;
-pub const TW_GROUPED_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
+pub const TW_GROUPED_ROW_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
 pub const TW_GROUPED_ZERO_OTHER_ROWS: tw_grouped_combine = 32;
 pub const TW_GROUPED_INVERSE: tw_grouped_combine = 64;
 pub const TW_GROUPED_FAST_ACCUMULATE: tw_grouped_combine = 128;
@@ -686,7 +686,7 @@ pub struct tw_gemm_desc {
     pub bias: tw_per,
     pub activation: tw_activation,
     pub gate: tw_gate,
-    pub d_scale: tw_per,
+    pub d_factor: tw_per,
     pub a_scale: tw_scale_kind,
     pub b_scale: tw_scale_kind,
     pub a_scale_order: tw_order,
@@ -722,7 +722,7 @@ pub struct tw_gemm_args {
     pub struct_mark: u32,
     pub alpha: f32,
     pub beta: f32,
-    pub d_scale_value: f32,
+    pub d_factor_value: f32,
     pub reserved: u32,
     pub a: u64,
     pub b: u64,
@@ -736,7 +736,7 @@ pub struct tw_gemm_args {
     pub device_beta: u64,
     pub invalid_count: u64,
     pub bias: u64,
-    pub d_scale: u64,
+    pub d_factor: u64,
     pub amax: u64,
     pub a_scale: u64,
     pub b_scale: u64,
@@ -797,7 +797,7 @@ pub struct tw_grouped_desc {
     pub n: i64,
     pub k: i64,
     pub groups: i64,
-    pub weights: i64,
+    pub weight_count: i64,
     pub lda: i64,
     pub ldb: i64,
     pub ldd: i64,
@@ -888,7 +888,7 @@ pub struct tw_quantize_args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct tw_kernels_entry {
+pub struct tw_embedded_kernel {
     pub struct_size: u32,
     pub struct_mark: u32,
     pub op: tw_op,
@@ -1331,6 +1331,12 @@ extern "C" {
         how: *const tw_gemm_tune_desc,
         best: *mut tw_gemm_candidate,
     ) -> tw_status;
+    pub fn tw_gemm_calibrate(
+        tuning: *mut tw_gemm_tuning,
+        stream: *mut tw_stream,
+        scratch: u64,
+        scratch_bytes: u64,
+    ) -> tw_status;
     pub fn tw_gemm_plan_tuned(
         device: *mut tw_device,
         desc: *const tw_gemm_desc,
@@ -1391,14 +1397,18 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_quantize_args,
     ) -> tw_status;
-    pub fn tw_kernels_entry_init(entry: *mut tw_kernels_entry, size: usize) -> tw_status;
-    pub fn tw_kernels_get(index: i32, entry: *mut tw_kernels_entry, count: *mut i32) -> tw_status;
-    pub fn tw_kernels_info(
+    pub fn tw_embedded_kernel_init(entry: *mut tw_embedded_kernel, size: usize) -> tw_status;
+    pub fn tw_embedded_kernel_get(
+        index: i32,
+        entry: *mut tw_embedded_kernel,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_embedded_kernel_info(
         name: *const c_char,
         target: *const c_char,
         info: *mut tw_kernel_info,
     ) -> tw_status;
-    pub fn tw_kernels_image(
+    pub fn tw_embedded_kernel_image(
         name: *const c_char,
         target: *const c_char,
         buffer: *mut c_void,
@@ -1917,7 +1927,7 @@ structs! {
     tw_grouped_args: tw_grouped_args_init,
     tw_quantize_desc: tw_quantize_desc_init,
     tw_quantize_args: tw_quantize_args_init,
-    tw_kernels_entry: tw_kernels_entry_init,
+    tw_embedded_kernel: tw_embedded_kernel_init,
 }
 
 /// Every struct's size, alignment and offsets are the C compiler's.
@@ -2083,7 +2093,7 @@ mod layouts {
         tw_gemm_desc, 264, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
         16, d_dtype: 20, accumulator_dtype: 24, bias_dtype: 28, a_order: 32, b_order: 36,
         d_order: 40, flags: 44, a_alignment: 48, b_alignment: 52, c_alignment: 56, d_alignment:
-        60, max_sms: 64, bias: 68, activation: 72, gate: 76, d_scale: 80, a_scale: 84, b_scale:
+        60, max_sms: 64, bias: 68, activation: 72, gate: 76, d_factor: 80, a_scale: 84, b_scale:
         88, a_scale_order: 92, b_scale_order: 96, reserved: 100, m: 104, n: 112, k: 120, min_m:
         128, lda: 136, ldb: 144, ldc: 152, ldd: 160, batch_count: 168, a_batch_stride: 176,
         b_batch_stride: 184, c_batch_stride: 192, d_batch_stride: 200, a_scale_ld: 208,
@@ -2092,10 +2102,10 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
-        16, reserved: 20, a: 24, b: 32, c: 40, d: 48, m: 56, workspace: 64, workspace_bytes: 72,
-        device_m: 80, device_alpha: 88, device_beta: 96, invalid_count: 104, bias: 112, d_scale:
-        120, amax: 128, a_scale: 136, b_scale: 144, d_block_scale: 152
+        tw_gemm_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12,
+        d_factor_value: 16, reserved: 20, a: 24, b: 32, c: 40, d: 48, m: 56, workspace: 64,
+        workspace_bytes: 72, device_m: 80, device_alpha: 88, device_beta: 96, invalid_count:
+        104, bias: 112, d_factor: 120, amax: 128, a_scale: 136, b_scale: 144, d_block_scale: 152
     );
 
     layout!(
@@ -2113,11 +2123,11 @@ mod layouts {
         bias_dtype: 16, index_dtype: 20, row_index_dtype: 24, b_order: 28, grouping: 32,
         combine: 36, activation: 40, gate: 44, gate_limit: 48, gate_offset: 52, gate_slope: 56,
         flags: 60, a_alignment: 64, b_alignment: 68, d_alignment: 72, max_sms: 76, m: 80, n: 88,
-        k: 96, groups: 104, weights: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144, d_stride:
-        152, bias_stride: 160, group_rows: 168, row_alignment: 176, a_count: 184, d_count: 192,
-        a_divisor: 200, d_divisor: 208, expected_rows: 216, b_dtype: 224, a_scale: 228, b_scale:
-        232, a_scale_order: 236, b_scale_order: 240, reserved: 244, a_scale_ld: 248, b_scale_ld:
-        256, a_scale_stride: 264, b_scale_stride: 272
+        k: 96, groups: 104, weight_count: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144,
+        d_stride: 152, bias_stride: 160, group_rows: 168, row_alignment: 176, a_count: 184,
+        d_count: 192, a_divisor: 200, d_divisor: 208, expected_rows: 216, b_dtype: 224, a_scale:
+        228, b_scale: 232, a_scale_order: 236, b_scale_order: 240, reserved: 244, a_scale_ld:
+        248, b_scale_ld: 256, a_scale_stride: 264, b_scale_stride: 272
     );
 
     layout!(
@@ -2139,7 +2149,7 @@ mod layouts {
     );
 
     layout!(
-        tw_kernels_entry, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
+        tw_embedded_kernel, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
         target: 24, threads: 32, tile: 36, stages: 48, cluster: 52, dtypes: 60, driver_version:
         68, packed_bytes: 72, image_bytes: 80
     );

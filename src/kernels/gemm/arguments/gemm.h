@@ -90,7 +90,7 @@ enum : u32 {
   kGemmBatched = 512,   // batched kernel, with kGemmEpilogue: only alpha * A B, see gemm_batch.cuh
   kGemmStagingCopy = 1024,  // with kGemmPrologue: the staging copy, see gemm_realign.h
   kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
-  kGemmStreamK = 4096,      // stream-K: units after the last full wave are divided along k
+  kGemmStreamK = 4096,      // stream-K: units after the last complete wave are divided along k
   kGemmGrouped = 8192,      // grouped family: each group of rows has its own weight matrix
   kGemmNarrow = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
   kGemmNoPromotion = 32768,  // narrow types: no promotion, accumulators stay in the tensor cores

@@ -3,6 +3,7 @@
 // Effective sizes, scalars and matrices of an epilogue kernel: the launch arguments, except those
 // that the run gives as addresses of values in device memory. Kernels and host bodies share these
 // functions. Kernels call them only after griddepcontrol.wait.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm_pointers.h"

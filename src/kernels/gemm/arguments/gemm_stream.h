@@ -2,12 +2,19 @@
 #pragma once
 // Launch arguments of stream-K kernels: the product's, and how its units are divided along k.
 //
-// With U units and G concurrent clusters, one cluster each computes the first `whole_units` =
-// U / G * G units (the quotient is rounded down). The remaining units are the divided ones. Their k
-// blocks, numbered unit by unit, are divided evenly: cluster c multiplies blocks c * share to
-// (c + 1) * share - 1. If several clusters multiply a unit, their partial accumulators are added in
-// the workspace (wgmma/stream_meet.cuh). They are added in shared memory if the CTAs that multiply
-// a unit are joined, which means that they form one cluster (wgmma/stream_join.cuh).
+// A worker is a CTA or, in kernels with multicast, the Config::kCluster CTAs of a cluster. With U
+// units and G concurrent workers, each of the first `whole_units` = U / G * G units is computed by
+// one worker (the quotient is rounded down). The remaining units are the divided ones. Their k
+// blocks, numbered unit by unit, are divided evenly: worker w multiplies blocks w * share to
+// (w + 1) * share - 1. If several workers multiply a unit, their partial accumulators are added in
+// the workspace (wgmma/stream_meet.cuh).
+//
+// Kernels without multicast can instead be launched with joined CTAs: `joined` consecutive CTAs,
+// each a worker, form a cluster and multiply one unit, and their partial accumulators are added in
+// shared memory (wgmma/stream_join.cuh). Each CTA then has exactly one share, of one divided unit.
+//
+// "full" in names means an epilogue kernel. GemmStreamArgs::full is used by basic kernels too: they
+// read only full.base.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 
@@ -19,8 +26,8 @@ struct GemmStreamArgs {
   u64 counter_tag;      // upper 56 bits of a valid counter; a counter without it counts as zero
   u32 partials_offset;  // bytes before the partial accumulators: in the workspace, or in the
                         // shared memory of joined CTAs
-  i32 whole_units;      // units that one cluster computes alone
-  i32 share;            // k blocks of divided units for each cluster
+  i32 whole_units;      // units that one worker computes alone
+  i32 share;            // k blocks of divided units for each worker
   i32 depth;            // k blocks counted per divided unit; those beyond the product's k are empty
   i32 chain_blocks;     // most k blocks in an accumulation chain
   i32 width;            // columns of a tile in use
@@ -46,7 +53,7 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
 inline constexpr u32 kGemmHeldColumnBytes = 256;
 inline constexpr i32 kGemmMaxHeldColumns = 160;
 
-/// Bytes of the counters: one for each CTA of a cluster and divided unit, at least 4096. The
+/// Bytes of the counters: one for each CTA of a worker and divided unit, at least 4096. The
 /// minimum suffices on every chip so far, so that kernels that share a workspace have equal layouts
 /// and find each other's counters where they expect them, not accumulators.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 divided_units, u32 cluster) {
@@ -54,13 +61,13 @@ TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 divided_units, u32 clus
   return bytes > 4096 ? bytes : 4096;
 }
 
-/// Bytes of one CTA's partial accumulators of a tile. A cluster's range of k blocks can begin in
-/// one unit and end in another, so that the workspace holds two of these for each CTA.
+/// Bytes of one CTA's partial accumulators of a tile. A worker's range of k blocks can begin in one
+/// unit and end in another, so that the workspace holds two of these for each CTA.
 TW_KERNEL_HD constexpr u32 gemm_stream_tile_bytes(u32 tile_m, u32 width) {
   return tile_m * width * 4;
 }
 
-/// First and last cluster that multiply divided unit number `unit`. A unit has `depth` k blocks.
+/// First and last worker that multiply divided unit number `unit`. A unit has `depth` k blocks.
 struct GemmParts {
   i32 first, last;
 };
@@ -78,10 +85,10 @@ TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) 
   return tile_m * static_cast<u32>(gemm_joined_columns(width, joined) * joined) * 4;
 }
 
-/// Which of a cluster's two slots in the workspace holds its part of a unit: the second (1) if the
-/// cluster's range begins in an earlier unit.
-TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 depth, i32 share, i32 cluster) {
-  return cluster * share < unit * depth ? 1 : 0;
+/// Which of a worker's two slots in the workspace holds its part of a unit: the second (1) if the
+/// worker's range begins in an earlier unit.
+TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 depth, i32 share, i32 worker) {
+  return worker * share < unit * depth ? 1 : 0;
 }
 
 }  // namespace tw

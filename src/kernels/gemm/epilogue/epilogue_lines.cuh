@@ -75,8 +75,8 @@ struct LinePieces {
   __device__ __forceinline__ i32 single(i32 i) const { return i < head ? i : rest + i - head; }
 };
 
-// Likewise for a slab of 2-byte elements, which are never added to D. The pieces of all lines of
-// the warp form one list, which keeps all lanes busy.
+// Writes lines of a staged slab of 2-byte elements, which are never added to D. The pieces of all
+// lines of the warp form one list, which keeps all lanes busy.
 template <class Config, i32 kLines>
 __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 staging, i32 first,
                                           i32 end, i32 count, bool) {

@@ -93,11 +93,11 @@ __device__ __forceinline__ void epilogue_write_pending(const EpiloguePending<Con
                                 false);
 }
 
-/// As epilogue(), but with `slab_offset`, the bytes from `staging` to the next free slab. One warp
-/// per slab stores it and later waits until the TMA has read it, since the thread that commits a
-/// group of bulk stores must wait for it. Two barriers per step are faster than one for both
-/// purposes: the TMA delays stores while it loads, and a slab that is ready would wait for the next
-/// buffer to become free.
+/// Does the same as epilogue(). `slab_offset` is the bytes from `staging` to the next free slab.
+/// One warp per slab stores it and later waits until the TMA has read it, since the thread that
+/// commits a group of bulk stores must wait for it. Two barriers per step are faster than one for
+/// both purposes: the TMA delays stores while it loads, and a slab that is ready would wait for the
+/// next buffer to become free.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_all_tma(float (&d)[kCount], const GemmArgs& args,
                                                  u32 staging, u32& slab_offset, u32 group, i32 m0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loads C of a tile before its products are computed, into the staging memory of D.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/async_copy.cuh"
@@ -23,12 +24,12 @@ __device__ __forceinline__ void load_c_slab(const GemmEpilogueArgs& args, const 
     const i32 column = at + static_cast<i32>(byte / Out::kBytes);
     // In elements, since a line's bytes may need more than 32 bits.
     const i32 rest = min(run.extent - column, kElements);
-    const bool there = line + static_cast<i32>(own) < run.lines && rest > 0;
+    const bool exists = line + static_cast<i32>(own) < run.lines && rest > 0;
     const u64 from = full_c<Out>(args, run, {line, column, 1}) + own * step;
     if (kPieces % 32 == 0 || piece < kPieces)
       ptx::async_copy<kBytes>(store_address<Slab>(slab, own, byte / 16) + byte % 16,
-                              there ? from : run.c,
-                              there ? static_cast<u32>(rest) * Out::kBytes : 0);
+                              exists ? from : run.c,
+                              exists ? static_cast<u32>(rest) * Out::kBytes : 0);
   }
 }
 

@@ -4,6 +4,7 @@
 // a tile together. One thread per column loads both while the tile's last products run, and stores
 // them to the table afterwards. A lane reads two columns at once; shuffles would cost a branch
 // each.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/shared.cuh"
@@ -25,16 +26,16 @@ __device__ __forceinline__ u32 table_no_bias(const GemmEpilogueArgs& args) {
   return args.bias_f32 ? 0x80000000u : 0x8000u;
 }
 
-// These load without branches. If `there` is false, `raw` keeps its value.
-__device__ __forceinline__ void table_load_bias(const GemmEpilogueArgs& args, i32 at, bool there,
+// The following two functions load without branches. If `exists` is false, `raw` keeps its value.
+__device__ __forceinline__ void table_load_bias(const GemmEpilogueArgs& args, i32 at, bool exists,
                                                 u32& raw) {
   const u64 address = args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1));
-  ptx::load_if_u32(raw, address, there && args.bias_f32);
-  ptx::load_if_u16(raw, address, there && !args.bias_f32);
+  ptx::load_if_u32(raw, address, exists && args.bias_f32);
+  ptx::load_if_u16(raw, address, exists && !args.bias_f32);
 }
-__device__ __forceinline__ void table_load_scale(const GemmEpilogueArgs& args, i32 at, bool there,
+__device__ __forceinline__ void table_load_scale(const GemmEpilogueArgs& args, i32 at, bool exists,
                                                  u32& raw) {
-  ptx::load_if_u32(raw, args.scale + static_cast<u64>(at) * 4, there);
+  ptx::load_if_u32(raw, args.scale + static_cast<u64>(at) * 4, exists);
 }
 
 /// Prefetches a tile's bias into the L2.
@@ -70,12 +71,12 @@ __device__ __forceinline__ void table_load(const GemmEpilogueArgs& args, const F
     const i32 extent = args.gate == kGateInterleaved                      ? 2 * run.extent
                        : args.gate == kGateHalves && 2 * column >= kTileN ? args.half + run.extent
                                                                           : run.extent;
-    const bool there = column < kTileN && at < extent;
+    const bool exists = column < kTileN && at < extent;
     loaded.bias[i] = table_no_bias(args);
-    table_load_bias(args, at, there && args.bias_by == kFullPerElement, loaded.bias[i]);
+    table_load_bias(args, at, exists && args.bias_by == kFullPerElement, loaded.bias[i]);
     if constexpr (kExtras) {
       loaded.scale[i] = act::bits(full_scale(args));
-      table_load_scale(args, at, there && args.scale_by == kFullPerElement, loaded.scale[i]);
+      table_load_scale(args, at, exists && args.scale_by == kFullPerElement, loaded.scale[i]);
     }
   }
   if constexpr (kExtras) {

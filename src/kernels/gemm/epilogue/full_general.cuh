@@ -2,6 +2,7 @@
 #pragma once
 // The general form of the epilogue kernels' epilogue: every option, selected by branches. See
 // full_fragment.cuh.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 
@@ -151,7 +152,7 @@ __device__ __forceinline__ void full_general(const float (&d)[kRowBlocks][kAccum
       kAccumulators / kValues / (args.gate == kGateNone ? 1 : 2);  // of D in a row block
 #pragma unroll 1
   for (int step = 0; step < kRowBlocks * fragments; ++step) {
-    const u32 lane = ptx::lane_id_again();
+    const u32 lane = ptx::reread_lane_id();
     const int row_block = step / fragments;
     const i32 line = out.line + row_block * 64;
     const i32 at = out.at + step % fragments * kFragmentColumns<Out>;

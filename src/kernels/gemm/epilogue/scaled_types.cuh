@@ -2,13 +2,14 @@
 #pragma once
 // Access to C and D of kernels for narrow types ("scaled" in names), whose arguments select the
 // type of D. Callers handle kGemmI32 themselves.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 
 namespace tw {
 
-// These load or store the first `count` of eight elements.
+// The following two functions load or store the first `count` of eight elements.
 __device__ __forceinline__ void scaled_load(u32 type, u64 matrix, i64 element, i32 step, i32 count,
                                             float (&v)[8]) {
   const auto load = [&](auto tag) {

@@ -41,9 +41,9 @@ struct SplitShare {
   static constexpr u32 kGroups = static_cast<u32>(Config::kTileN) / 8;
   static constexpr u32 kStep = kRowBlocks * kThreads * 16;  // bytes from a group to the next
   u32 part, parts;
-  u32 groups;      // inside D
-  u32 each, more;  // groups of each CTA; the first `more` CTAs have one group more
-  u32 warps;       // warps whose 16 rows begin inside D
+  u32 groups;                     // inside D
+  u32 min_groups, larger_shares;  // groups of a CTA; the first `larger_shares` CTAs have one more
+  u32 warps;                      // warps whose 16 rows begin inside D
 
   __device__ SplitShare(const GemmArgs& args, i32 m0, i32 n0) {
     part = ptx::cluster_rank() / Config::kCluster;
@@ -53,12 +53,14 @@ struct SplitShare {
     };
     groups = inside(args.n - n0, Config::kTileN, 8);
     warps = inside(args.m - m0, Config::kTileM, 16);
-    each = static_cast<u32>(
+    min_groups = static_cast<u32>(
         static_cast<float>(groups) * ptx::reciprocal(static_cast<float>(parts)) + 0.01f);
-    more = groups - each * parts;
+    larger_shares = groups - min_groups * parts;
   }
-  __device__ u32 owned(u32 block) const { return each + (block < more ? 1 : 0); }
-  __device__ u32 first() const { return part * each + (part < more ? part : more); }
+  __device__ u32 owned(u32 block) const { return min_groups + (block < larger_shares ? 1 : 0); }
+  __device__ u32 first() const {
+    return part * min_groups + (part < larger_shares ? part : larger_shares);
+  }
   /// Bytes that the other CTAs send to this one.
   __device__ u32 bytes() const { return (parts - 1) * owned(part) * warps * 512; }
 };
@@ -103,8 +105,8 @@ struct SplitPlace {
     const auto lane = static_cast<i32>(ptx::lane_id());
     row = row0 + (kTransposesPairs ? lane % 4 * 2 : lane / 4);
     column = column0 + (kTransposesPairs ? lane / 4 : lane % 4 * 2);
-    const i32 all = column0 + static_cast<i32>(groups) * 8;
-    columns = args.n < all ? args.n : all;
+    const i32 share_end = column0 + static_cast<i32>(groups) * 8;
+    columns = args.n < share_end ? args.n : share_end;
     const i64 across = args.d_stride_m;
     out = reinterpret_cast<typename Out::Storage*>(args.d) +
           (Config::kSwapAB ? column * across + row : row * across + column);

@@ -48,7 +48,7 @@ struct PlainSplitSpan {
   i32 begin, end;  // steps
 };
 
-// Of a piece's eight elements those that belong to the row: `first` to `end` - 1. cut() zeroes the
+// The elements of a piece that belong to the row: `first` to `end` - 1 of eight. cut() zeroes the
 // others.
 struct PlainSplitInside {
   i32 first, end;
@@ -140,7 +140,7 @@ template <int kGroups>
 __device__ __forceinline__ void plain_split_stage(const GemmArgs& args, u32* panel, i32 n0,
                                                   i32 first, i32 end) {
   using Panel = PlainSplitPanel<kGroups>;
-  const u32 thread = ptx::thread_id_again();
+  const u32 thread = ptx::reread_thread_id();
   const i32 columns = args.n - n0 < 8 * kGroups ? args.n - n0 : 8 * kGroups;
   const i32 pieces = (end - first) * 4 + 2;
   const auto line = [&](i32 column) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Setup and operand loads of the kernels that take gemm_full.h's arguments.
+// Setup and operand loads of the kernels that take gemm_full.h's arguments: epilogue kernels, for
+// which "full" stands in names, and batched kernels.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 
@@ -12,8 +13,8 @@ __device__ __forceinline__ u32 full_partials_barrier(const GemmPipeline<Config>&
   return pipeline.empty_barrier(Config::kStages);
 }
 
-// As gemm_load_share(), for matrix z. kHalves: the operand has a gate of halves, which lie apart,
-// so that a box has at most half of a tile's lines.
+// Does the same as gemm_load_share() for matrix z. kHalves: the operand has a gate of halves, which
+// lie apart, so that a box has at most half of a tile's lines.
 template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u32 shared,
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,

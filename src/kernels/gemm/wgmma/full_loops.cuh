@@ -39,7 +39,8 @@ __device__ __forceinline__ FullWarp<Config> full_warp(const GemmPipeline<Config>
 }
 
 template <class Config>
-__device__ __forceinline__ FragmentOut full_out(const GemmEpilogueArgs& args, const FullTile& tile,
+__device__ __forceinline__ FragmentOut full_out(const GemmEpilogueArgs& args,
+                                                const GemmTileOrigin& tile,
                                                 const FullWarp<Config>& warp) {
   return {gemm_d_map(args, tile.z), warp.staging, tile.m0 + warp.line,
           args.gate == kGateNone ? tile.n0 : tile.n0 / 2, args.maps != 0 ? 0 : tile.z};
@@ -102,13 +103,13 @@ __device__ __forceinline__ void full_loop(const GemmEpilogueArgs& args,
   // The zeros only define d for the compiler. The first product overwrites them.
   float d[Config::kRowBlocks][Config::kAccumulators];
   gemm_no_products<Config>(d);
-  FullTile next = full_tile<Config>(args, sizes, unit, rank);
+  GemmTileOrigin next = full_tile<Config>(args, sizes, unit, rank);
   using TileWarps = FullTileWarps<Config>;
   const auto thread = static_cast<i32>(tile_warps.thread);
   if (Options::kBias && unit < units)
     table_prefetch_bias<Config::kTileN, TileWarps::kThreads>(args, next.n0, thread);
   while (unit < units) {
-    const FullTile tile = next;
+    const GemmTileOrigin tile = next;
     full_matrix<In, Out>(args, tile.z, rows, &run);
     if (Options::kC) {
       full_load_c_ahead<Slab, kStagingSlabs, Config::kRowBlocks, Config::kAccumulators>(

@@ -5,6 +5,7 @@
 // accumulators of these lines (st.async, see epilogue/split.cuh) into the memory of the stages,
 // once the whole cluster has read its stages. A cluster may consist of one CTA, with the whole
 // tile. C and bias are prefetched before the products.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -173,7 +174,7 @@ __device__ __forceinline__ void full_consume_split(const GemmEpilogueArgs& args,
   const u32 thread = threadIdx.x - 128;
   const u32 first_row_block = group * Config::kRowBlocks;
   const u32 barrier = full_partials_barrier<Config>(pipeline);
-  const FullTile tile = full_tile<Config>(args, sizes, unit, 0);
+  const GemmTileOrigin tile = full_tile<Config>(args, sizes, unit, 0);
   full_matrix<typename Config::In, typename Config::Out>(args, tile.z, run.lines, &run);
   const FullLineShares<Config> shares(run.lines - (Config::kSwapAB ? tile.n0 : tile.m0));
   if (thread == 0) ptx::mbarrier_arrive_expect(barrier, shares.bytes());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tile scheduler of the epilogue and batched kernels. It has to be fast: in ping-pong kernels
-// nothing hides what a warpgroup computes between a tile's D and its next product.
+// Tile scheduler of the epilogue and batched kernels, whose names begin with "full". It has to be
+// fast: in ping-pong kernels nothing hides what a warpgroup computes between a tile's D and its
+// next product.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/gemm/wgmma/gemm_turns.cuh"
@@ -9,7 +10,7 @@
 namespace tw {
 
 /// Matrix of the batch, and the first row and column, of a CTA's tile.
-struct FullTile {
+struct GemmTileOrigin {
   i32 z, m0, n0;
 };
 
@@ -21,11 +22,11 @@ __device__ __forceinline__ u32 full_clusters(u32 blocks) {
 }
 template <class Config>
 __device__ __forceinline__ i32 full_first_unit() {
-  return static_cast<i32>(full_clusters<Config>(ptx::block_id_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::reread_block_id()));
 }
 template <class Config>
 __device__ __forceinline__ i32 full_unit_step() {
-  return static_cast<i32>(full_clusters<Config>(ptx::grid_size_again()));
+  return static_cast<i32>(full_clusters<Config>(ptx::reread_grid_size()));
 }
 
 /// A cluster's first unit and the step to its next, for kernels that have registers to keep both.
@@ -52,7 +53,7 @@ __device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* remainder) {
   return rest < 0 ? quotient - 1 : quotient;
 }
 
-// As gemm_unit(), with full_divide().
+// Computes the same as gemm_unit(), with full_divide().
 template <class Sizes>
 __device__ __forceinline__ void full_unit(const Sizes& sizes, i32 index, i32* unit_m, i32* unit_n) {
   if (sizes.units_n == 1 || sizes.units_m == 1) {
@@ -69,9 +70,9 @@ __device__ __forceinline__ void full_unit(const Sizes& sizes, i32 index, i32* un
 // The tile of a CTA in a unit. `sizes` is the run's GemmEffectiveSizes, or args.base if no size
 // comes from device memory.
 template <class Config, class Sizes>
-__device__ __forceinline__ FullTile full_tile(const GemmEpilogueArgs& args, const Sizes& sizes,
-                                              i32 unit, u32 rank) {
-  FullTile tile;
+__device__ __forceinline__ GemmTileOrigin full_tile(const GemmEpilogueArgs& args,
+                                                    const Sizes& sizes, i32 unit, u32 rank) {
+  GemmTileOrigin tile;
   i32 inside = unit, unit_m, unit_n;
   tile.z = args.batch == 1 ? 0 : full_divide(unit, sizes.units_m * sizes.units_n, &inside);
   full_unit(sizes, inside, &unit_m, &unit_n);

@@ -60,8 +60,9 @@ __device__ __forceinline__ bool gemm_has_no_partner(i32 unit, i32 unit_step, i32
 // next chain, or the first one of its next tile.
 template <class Config>
 __device__ __forceinline__ void gemm_skip_other(GemmPipeline<Config>& pipeline, GemmSpan span,
-                                                u32 group, i32 chain, i32 chains, bool alone) {
-  if (!Config::kPingpong || alone) return;
+                                                u32 group, i32 chain, i32 chains,
+                                                bool has_no_partner) {
+  if (!Config::kPingpong || has_no_partner) return;
   const i32 next = chain + 1 < chains ? chain + 1 : 0;
   pipeline.skip(gemm_chain_blocks<Config>(span, group == 0 ? chain : next, chains));
 }
@@ -136,17 +137,17 @@ __device__ __forceinline__ void gemm_consume_all_tma(const GemmArgs& args,
   [[maybe_unused]] u32 parked[Config::kRowBlocks][Config::kAccumulators / 2];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTilePosition tile;
-    const bool alone = gemm_has_no_partner<Config>(unit, unit_step, units, group);
+    const bool has_no_partner = gemm_has_no_partner<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
-      if (chain == 0 || !alone) gemm_take_turn<Config>(group);
+      if (chain == 0 || !has_no_partner) gemm_take_turn<Config>(group);
       gemm_multiply<Config>(d, gemm_chain_span_of_group<Config>(span, chain, chains, group),
                             pipeline, first_row_block, Config::kParksChains && chain > 0, &tile,
                             [&] { writer.write_pending(); });
-      if (!alone) gemm_pass_turn<Config>(group);
+      if (!has_no_partner) gemm_pass_turn<Config>(group);
       writer.write_all_pending();
       gemm_wait_products<Config>(d);
       gemm_release_last<Config>(pipeline);
-      gemm_skip_other<Config>(pipeline, span, group, chain, chains, alone);
+      gemm_skip_other<Config>(pipeline, span, group, chain, chains, has_no_partner);
       if constexpr (Config::kKeepsChains && Config::kAllTmaAddsChains)
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
       if constexpr (Config::kParksChains && Config::kAllTmaAddsChains)
@@ -211,15 +212,15 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmPipeline<
     const GemmTilePosition tile = gemm_tile_position<Config>(args, unit, rank);
     if (args.beta != 0.0f && !args.adds_to_d)
       gemm_prefetch_c<Config>(args, tile.m0 + static_cast<i32>(first_row_block) * 64, tile.n0);
-    const bool alone = gemm_has_no_partner<Config>(unit, unit_step, units, group);
+    const bool has_no_partner = gemm_has_no_partner<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan chain_span = gemm_chain_span<Config>(span, chain, chains);
-      if (chain == 0 || !alone) gemm_take_turn<Config>(group);
+      if (chain == 0 || !has_no_partner) gemm_take_turn<Config>(group);
       gemm_accumulate<Config>(d, chain_span, pipeline, first_row_block);
-      if (!alone) gemm_pass_turn<Config>(group);
+      if (!has_no_partner) gemm_pass_turn<Config>(group);
       gemm_wait_products<Config>(d);
       if (chain_span.end > chain_span.begin) gemm_release_last<Config>(pipeline);
-      gemm_skip_other<Config>(pipeline, span, group, chain, chains, alone);
+      gemm_skip_other<Config>(pipeline, span, group, chain, chains, has_no_partner);
       if constexpr (Config::kKeepsChains) {
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;

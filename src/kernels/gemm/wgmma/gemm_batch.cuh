@@ -8,6 +8,7 @@
 // keeps the shared-memory address in a register. If nvcc recomputed the address, a k block would
 // take the producer some 400 cycles instead of 200; the tensor cores take 512. Each warp stages and
 // stores its own 16 lines of D, so that no warp waits for another.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -18,8 +19,8 @@ namespace tw {
 template <class Config>
 __device__ __forceinline__ void batch_load_block(const GemmEpilogueArgs& args,
                                                  const GemmPipeline<Config>& pipeline,
-                                                 const GemmProductMaps& maps, const FullTile& tile,
-                                                 i32 k, u32 rank) {
+                                                 const GemmProductMaps& maps,
+                                                 const GemmTileOrigin& tile, i32 k, u32 rank) {
   const GemmSharers<Config> to(rank, 0);
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
   full_load_share<!Config::kColumnA, false, Config::kTileM, Config::kTileK, Config::kClusterN>(
@@ -35,7 +36,7 @@ __device__ void batch_produce(const GemmEpilogueArgs& args, GemmPipeline<Config>
   const i32 depth = args.base.k;
   ptx::grid_dependency_wait();
   for (i32 unit = schedule.first; unit < units; unit += schedule.step) {
-    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    const GemmTileOrigin tile = full_tile<Config>(args, args.base, unit, rank);
     const GemmProductMaps maps = gemm_product_maps(args, tile.z);
 #pragma unroll 1
     for (i32 k = 0; k < depth; k += Config::kTileK) {
@@ -102,7 +103,7 @@ __device__ void batch_consume(const GemmEpilogueArgs& args, GemmPipeline<Config>
   }
   float d[Config::kRowBlocks][Config::kAccumulators];
   for (i32 unit = schedule.first; unit < units; unit += schedule.step) {
-    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    const GemmTileOrigin tile = full_tile<Config>(args, args.base, unit, rank);
     gemm_take_turn<Config>(group);
     gemm_multiply<Config>(d, {0, depth}, pipeline, first_row_block, 0, nullptr, [] {});
     gemm_pass_turn<Config>(group);

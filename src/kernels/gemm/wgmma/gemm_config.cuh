@@ -2,6 +2,7 @@
 #pragma once
 // GemmConfig: all that a wgmma kernel knows at compile time. GemmPipeline: a position in the
 // pipeline of stages through which the producer warp passes A and B to the consumer warpgroups.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/ptx/types.cuh"
@@ -62,9 +63,9 @@ struct GemmConfig {
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
   static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
-  // kFull: an epilogue kernel. kNarrow: A and B are narrow types. kPromotes: the accumulators of
-  // each k block are added up outside the tensor cores, which doubles the registers for
-  // accumulators.
+  // kFull: an epilogue kernel. "full" has this meaning in other names too, except in "full barrier"
+  // (a stage has its bytes). kNarrow: A and B are narrow types. kPromotes: the accumulators of each
+  // k block are added up outside the tensor cores, which doubles the registers for accumulators.
   static constexpr bool kFull = (kSchedule & kGemmEpilogue) != 0;
   static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
   static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
@@ -142,12 +143,12 @@ struct GemmConfig {
 };
 
 /// Where the number of stages, and the bytes from one to the next, come from: constants (config),
-/// launch arguments (run: stream-K kernels, with tiles of any width), or values that the kernel
-/// computes (device: grouped kernels).
-enum class GemmPipelineSource { config, run, device };
+/// launch arguments (arguments: stream-K kernels, with tiles of any width), or values that the
+/// kernel computes (device: grouped kernels).
+enum class GemmPipelineSource { config, arguments, device };
 template <class Config, GemmPipelineSource kSource = Config::kGrouped ? GemmPipelineSource::device
                                                      : Config::kAnyWidth
-                                                         ? GemmPipelineSource::run
+                                                         ? GemmPipelineSource::arguments
                                                          : GemmPipelineSource::config>
 struct GemmPipelineShape {
   static __device__ constexpr i32 stages() { return Config::kStages; }
@@ -156,10 +157,10 @@ struct GemmPipelineShape {
   }
 };
 template <class Config>
-struct GemmPipelineShape<Config, GemmPipelineSource::run> {
-  const GemmStreamArgs* run = nullptr;
-  __device__ i32 stages() const { return run->stages; }
-  __device__ u32 step() const { return run->stage_step; }
+struct GemmPipelineShape<Config, GemmPipelineSource::arguments> {
+  const GemmStreamArgs* args = nullptr;
+  __device__ i32 stages() const { return args->stages; }
+  __device__ u32 step() const { return args->stage_step; }
 };
 template <class Config>
 struct GemmPipelineShape<Config, GemmPipelineSource::device> {
@@ -194,9 +195,10 @@ struct GemmPipeline : GemmPipelineShape<Config> {
   __device__ u32 empty_barrier(i32 index) const { return full_barrier(index + kBarriers); }
   /// Where the position of the tile is stored whose first stage this is (gemm_publish_tile).
   __device__ u32 tile_position(i32 index) const { return empty_barrier(index + kBarriers); }
-  /// Stream-K kernels store no tile positions. They use the first one's eight bytes as a barrier or
-  /// a flag.
-  __device__ u32 stream_word() const { return tile_position(0); }
+  /// Shared address of eight bytes with which stream-K kernels add up the parts of a tile: a
+  /// barrier if CTAs are joined, else a flag. Such kernels store no tile positions, so it is the
+  /// first of these.
+  __device__ u32 reduction_word() const { return tile_position(0); }
   /// Barrier that counts the bytes of accumulators that a split-K CTA receives.
   __device__ u32 partials_barrier() const { return tile_position(Config::kStages); }
   /// Consumers call this after a stage's full barrier. If threads copied a part of the stage, wgmma

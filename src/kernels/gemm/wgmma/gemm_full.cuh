@@ -15,8 +15,9 @@ namespace tw {
 template <class Config, bool kHalves>
 __device__ __forceinline__ void full_load_block(const GemmEpilogueArgs& args,
                                                 const GemmPipeline<Config>& pipeline,
-                                                const GemmProductMaps& maps, const FullTile& tile,
-                                                i32 k, u32 rank, u32 which) {
+                                                const GemmProductMaps& maps,
+                                                const GemmTileOrigin& tile, i32 k, u32 rank,
+                                                u32 which) {
   const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
   if (which & kFullEarlyA)
@@ -36,7 +37,7 @@ __device__ __forceinline__ i32 full_load_early(const GemmEpilogueArgs& args,
                                                GemmPipeline<Config> pipeline, u32 rank, i32 unit) {
   if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
     return 0;
-  const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+  const GemmTileOrigin tile = full_tile<Config>(args, args.base, unit, rank);
   const GemmProductMaps maps = gemm_product_maps(args, tile.z);
   const GemmSpan span = gemm_span<Config>(args.base.k);
   i32 blocks = 0;
@@ -62,7 +63,7 @@ __device__ __forceinline__ void full_produce(const GemmEpilogueArgs& args,
   const GemmSpan span = gemm_span<Config>(sizes.k);
   const i32 units = gemm_units(args, sizes);
   for (i32 unit = full_first_unit<Config>(); unit < units; unit += full_unit_step<Config>()) {
-    const FullTile tile = full_tile<Config>(args, sizes, unit, rank);
+    const GemmTileOrigin tile = full_tile<Config>(args, sizes, unit, rank);
     const GemmProductMaps maps = gemm_product_maps(args, tile.z);
     if (args.maps != 0) {
       ptx::tensormap_acquire(maps.a);
@@ -92,7 +93,8 @@ __device__ __forceinline__ void full_produce(const GemmEpilogueArgs& args,
 // not know device_m.
 template <class Config>
 __device__ __forceinline__ bool full_stores(const GemmEpilogueArgs& args,
-                                            const GemmEffectiveSizes& sizes, const FullTile& tile) {
+                                            const GemmEffectiveSizes& sizes,
+                                            const GemmTileOrigin& tile) {
   if ((args.flags & kFullTmaStores) == 0) return false;
   return args.device_m == 0 ||
          (tile.m0 + Config::kTileM <= sizes.m && tile.n0 + Config::kTileN <= sizes.n);
@@ -102,8 +104,9 @@ __device__ __forceinline__ bool full_stores(const GemmEpilogueArgs& args,
 template <class Config>
 __device__ __forceinline__ void full_epilogue(float (&d)[Config::kRowBlocks][Config::kAccumulators],
                                               const GemmEpilogueArgs& args, const FullRun& run,
-                                              const FullTile& tile, const FullWarp<Config>& warp,
-                                              bool stores, u32& slabs_written, u32& largest) {
+                                              const GemmTileOrigin& tile,
+                                              const FullWarp<Config>& warp, bool stores,
+                                              u32& slabs_written, u32& largest) {
   const FragmentOut out = full_out(args, tile, warp);
   if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
   full_general<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
@@ -134,7 +137,7 @@ __device__ __forceinline__ void full_consume_any(const GemmEpilogueArgs& args,
   float d[Config::kRowBlocks][Config::kAccumulators];
   for (i32 unit = first; unit < units;
        unit += full_unit_step<Config>() * (Config::kPingpong ? 2 : 1)) {
-    const FullTile tile = full_tile<Config>(args, sizes, unit, rank);
+    const GemmTileOrigin tile = full_tile<Config>(args, sizes, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
     if (run.beta != 0.0f)
       full_prefetch<typename Config::Out>(args, run,

@@ -150,7 +150,7 @@ __device__ __forceinline__ void gemm_no_products(
     for (auto& value : row_block) value = 0;
 }
 
-// As gemm_multiply from zeros, and d = 0 if the span is empty.
+// Sets d to the products of the span, or to 0 if the span is empty.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,

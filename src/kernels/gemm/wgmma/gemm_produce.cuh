@@ -176,7 +176,7 @@ __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_unit() {
   return static_cast<i32>(Config::kSplit ? ptx::cluster_id()
-                                         : ptx::block_id_again() / Config::kCluster);
+                                         : ptx::reread_block_id() / Config::kCluster);
 }
 
 // How many k blocks a CTA loads ahead of its products: as many as there are stages, with one

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stream-K on Hopper: the units after the last full wave are divided along k among all persistent
-// clusters, so that all SMs are busy to the end for any number of tiles (gemm_stream.h).
+// Stream-K on Hopper: the units after the last complete wave are divided along k among all
+// persistent workers, so that all SMs are busy to the end for any number of tiles (gemm_stream.h
+// defines units and workers). "full" in names means an epilogue kernel.
 //
 // The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
 // are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
@@ -16,7 +17,7 @@ namespace tw {
 // Prefetches a tile's C into the L2.
 template <class Config>
 __device__ __forceinline__ void stream_prefetch_c(const GemmStreamArgs& args, const FullRun& run,
-                                                  const FullTile& tile, u32 group) {
+                                                  const GemmTileOrigin& tile, u32 group) {
   full_prefetch<typename Config::Out>(args.full, run, tile.n0,
                                       tile.m0 + static_cast<i32>(group) * 64, args.width, 64);
 }
@@ -27,7 +28,7 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
   const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const i32 own_rows = static_cast<i32>(group) * 64;
-  const i32 cluster = static_cast<i32>(ptx::block_id_again() / Config::kCluster);
+  const i32 worker = static_cast<i32>(ptx::reread_block_id() / Config::kCluster);
   ptx::grid_dependency_wait();
   typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::read(args);
   StreamWork<Config> work(args, sizes);
@@ -38,29 +39,30 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
     run = full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
   float d[Config::kRowBlocks][Config::kAccumulators];
   while (work.next(&item)) {
-    FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
+    GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
     if constexpr (Config::kFull) {
       full_matrix<typename Config::In, typename Config::Out>(args.full, tile.z, sizes.n, &run);
       stream_prefetch_c<Config>(args, run, tile, group);
     }
     const i32 split_unit = item.unit - work.whole_units;
     const i32 slot =
-        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, cluster);
-    const StreamPartial<Config> partial(args, cluster, slot, rank);
+        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker);
+    const StreamPartial<Config> partial(args, worker, slot, rank);
     stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     i32 end = tile.n0 + args.width;  // end of the columns to write
-    if (stream_joins<Config>(args)) {
-      if (!stream_join<Config>(d[0], args, pipeline)) break;
+    if (stream_is_joined<Config>(args)) {
+      // A joined CTA has one item, so it has finished if it has no columns to write.
+      if (!stream_reduce_in_cluster<Config>(d[0], args, pipeline)) break;
       const StreamSlice slice = stream_slice<Config>(args);
       tile.n0 += slice.first;
       end = tile.n0 + slice.columns;
     } else if (item.end - item.begin < work.blocks &&
                !stream_reduce_in_workspace<Config>(d[0], args, split_unit, partial, rank,
-                                                   pipeline.stream_word())) {
+                                                   pipeline.reduction_word())) {
       continue;
     }
     if constexpr (Config::kFull) {
-      run.lines = min(run.lines, end);
+      run.lines = min(run.lines, end);  // full_matrix() sets it again for each tile
       stream_write_full<Config>(d[0], args, run, staging, group, tile.m0 + own_rows, tile.n0,
                                 largest);
     } else {
@@ -70,7 +72,8 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
   if constexpr (Config::kFull) full_amax<typename Config::Out>(args.full, largest);
 }
 
-// Initializes the barriers and waits until all CTAs of the cluster have done so.
+// Initializes the barriers. CTAs of a multicast cluster wait until all of them have done so. Joined
+// CTAs only arrive here and wait later (stream_join.cuh).
 template <class Config>
 __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
                                              const GemmPipeline<Config>& pipeline, u32 warp) {
@@ -81,11 +84,11 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
       ptx::mbarrier_init(pipeline.full_barrier(stage), 1);
       ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
     }
-    stream_join_begin<Config>(args, pipeline);
+    stream_init_cluster_reduction<Config>(args, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
-  stream_join_arrive<Config>(args);
+  stream_arrive_if_joined<Config>(args);
   if (Config::kCluster == 1) return;
   ptx::cluster_arrive_relaxed();
   ptx::cluster_wait();
@@ -95,7 +98,7 @@ template <class Config>
 __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
-  pipeline.run = &args;
+  pipeline.args = &args;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
   stream_begin<Config>(args, pipeline, warp);
@@ -112,7 +115,7 @@ __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
     }
     __syncwarp();
     ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
-    stream_join_wait<Config>(args);
+    stream_wait_if_joined<Config>(args);
   }
 }
 

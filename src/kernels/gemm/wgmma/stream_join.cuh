@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the parts of a tile are added up if the CTAs that multiply them are joined, which means that
-// they form a cluster: through shared memory, which takes half of the time of the workspace
-// (stream_meet.cuh). Each CTA adds up and writes some of the tile's columns. All CTAs send it their
-// accumulators of those columns. They are added in the order of k.
+// they form a cluster (gemm_stream.h): in shared memory, which takes half of the time of the
+// workspace (stream_meet.cuh). Each CTA adds up and writes some of the tile's columns. All CTAs
+// send it their accumulators of those columns, which it adds in the order of k.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 
@@ -14,41 +14,42 @@ struct StreamSlice {
   i32 first, columns;  // from the tile's first column on; columns <= 0: none
 };
 
-// Whether the CTAs that multiply the parts of a tile form a cluster. Kernels for integers lack the
-// registers for it (gemm_shares.cpp), and kernels with multicast have clusters for another purpose.
+// Whether the CTAs are joined. They cannot be in kernels for integers, which lack the registers
+// (gemm_shares.cpp), nor in kernels with multicast, which have clusters for another purpose.
 template <class Config>
-__device__ __forceinline__ bool stream_joins(const GemmStreamArgs& args) {
+__device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
   return !Config::kIntegerSums && Config::kCluster == 1 && args.joined > 0;
 }
 
-// What a kernel does whose CTAs may be joined. One thread initializes the barrier. All threads of
-// the cluster arrive and wait once, so that no CTA sends to a barrier that is not initialized: the
-// warps of the producer's warpgroup wait at the end of their code, the consumers in stream_join().
+// A kernel whose CTAs may be joined calls these three functions. One thread initializes the
+// barrier. All threads of the cluster arrive and wait once, so that no CTA sends to a barrier that
+// is not initialized. The warps of the producer's warpgroup wait at the end of their code, the
+// consumers in stream_reduce_in_cluster().
 template <class Config>
-__device__ __forceinline__ void stream_join_begin(const GemmStreamArgs& args,
-                                                  const GemmPipeline<Config>& pipeline) {
-  if (stream_joins<Config>(args)) ptx::mbarrier_init(pipeline.stream_word(), 1);
+__device__ __forceinline__ void stream_init_cluster_reduction(
+    const GemmStreamArgs& args, const GemmPipeline<Config>& pipeline) {
+  if (stream_is_joined<Config>(args)) ptx::mbarrier_init(pipeline.reduction_word(), 1);
 }
 template <class Config>
-__device__ __forceinline__ void stream_join_arrive(const GemmStreamArgs& args) {
-  if (stream_joins<Config>(args)) ptx::cluster_arrive_relaxed();
+__device__ __forceinline__ void stream_arrive_if_joined(const GemmStreamArgs& args) {
+  if (stream_is_joined<Config>(args)) ptx::cluster_arrive_relaxed();
 }
 template <class Config>
-__device__ __forceinline__ void stream_join_wait(const GemmStreamArgs& args) {
-  if (stream_joins<Config>(args)) ptx::cluster_wait();
+__device__ __forceinline__ void stream_wait_if_joined(const GemmStreamArgs& args) {
+  if (stream_is_joined<Config>(args)) ptx::cluster_wait();
 }
 
 // The slice of this CTA: the whole tile if the CTAs are not joined.
 template <class Config>
 __device__ __forceinline__ StreamSlice stream_slice(const GemmStreamArgs& args) {
-  if (!stream_joins<Config>(args)) return {0, args.width};
+  if (!stream_is_joined<Config>(args)) return {0, args.width};
   const i32 columns = gemm_joined_columns(args.width, args.joined);
   const i32 first = static_cast<i32>(ptx::cluster_rank()) * columns;
   return {first, min(columns, args.width - first)};
 }
 
 template <class Config>
-struct StreamJoin {
+struct StreamClusterReduction {
   using Sum = typename Config::Sum;
   static constexpr u32 kStep =
       StreamConsumers<Config>::kThreads * 16;  // bytes of a group of eight columns
@@ -57,12 +58,12 @@ struct StreamJoin {
   u32 barrier;   // counts the received bytes
   u32 groups;    // groups of eight columns in each CTA's slice
 
-  __device__ __forceinline__ StreamJoin(const GemmStreamArgs& arguments,
-                                        const GemmPipeline<Config>& pipeline)
+  __device__ __forceinline__ StreamClusterReduction(const GemmStreamArgs& arguments,
+                                                    const GemmPipeline<Config>& pipeline)
       : args(arguments),
         received(pipeline.base + arguments.partials_offset +
                  StreamConsumers<Config>::thread() * 16),
-        barrier(pipeline.stream_word()),
+        barrier(pipeline.reduction_word()),
         groups(static_cast<u32>(gemm_joined_columns(arguments.width, arguments.joined)) / 8) {}
 
   // Shared address of a group of columns of a part.
@@ -110,14 +111,14 @@ struct StreamJoin {
 // Adds up the cluster's parts of a tile: d becomes the sums of this CTA's slice, from the first
 // register on. Returns whether the slice has columns. Called by all consumer threads.
 template <class Config>
-__device__ __forceinline__ bool stream_join(typename Config::Sum (&d)[Config::kAccumulators],
-                                            const GemmStreamArgs& args,
-                                            const GemmPipeline<Config>& pipeline) {
-  const StreamJoin<Config> join(args, pipeline);
+__device__ __forceinline__ bool stream_reduce_in_cluster(
+    typename Config::Sum (&d)[Config::kAccumulators], const GemmStreamArgs& args,
+    const GemmPipeline<Config>& pipeline) {
+  const StreamClusterReduction<Config> join(args, pipeline);
   const i32 columns = stream_slice<Config>(args).columns;
   if (StreamConsumers<Config>::thread() == 0 && columns > 0)
-    ptx::mbarrier_arrive_expect(
-        join.barrier, static_cast<u32>(columns / 8 * args.joined) * StreamJoin<Config>::kStep);
+    ptx::mbarrier_arrive_expect(join.barrier, static_cast<u32>(columns / 8 * args.joined) *
+                                                  StreamClusterReduction<Config>::kStep);
   // Before this, a CTA of the cluster may not have initialized its barrier.
   ptx::cluster_wait();
   join.send(d);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the parts of a tile that several clusters multiplied are added up, in the run's workspace.
+// How the parts of a tile that several workers (gemm_stream.h) multiplied are added up in the run's
+// workspace. stream_join.cuh adds them up in a cluster's shared memory instead.
 //
 // A CTA that multiplied a part of a tile's k stores its accumulators in the workspace and
 // increments the tile's counter. The last CTA to arrive adds up all parts in the order of k, so
 // that equal inputs give equal bits, and writes D. No CTA waits for another one, which might not be
 // resident. A finished counter is reset to its tag and a count of 0. A counter without the tag
 // holds foreign bytes and counts as 0, so that nobody has to clear a workspace.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -96,11 +98,11 @@ struct StreamPartial {
   u64 first;
   i32 width;
 
-  // A cluster has two slots: `slot` is 0 or 1.
+  // A worker has two slots: `slot` is 0 or 1.
   template <class Args>
-  __device__ __forceinline__ StreamPartial(const Args& args, i32 cluster, i32 slot, u32 rank)
+  __device__ __forceinline__ StreamPartial(const Args& args, i32 worker, i32 slot, u32 rank)
       : width(args.width) {
-    const u32 tile = static_cast<u32>(cluster * 2 + slot) * Config::kCluster + rank;
+    const u32 tile = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
     first = args.workspace + args.partials_offset +
             u64{tile} * gemm_stream_tile_bytes(Config::kTileM,
                                                static_cast<u32>(stream_slot_columns(args))) +

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The producer warp of the stream-K kernels, which loads A and the columns of B in use. kHalves: A
-// has a gate of halves, which lie apart, so that half of a tile's rows come from each.
+// has a gate of halves, which lie apart, so that half of a tile's rows come from each half. "full"
+// in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/full_begin.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -75,10 +76,11 @@ __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmPipeline<Config>& pipeline,
-                                            const StreamMaps<Config>& maps, const FullTile& tile,
-                                            i32 k, u32 rank, u32 which) {
+                                            const StreamMaps<Config>& maps,
+                                            const GemmTileOrigin& tile, i32 k, u32 rank,
+                                            u32 which) {
   static_assert(!Config::kFull || Config::kCluster == 1,
-                "stream-K epilogue kernels have no clusters, so no multicast");
+                "stream-K epilogue kernels have no multicast");
   if constexpr (Config::kNarrow) {
     if (which & kGemmEarlyA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {
@@ -103,7 +105,7 @@ template <class Config, bool kHalves>
 __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
                                            GemmPipeline<Config>& pipeline,
                                            const StreamMaps<Config>& maps, const StreamItem& item,
-                                           const FullTile& tile, u32 rank) {
+                                           const GemmTileOrigin& tile, u32 rank) {
   const i32 end = min(item.end, item.begin + pipeline.stages());
   const u32 early = args.full.base.early;
   const u32 first = early == 0 ? u32{kGemmEarlyBoth} : early;
@@ -136,7 +138,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
   StreamItem item;
   bool filled = false;
   while (work.next(&item)) {
-    const FullTile tile = stream_tile<Config>(args, sizes, item.unit, rank);
+    const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
     const StreamMaps<Config> maps(args, tile.z);
     i32 block = item.begin;
     if (!filled) block = stream_fill<Config, kHalves>(args, pipeline, maps, item, tile, rank);

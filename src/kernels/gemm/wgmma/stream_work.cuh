@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tile scheduler of the stream-K kernels: the sequence of items (unit, range of k blocks) of a
-// cluster. Producer and consumers iterate over the same items.
+// worker (gemm_stream.h). Producer and consumers iterate over the same items. "full" in names means
+// an epilogue kernel.
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
@@ -34,8 +35,8 @@ struct StreamWork {
   const GemmStreamArgs& args;
   i32 blocks;                 // k blocks of a unit
   i32 whole_units;            // units that are not divided
-  i32 unit;                   // the cluster's next undivided unit
-  i32 next_block, end_block;  // the cluster's range in the k blocks of the divided units
+  i32 unit;                   // the worker's next undivided unit
+  i32 next_block, end_block;  // the worker's range in the k blocks of the divided units
 
   template <class Sizes>
   __device__ __forceinline__ StreamWork(const GemmStreamArgs& arguments, const Sizes& sizes)
@@ -45,12 +46,12 @@ struct StreamWork {
     if (Config::kFull) units *= args.full.batch;
     // If device memory decides the number of units, the plan divides none.
     whole_units = Config::kFull ? min(args.whole_units, units) : args.whole_units;
-    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster) * paired_units();
+    unit = static_cast<i32>(ptx::reread_block_id() / Config::kCluster) * paired_units();
     const i32 split_blocks = (units - whole_units) * args.depth;
     next_block = min(unit * args.share, split_blocks);
     end_block = min(next_block + args.share, split_blocks);
   }
-  // Number of consecutive units that one cluster multiplies. If it is 2, no unit is divided.
+  // Number of consecutive units that one worker multiplies. If it is 2, no unit is divided.
   __device__ __forceinline__ i32 paired_units() const {
     if constexpr (!Config::kNarrow) return 1;
     return (args.full.flags & kFullPairs) != 0 ? 2 : 1;
@@ -60,7 +61,7 @@ struct StreamWork {
       *item = {unit, 0, blocks};
       const i32 step = paired_units();
       const bool first = step > 1 && unit % 2 == 0;
-      const auto grid = static_cast<i32>(ptx::grid_size_again() / Config::kCluster);
+      const auto grid = static_cast<i32>(ptx::reread_grid_size() / Config::kCluster);
       unit += first ? 1 : step * grid - (step - 1);
       return true;
     }
@@ -76,9 +77,9 @@ struct StreamWork {
 
 // The tile of this CTA in a unit.
 template <class Config, class Sizes>
-__device__ __forceinline__ FullTile stream_tile(const GemmStreamArgs& args, const Sizes& sizes,
-                                                i32 unit, u32 rank) {
-  FullTile tile;
+__device__ __forceinline__ GemmTileOrigin stream_tile(const GemmStreamArgs& args,
+                                                      const Sizes& sizes, i32 unit, u32 rank) {
+  GemmTileOrigin tile;
   tile.z = 0;
   i32 unit_m, unit_n;
   if (Config::kFull && args.full.batch > 1)

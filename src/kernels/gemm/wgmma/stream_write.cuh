@@ -2,6 +2,7 @@
 #pragma once
 // The epilogues of the stream-K kernels: accumulators through shared memory to D by plain stores.
 // TMA stores would queue behind the loads of the next tile, which the producer has already issued.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
@@ -124,7 +125,7 @@ struct StreamSlab {
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // Eight neighboring elements of a line from `row` on: gate elements, or value elements if
+  // Reads eight neighboring elements of a line from `row` on: gate elements, or value elements if
   // `second`.
   __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
                                        float (&v)[8]) const {
@@ -200,8 +201,8 @@ __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, c
          args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Common case of alpha, bias and relu, which are applied in registers. A thread's accumulators
-// belong to two rows, so that it needs only two elements of the bias.
+// Writes D in the common case of alpha, bias and relu, which are applied in registers. A thread's
+// accumulators belong to two rows, so that it needs only two elements of the bias.
 template <class Config>
 __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,
@@ -224,7 +225,7 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, run.d, run.lines, run.extent, staging, group, m0, n0);
 }
 
-// All other common cases.
+// Writes D in all other common cases (stream_is_common()).
 template <class Config>
 __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAccumulators],
                                                     const StreamEight<Config>& own, u32 staging,

@@ -22,13 +22,13 @@ const char* kind_name(ScaleKind kind) {
       return "TW_SCALE_TENSOR";
     case ScaleKind::row:
       return "TW_SCALE_ROW";
-    case ScaleKind::k128:
+    case ScaleKind::row128:
       return "TW_SCALE_1X128";
     case ScaleKind::block128:
       return "TW_SCALE_128X128";
-    case ScaleKind::k32_ue8m0:
+    case ScaleKind::row32_ue8m0:
       return "TW_SCALE_K32_UE8M0";
-    case ScaleKind::k16_ue4m3:
+    case ScaleKind::row16_ue4m3:
       return "TW_SCALE_K16_UE4M3";
   }
   return nullptr;
@@ -50,7 +50,7 @@ Status check_scale_kind(const ScalingNames& names, ScaleKind kind) {
     return fail(Code::ERROR_INVALID_ARGUMENT, fault,
                 "%s is %d, which is not a tw_scale_kind: TW_SCALE_NONE is 0", names.kind,
                 static_cast<int>(kind));
-  if (kind >= ScaleKind::k32_ue8m0)
+  if (kind >= ScaleKind::row32_ue8m0)
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "%s is %s (%d), which the tensor cores of compute capability 10.0 take and no "
                 "kernel of this version: scales are f32, see tw_scale_kind",
@@ -147,7 +147,7 @@ Status check_batch(const ScalingNames& names, GemmScaleExtent extent, int64_t co
 
 Status check_scale_layout(const ScalingNames& names, GemmScaleExtent extent, int64_t count,
                           GemmScaling* scaling) {
-  if (scaling->kind == ScaleKind::k128 || scaling->kind == ScaleKind::block128)
+  if (scaling->kind == ScaleKind::row128 || scaling->kind == ScaleKind::block128)
     TW_TRY(check_matrix(names, extent, scaling));
   else
     TW_TRY(check_excluded_fields(names, *scaling));
@@ -168,7 +168,7 @@ Status check_scale_pair(DType a_dtype, const GemmScaling& a_scaling, const GemmS
                 "(0) and fold one scale of the whole operand into alpha",
                 name, kind_name(a_scaling.any() ? a : b), dtype_name(a_dtype));
   const bool equal = a == b && a != ScaleKind::block128;
-  if (equal || (a == ScaleKind::k128 && b == ScaleKind::block128)) return {};
+  if (equal || (a == ScaleKind::row128 && b == ScaleKind::block128)) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
               "a_scale is %s and b_scale %s: pairs of scales are none and none, TW_SCALE_TENSOR "
               "twice, TW_SCALE_ROW twice (rows of A, columns of B), TW_SCALE_1X128 twice, or "
@@ -183,7 +183,7 @@ Status check_fast_accumulate(const char* flag, DType a_dtype, ScaleKind a) {
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "flags has %s, which is only for 8-bit floats: a_dtype is %s", flag,
                 dtype_name(a_dtype));
-  if (a < ScaleKind::k128) return {};
+  if (a < ScaleKind::row128) return {};
   return fail(Code::ERROR_UNSUPPORTED, fault,
               "flags has %s, and a_scale is %s, which is multiplied with the sum of each 128 of "
               "k: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
@@ -197,10 +197,10 @@ Status check_quantize(const GemmDesc& d) {
   const Fault fault{.argument = "d_quantize",
                     .rule = "gemm_quantize",
                     .got = static_cast<int64_t>(d.d_quantize.kind)};
-  if (d.d_quantize.kind != ScaleKind::k128)
+  if (d.d_quantize.kind != ScaleKind::row128)
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "d_quantize is %s: a run computes scales of TW_SCALE_1X128 or none; one that is "
-                "known goes into d_scale",
+                "known goes into d_factor",
                 kind_name(d.d_quantize.kind));
   if (!is_f8(d.d_dtype))
     return fail(Code::ERROR_UNSUPPORTED, fault,
@@ -222,7 +222,7 @@ Status check_integers(const GemmDesc& d) {
                   {"bias", d.epilogue.bias != Per::none},
                   {"activation", d.epilogue.activation != Activation::identity},
                   {"gate", d.epilogue.gate != Gate::none},
-                  {"d_scale", d.epilogue.scale != Per::none},
+                  {"d_factor", d.epilogue.scale != Per::none},
                   {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
   for (const auto& [name, asked] : excluded)
     if (asked)
@@ -245,7 +245,7 @@ GemmScaleExtent scale_extent_of_a(ScaleKind kind, int64_t rows, int64_t k) {
   return {kind == ScaleKind::tensor     ? 1
           : kind == ScaleKind::block128 ? count_blocks(rows)
                                         : rows,
-          kind >= ScaleKind::k128 ? count_blocks(k) : 1};
+          kind >= ScaleKind::row128 ? count_blocks(k) : 1};
 }
 
 GemmScaleExtent scale_extent_of_b(ScaleKind kind, int64_t k, int64_t n) {

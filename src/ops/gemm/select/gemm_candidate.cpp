@@ -57,7 +57,8 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
         return refuse(
             Code::ERROR_PARSE,
             choice.min_split() == 1
-                ? "this kernel divides k: add the number of blocks that share a tile, /1 to /8"
+                ? "this kernel divides k: add the largest number of blocks that share a tile, /1 "
+                  "to /8"
                 : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
       if (choice.cluster() > kMaxCluster)
@@ -93,11 +94,12 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   entry_types(*choice.entry).c_str(),
                   types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::accumulators:
-      if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::k128)
+      if (choice.has(kGemmNoPromotion) && d.a_scaling.kind >= ScaleKind::row128)
         return fail(Code::ERROR_UNSUPPORTED, fault("candidate_sums", 0, 0),
-                    "candidate %s applies scales to finished sums, and the description's change "
-                    "with each 128 of k: take a kernel that promotes sums or one without maps, or "
-                    "scales that do not depend on k",
+                    "candidate %s multiplies by the scales after the whole sum, but the scales of "
+                    "this description differ for each 128 of k: take a kernel that adds up each "
+                    "128 of k outside the tensor cores, a kernel without tensor maps, or scales "
+                    "that do not depend on k",
                     name);
       if (choice.has(kGemmNoPromotion))
         return fail(Code::ERROR_UNSUPPORTED, fault("candidate_sums", 0, 0),
@@ -124,6 +126,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   name, kernel_problem.swapped ? d.b_alignment : d.a_alignment,
                   kernel_problem.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
+      // With staging copies lda may be large enough and k too small: the caller's pitch may be k.
       if (!choice.uses_maps())
         return fail(
             Code::ERROR_UNSUPPORTED,
@@ -161,41 +164,45 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   choice.entry->tile[2]);
     case GemmMisfit::epilogue:
       if (choice.has(kGemmBatched))
-        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
-                    "candidate %s only computes alpha * A B of matrices at constant distances: "
-                    "bias, activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS need "
-                    "an epilogue kernel",
-                    name);
+        return fail(
+            Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
+            "candidate %s only computes alpha * A B of matrices at constant distances: "
+            "bias, activation, gate, d_factor, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS need "
+            "an epilogue kernel",
+            name);
       if (!choice.has(kGemmEpilogue))
         return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
                     "candidate %s only computes alpha * A B + beta * C: bias, activation, gate, "
-                    "d_scale and TW_GEMM_AMAX need an epilogue kernel",
+                    "d_factor and TW_GEMM_AMAX need an epilogue kernel",
                     name);
       if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 1),
-            "candidate %s has a stream-K factor of %u: with a gate and d_quantize one block "
-            "multiplies two tiles for each scale of D, so it must be /1",
-            name, choice.split);
+            "candidate %s may divide a tile's k among %u blocks (stream-K factor %u): with a gate "
+            "and d_quantize one block multiplies two tiles for each scale of D, so the factor must "
+            "be 1",
+            name, choice.split, choice.split);
       return fail(Code::ERROR_UNSUPPORTED,
                   fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
-                  "candidate %s cannot do this gate: it needs a row-major D; tiles of 64 columns "
-                  "without split-K need D in f32; TW_GATE_HALVES with a row-major B needs a tile "
-                  "of a multiple of 128 columns and n / 2 a multiple of 8",
+                  "candidate %s cannot do this gate, because one of these conditions is not met: D "
+                  "must be row-major; if tiles have 64 columns and there is no split-K, D must be "
+                  "f32; if the gate is TW_GATE_HALVES and B is row-major, the tile's columns must "
+                  "be a multiple of 128 and n / 2 a multiple of 8",
                   name);
     case GemmMisfit::d_map:
       return fail(
           Code::ERROR_UNSUPPORTED, fault("candidate_stores", d.ldd, kMapAlignment),
           "candidate %s writes D only through a tensor map, which needs pitches and strides that "
-          "are multiples of 16 bytes below 2^40, and lines of whole 16 bytes: ldd is %" PRId64
-          ", d_batch_stride %" PRId64 " and %s %" PRId64
-          " elements of %d bytes: change them, or use an epilogue kernel",
+          "are multiples of 16 bytes below 2^40, and rows (of a column-major D: columns) whose "
+          "length is a multiple of 16 bytes: ldd is %" PRId64 ", d_batch_stride %" PRId64
+          " and %s %" PRId64 " elements of %d bytes: change them, or use an epilogue kernel",
           name, d.ldd, d.d_batch_stride, kernel_problem.swapped ? "m" : "n", d.n,
           kernel_problem.out_bytes);
     case GemmMisfit::split_factor:
       return fail(Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),
-                  "candidate %s has a stream-K factor of %u: it must be 1, 2, 4 or 8", name,
-                  choice.split);
+                  "candidate %s may divide a tile's k among %u blocks: this number, the stream-K "
+                  "factor, must be 1, 2, 4 or 8",
+                  name, choice.split);
   }
   if (gemm_fits_launch(choice, kernel_problem)) return {};
   if (gemm_units(choice, kernel_problem) > gemm_max_units(choice))

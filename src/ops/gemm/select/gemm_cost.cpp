@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model. A unit is the tiles that one cluster computes at the same time. Clusters compute
-// units in waves: full waves, then a last one. Within a wave the work of the tensor cores, the L2
-// loads of an SM and the memory traffic overlap. The times of the launch, of the last epilogue and
-// of the reduction of split-K or stream-K parts are added. Parameters are those of gemm_model.inc.
+// units in waves: complete waves, then a last one. Within a wave the work of the tensor cores, the
+// L2 loads of an SM and the memory traffic overlap. The times of the launch, of the last epilogue
+// and of the reduction of split-K or stream-K parts are added. Parameters are those of
+// gemm_model.inc.
 //
 // mma.sync kernels use no tensor maps (kGemmNoMaps), TMA kernels do.
 #include "ops/gemm/select/gemm_cost.hpp"
@@ -88,7 +89,7 @@ class Cost {
   double resident_ = 1;                           // clusters that run at the same time
   double band_ = 1;                               // units along m in a band of the tile scheduler
   double k_blocks_ = 1;                           // k blocks that one CTA multiplies for a tile
-  double full_waves_ = 0;                         // waves before the last one
+  double complete_waves_ = 0;                     // waves before the last one
   double last_clusters_ = 1;                      // clusters that have work in the last wave
   double last_k_blocks_ = 1;  // k blocks that each of these multiplies in the last wave
   double parts_ = 1;          // stream-K: parts of k into which a tile of the last wave is divided
@@ -148,8 +149,8 @@ void Cost::count_waves() {
   k_blocks_ = std::ceil(k_ / entry_.tile[2]);
   if (choice_.has(kGemmStreamK)) return count_stream_k();
   k_blocks_ = std::ceil(k_blocks_ / choice_.split);
-  full_waves_ = std::ceil(units_ / resident_) - 1;
-  last_clusters_ = units_ - full_waves_ * resident_;
+  complete_waves_ = std::ceil(units_ / resident_) - 1;
+  last_clusters_ = units_ - complete_waves_ * resident_;
   last_k_blocks_ = k_blocks_;
 }
 
@@ -160,19 +161,19 @@ void Cost::count_stream_k() {
   unaligned_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
   last_k_blocks_ = s.divided_units() > 0 ? static_cast<double>(s.share) : k_blocks_;
   // If units are divided, the last wave consists of their parts. Otherwise it consists of the whole
-  // units that remain after full waves.
+  // units that remain after complete waves.
   last_clusters_ =
       s.divided_units() > 0
           ? std::ceil(static_cast<double>(s.divided_units() * s.depth) / last_k_blocks_)
-          : static_cast<double>((s.whole_units / s.tiles_together - 1) % s.clusters + 1);
+          : static_cast<double>((s.whole_units / s.tiles_together - 1) % s.workers + 1);
   const auto tiles_together = static_cast<double>(s.tiles_together);
-  full_waves_ = tiles_together *
-                    std::ceil(static_cast<double>(s.whole_units) / (tiles_together * resident_)) -
-                (s.divided_units() > 0 ? 0 : 1);
+  complete_waves_ = tiles_together * std::ceil(static_cast<double>(s.whole_units) /
+                                               (tiles_together * resident_)) -
+                    (s.divided_units() > 0 ? 0 : 1);
   const GemmTile tile = gemm_tile(entry_, problem_.in_bytes, problem_.out_bytes);
-  stages_ =
-      static_cast<double>((gemm_ring_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
-                          gemm_stream_stage(tile, static_cast<u32>(s.width)));
+  stages_ = static_cast<double>(
+      (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
+      gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
 }
 
@@ -186,7 +187,7 @@ double Cost::k_block_ns() const {
   const double floor = products * std::max(tile_n_ / 2 * slower, 16 + tile_n_ / 4);
   const double clocks = model_.tensor * floor;
   if (!choice_.has(kGemmNarrow) || choice_.has(kGemmNoPromotion)) return ns(clocks);
-  if (d_.a_scaling.kind < ScaleKind::k128) return ns(clocks + model_.promote_clocks * tile_n_);
+  if (d_.a_scaling.kind < ScaleKind::row128) return ns(clocks + model_.promote_clocks * tile_n_);
   return ns(std::max(clocks + model_.promote_scaled_clocks * tile_n_, model_.promote_step_clocks));
 }
 
@@ -385,18 +386,18 @@ GemmTerms Cost::terms() const {
   const double chains = chains_ns();
   // A split-K cluster computes one unit and exits. Starting the next wave's clusters takes
   // next_wave_ns, which is added to t.epilogue.
-  const Wave full = wave(resident_, k_blocks_, chains + (split ? 0 : between_ns(end)));
+  const Wave complete = wave(resident_, k_blocks_, chains + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_clusters_, last_k_blocks_, chains, unaligned_shares_);
   GemmTerms t;
   t.launch = launch_ns();
-  t.epilogue = end + (split ? full_waves_ * (end + model_.next_wave_ns) : 0);
-  t.tensor = full_waves_ * full.tensor + last.tensor;
-  t.memory = full_waves_ * full.memory + last.memory;
-  t.l2 = full_waves_ * full.load + last.load;
+  t.epilogue = end + (split ? complete_waves_ * (end + model_.next_wave_ns) : 0);
+  t.tensor = complete_waves_ * complete.tensor + last.tensor;
+  t.memory = complete_waves_ * complete.memory + last.memory;
+  t.l2 = complete_waves_ * complete.load + last.load;
   if (needs_copies)
     t.copies = model_.copy_ns * problem_.staging_copies +
                problem_.staging_copy_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
-  const double unlimited = t.launch + full_waves_ * full.all() + last.all() + t.epilogue;
+  const double unlimited = t.launch + complete_waves_ * complete.all() + last.all() + t.epilogue;
   t.total = t.copies + with_power_limit(unlimited, power_ns());
   return t;
 }

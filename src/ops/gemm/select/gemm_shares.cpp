@@ -12,13 +12,13 @@ namespace {
 
 // Even shares divide the k blocks of all units without regard to where a unit ends. Aligned shares
 // divide each unit into the same number of shares, so that none crosses into the next unit. Aligned
-// shares leave some clusters idle, but all clusters read the same k at the same time, which helps
-// the L2, and each has a part of one unit only. So they may be longer than even ones by this
+// shares leave some workers idle, but all workers read the same k at the same time, which helps the
+// L2, and each has a part of one unit only. So aligned shares may be longer than even ones by this
 // factor.
 constexpr double kMaxAlignedExcess = 1.06;
 
-// A share can end one unit and begin another, so a cluster stores up to two partial results.
-constexpr int64_t kPartsPerCluster = 2;
+// A share can end one unit and begin another, so a worker stores up to two partial results.
+constexpr int64_t kPartsPerWorker = 2;
 
 uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
@@ -32,7 +32,7 @@ uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
       std::begin(kGemmWidths));
 }
 
-// Divides the units that remain after full waves into even or aligned shares.
+// Divides the units that remain after complete waves into even or aligned shares.
 void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares* s) {
   const int64_t rest = s->units() % resident_clusters;
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, resident_clusters),
@@ -45,18 +45,18 @@ void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares*
     s->share = aligned;
     s->depth = round_up(s->k_blocks, aligned);
   }
-  s->clusters = s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->depth, s->share);
+  s->workers = s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->depth, s->share);
 }
 
-// The most shared memory of a CTA for adding the parts of a unit whose CTAs form a cluster. The
-// rest holds three stages of the widest tile.
+// The most shared memory of a CTA for adding up the parts of a unit whose CTAs are joined. The rest
+// holds three stages of the widest tile.
 constexpr int64_t kMaxJoinedBytes = 80 << 10;
 
-// Lets the CTAs that share a unit form a cluster, if the kernel can do that (stream_joins() in
-// stream_join.cuh; not the kernels of i8) and all clusters run at the same time. `clusters` has the
-// number of resident clusters for each size in CTAs.
-bool join_parts(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
-                GemmShares* s) {
+// Joins the CTAs that share a unit, which means that they form a cluster. Returns false if the
+// kernel cannot do that (stream_is_joined() in stream_join.cuh; i8 kernels cannot), or if not all
+// clusters could run at the same time. `clusters` is as in gemm_shares().
+bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
+               GemmShares* s) {
   const bool can_join =
       choice.cluster() == 1 && s->tiles_together == 1 && choice.entry->dtypes[0] != DType::I8;
   if (!can_join) return false;
@@ -70,7 +70,7 @@ bool join_parts(const GemmChoice& choice, int64_t resident_clusters, const uint3
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMaxJoinedBytes) {
       s->depth = s->joined * s->share;
       s->whole_units = 0;
-      s->clusters = s->units() * s->joined;
+      s->workers = s->units() * s->joined;
       return true;
     }
   }
@@ -111,8 +111,8 @@ int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
                   gemm_tiles_together(choice, kernel_desc));
 }
 
-int64_t gemm_ring_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc, const GemmTile& tile,
-                        int64_t width) {
+int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
+                            const GemmTile& tile, int64_t width) {
   const int64_t gated_bytes =
       gemm_tiles_together(choice, kernel_desc) > 1 ? kGemmHeldColumnBytes * width : 0;
   return gemm_shared(tile).d_offset - gated_bytes;
@@ -135,7 +135,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
   s.batch = std::max<int64_t>(kernel_desc.batch, 1);
   s.depth = s.k_blocks = std::max<int64_t>(ceil_div(kernel_desc.k, entry.tile[2]), 1);
   s.chain_blocks = ceil_div(gemm_chain_length(kernel_desc), entry.tile[2]);
-  if (!join_parts(choice, resident_clusters, clusters, &s))
+  if (!join_ctas(choice, resident_clusters, clusters, &s))
     share_rest(choice, resident_clusters, &s);
   return s;
 }
@@ -146,13 +146,13 @@ int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows,
   const int64_t width =
       std::min<int64_t>(entry.tile[1], round_up(ceil_div(rows, entry.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(resident_clusters), choice.cluster()) +
-         resident_clusters * kPartsPerCluster * choice.cluster() *
+         resident_clusters * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(entry.tile[0]), static_cast<u32>(width));
 }
 
 void GemmShares::share_nothing(int64_t resident_clusters) {
   whole_units = units();
-  clusters = std::clamp<int64_t>(units() / tiles_together, 1, resident_clusters);
+  workers = std::clamp<int64_t>(units() / tiles_together, 1, resident_clusters);
   joined = 0;
 }
 
@@ -175,7 +175,7 @@ int64_t GemmShares::counter_bytes(uint32_t cluster) const {
 int64_t GemmShares::workspace_bytes(const GemmChoice& choice) const {
   if (joined > 0 || (divided_units() == 0 && k_blocks <= chain_blocks)) return 0;
   return counter_bytes(choice.cluster()) +
-         clusters * kPartsPerCluster * choice.cluster() *
+         workers * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(choice.entry->tile[0]),
                                     static_cast<u32>(width));
 }

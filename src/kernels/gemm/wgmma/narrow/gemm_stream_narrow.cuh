@@ -5,6 +5,7 @@
 //
 // Promoting kernels (scaledstream) add the accumulators of each k block of 128 to a second set of
 // f32 registers. Fast ones (faststream) accumulate all of k in the tensor cores.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
@@ -37,22 +38,22 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
                                               const StreamItem& item,
                                               const GemmPipeline<Config>& pipeline, u32 group) {
   const GemmStreamArgs& args = all.stream;
-  if (stream_joins<Config>(args)) {
-    if (!stream_join<Config>(d, args, pipeline)) return;
+  if (stream_is_joined<Config>(args)) {
+    if (!stream_reduce_in_cluster<Config>(d, args, pipeline)) return;
   } else if (item.end - item.begin < work.blocks) {
-    const auto cluster = static_cast<i32>(ptx::block_id_again());
+    const auto worker = static_cast<i32>(ptx::reread_block_id());
     const i32 split_unit = item.unit - work.whole_units;
-    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, cluster);
-    const StreamPartial<Config> partial(args, cluster, slot, 0);
+    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, worker);
+    const StreamPartial<Config> partial(args, worker, slot, 0);
     if (!stream_reduce_in_workspace<Config>(d, args, split_unit, partial, 0,
-                                            pipeline.stream_word()))
+                                            pipeline.reduction_word()))
       return;
   }
   narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
     const StreamSlice slice = stream_slice<Config>(args);
     narrow_apply_scales<Config>(sums, all, pipeline, group, slice.first);
     const auto sizes = StreamSizes<Config>::read(args);
-    FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
+    GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, 0);
     FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
     tile.n0 += slice.first;
     run.lines = min(run.lines, tile.n0 + slice.columns);
@@ -77,11 +78,11 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
     if constexpr (Config::kPromotes) {
       narrow_promote<Config>(d[0], all, item, pipeline, group);
     } else {
-      const auto cluster = static_cast<i32>(ptx::block_id_again());
+      const auto worker = static_cast<i32>(ptx::reread_block_id());
       const i32 split_unit = item.unit - work.whole_units;
       const i32 slot =
-          split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, cluster);
-      const StreamPartial<Config> partial(args, cluster, slot, 0);
+          split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker);
+      const StreamPartial<Config> partial(args, worker, slot, 0);
       stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     }
     ptx::async_copy_wait_all();
@@ -102,20 +103,19 @@ __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
       ptx::mbarrier_init(pipeline.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
       ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
     }
-    stream_join_begin<Config>(all.stream, pipeline);
+    stream_init_cluster_reduction<Config>(all.stream, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
-  stream_join_arrive<Config>(all.stream);
+  stream_arrive_if_joined<Config>(all.stream);
 }
 
 template <class Config>
 __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
-  static_assert(Config::kCluster == 1,
-                "stream-K epilogue kernels have no clusters, so no multicast");
+  static_assert(Config::kCluster == 1, "stream-K epilogue kernels have no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> pipeline(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
-  pipeline.run = &all.stream;
+  pipeline.args = &all.stream;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   narrow_begin<Config>(all, pipeline, warp);
   if (warp >= 4) {
@@ -133,7 +133,7 @@ __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
     if (Config::kPromotes && gemm_scales_along_k(all.scales))
       narrow_load_scales<Config>(all, pipeline, static_cast<i32>(threadIdx.x) - 32);
   }
-  stream_join_wait<Config>(all.stream);
+  stream_wait_if_joined<Config>(all.stream);
 }
 
 }  // namespace tw

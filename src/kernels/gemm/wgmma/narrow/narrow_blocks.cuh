@@ -8,6 +8,7 @@
 // line of the staging slab. With a gate a tile yields only 64 elements of a line. The CTA then
 // multiplies the two tiles of a scale block one after the other, and holds the elements of the
 // first one in shared memory behind a shorter pipeline.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
@@ -33,7 +34,7 @@ struct NarrowEight {
   __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
     const bool gated = args.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
-    const u32 thread = ptx::thread_id_again() % 128;
+    const u32 thread = ptx::reread_thread_id() % 128;
     row = thread % groups * 8;
     slab_line = static_cast<i32>(thread / groups);
     at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
@@ -52,7 +53,8 @@ struct NarrowHeld {
                   kGemmHeldColumnBytes * StreamSlab<Config>::kLines);
     const u32 begin =
         shared + Config::kShared.d_offset - kGemmHeldColumnBytes * static_cast<u32>(width);
-    return {begin + (static_cast<u32>(slab) * 2 + group) * 2048 + ptx::thread_id_again() % 64 * 32};
+    return {begin + (static_cast<u32>(slab) * 2 + group) * 2048 +
+            ptx::reread_thread_id() % 64 * 32};
   }
   __device__ __forceinline__ void put(const float (&v)[8]) const {
     ptx::store_shared_v4(address, {v[0], v[1], v[2], v[3]});
@@ -94,8 +96,9 @@ __device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
              ptx::shared_load<4>(group == 0 ? end + kGroupDistance : end - kGroupDistance));
 }
 
-__device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, const FullTile& tile,
-                                                   i32 line, i32 at, float scale) {
+__device__ __forceinline__ void narrow_store_scale(const GemmScales& scales,
+                                                   const GemmTileOrigin& tile, i32 line, i32 at,
+                                                   float scale) {
   const i64 to = line * scales.d.line_step + at / kScaleDepth * scales.d.block_step +
                  tile.z * scales.d.batch_step;
   reinterpret_cast<float*>(scales.d.address)[to] = scale;
@@ -106,8 +109,8 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales, con
 // lie outside of D (not `inside`).
 template <class Config>
 __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
-                                                    const FullTile& tile, u32 shared, i32 slab,
-                                                    u32 group, u32 staged,
+                                                    const GemmTileOrigin& tile, u32 shared,
+                                                    i32 slab, u32 group, u32 staged,
                                                     const NarrowEight<Config>& own, i32 line,
                                                     bool inside, float (&v)[8]) {
   constexpr i32 kTile = Config::kTileM / 2;  // gated elements of a line

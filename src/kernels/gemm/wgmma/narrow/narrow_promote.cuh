@@ -4,6 +4,7 @@
 // floats. A consumer warpgroup therefore adds the accumulators of each k block of 128 to f32
 // registers, multiplied by the block's scales if scales change along k. While one warpgroup adds,
 // the tensor cores multiply for the other one.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"

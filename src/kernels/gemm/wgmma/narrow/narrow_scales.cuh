@@ -6,6 +6,7 @@
 // warp load one for each row and column of the tile, even if several lines share a scale, and
 // arrive on the stage's full barrier. Other scales are loaded once a tile by each consumer
 // warpgroup, which applies them to its finished accumulators.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -34,7 +35,7 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
 // of halves, a warpgroup's 64 rows are 32 of each half of A.
 template <class Config>
 __device__ __forceinline__ NarrowLine narrow_line_in_tile(const GemmNarrowArgs& all, i32 m, i32 n,
-                                                          const FullTile& tile, i32 line) {
+                                                          const GemmTileOrigin& tile, i32 line) {
   const GemmEpilogueArgs& full = all.stream.full;
   if (line >= Config::kTileM)
     return narrow_line(all.scales.b, all.scales.b_by, tile.n0 + line - Config::kTileM, n, tile.z);
@@ -67,7 +68,7 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
   StreamWork<Config> work(args, sizes);
   StreamItem item;
   while (work.next(&item)) {
-    const FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
+    const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, 0);
     NarrowLine lines[kMost];
 #pragma unroll
     for (i32 i = 0; i < kMost; ++i) {
@@ -83,10 +84,10 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
 #pragma unroll
       for (i32 i = 0; i < kMost; ++i) {
         if (thread + i * kScaleLoaders >= Config::kTileM + args.width) break;
-        const bool there = lines[i].address != 0;
+        const bool exists = lines[i].address != 0;
         ptx::async_copy<4>(to + static_cast<u32>(i) * (kScaleLoaders * 4),
-                           there ? lines[i].address : all.scales.a.address, there ? 4 : 0);
-        if (there) lines[i].address += static_cast<u64>(lines[i].step);
+                           exists ? lines[i].address : all.scales.a.address, exists ? 4 : 0);
+        if (exists) lines[i].address += static_cast<u64>(lines[i].step);
       }
       ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
       pipeline.advance();
@@ -99,7 +100,7 @@ struct NarrowScaleAddresses {
   u32 rows, columns;
 
   __device__ __forceinline__ NarrowScaleAddresses(u32 rows_at, u32 columns_at) {
-    const u32 thread = ptx::thread_id_again();
+    const u32 thread = ptx::reread_thread_id();
     rows = rows_at + narrow_scale_slot(thread / 32 % 4 * 16 + thread % 32 / 4) * 4;
     columns = columns_at + thread % 4 * 16;
   }
@@ -141,16 +142,16 @@ __device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& 
                                                           u32 group) {
   if (!narrow_scales_once(all.scales)) return;
   const auto sizes = StreamSizes<Config>::read(all.stream);
-  const FullTile tile = stream_tile<Config>(all.stream, sizes, unit, 0);
+  const GemmTileOrigin tile = stream_tile<Config>(all.stream, sizes, unit, 0);
   const u32 to = narrow_tile_scales<Config>(pipeline, group);
 #pragma unroll 1
   for (auto line = static_cast<i32>(threadIdx.x % 128); line < 64 + all.stream.width; line += 128) {
     const i32 tile_line =
         line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
     const NarrowLine from = narrow_line_in_tile<Config>(all, sizes.m, sizes.n, tile, tile_line);
-    const bool there = from.address != 0;
+    const bool exists = from.address != 0;
     ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
-                       there ? from.address : all.scales.a.address, there ? 4 : 0);
+                       exists ? from.address : all.scales.a.address, exists ? 4 : 0);
   }
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 // Epilogue of the stream-K kernels for narrow types. The run's arguments select the type of D.
 // narrow_write() chooses between a short path, which finishes accumulators in registers, and the
-// full path, which stages them in shared memory and applies every kind of epilogue.
+// general path, which stages them in shared memory and applies every kind of epilogue.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
@@ -91,8 +92,8 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   }
 }
 
-// Computes eight neighboring elements of a line of D with the full path, and updates `largest` for
-// amax. For an i32 D it only copies the bits of the accumulators.
+// Computes eight neighboring elements of a line of D with the general path, and updates `largest`
+// for amax. For an i32 D it only copies the bits of the accumulators.
 template <class Config>
 __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
                                                   const StreamSlab<Config>& staged, i32 line,
@@ -135,10 +136,10 @@ __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 c
 
 // Stages the accumulators in shared memory slab by slab and writes the tile's lines of D from it.
 template <class Config>
-__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccumulators],
-                                                  const GemmNarrowArgs& all, const FullRun& run,
-                                                  const FullTile& tile, u32 shared, u32 group,
-                                                  u32& largest) {
+__device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kAccumulators],
+                                                     const GemmNarrowArgs& all, const FullRun& run,
+                                                     const GemmTileOrigin& tile, u32 shared,
+                                                     u32 group, u32& largest) {
   using Slab = StreamSlab<Config>;
   const i32 end = min(tile.n0 + all.stream.width, run.lines);
   const u32 staging = narrow_staging<Config>(shared, group);
@@ -169,12 +170,12 @@ __device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kAccu
 template <class Config>
 __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
                                              const GemmNarrowArgs& all, const FullRun& run,
-                                             const FullTile& tile, u32 shared, u32 group,
+                                             const GemmTileOrigin& tile, u32 shared, u32 group,
                                              u32& largest) {
   const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
   if (!narrow_is_short(args, run, type))
-    return narrow_write_full<Config>(d, all, run, tile, shared, group, largest);
+    return narrow_write_general<Config>(d, all, run, tile, shared, group, largest);
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
   if (!Config::kIntegerSums || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
   const auto write = [&](auto out) {
