@@ -27,7 +27,7 @@ FAMILIES = {
     "prefetch": ("prefetch", "*ranges and matrices*"), "ragged": ("ragged", "*random lengths*,*long rows*"),
     "rows": ("rows", "*gather4*"), "row sums": ("rows_sums", "*hang over*"), "row order": ("rows_values", "*"),
     "quantize": ("quantize", "*behind each other*,*every length*"), "route": ("route", "*several tokens a warp*"),
-    "narrow": ("gemm_scaled", "*a few of each*"), "grouped wgmma": ("grouped_wgmma", "*taken again*"),
+    "narrow": ("gemm_scaled", "*taken again*"), "grouped wgmma": ("grouped_wgmma", "*taken again*"),
     "grouped tiles": ("grouped_tiles", "*a few small*"), "grouped scaled": ("grouped_scaled", "*a few small*"),
 }
 GEMM = ("gemm_kernels", "*taken again*")

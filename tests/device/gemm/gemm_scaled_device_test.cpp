@@ -317,6 +317,27 @@ TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
     }
 }
 
+// One block computes all tiles, so that it uses its stages and slabs many times.
+TEST_CASE("gemm scaled: stages and slabs that are taken again") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(9);
+  int number = 0;
+  for (const auto& pair : kPairs) {
+    ScaledCase c = case_of(pair, number);
+    k_major(&c);
+    c.desc.m = 130;
+    c.desc.n = 140;
+    c.desc.k = 650;
+    c.desc.max_sms = 1;
+    c.desc.fast_accumulate = number == 1;
+    scales(number == 1 ? 1 : 3, number % 4, &c);
+    pitches(16, 0, &c);
+    lab.check(random, c);
+    ++number;
+  }
+}
+
 TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
   Lab lab;
   if (!lab) return;
