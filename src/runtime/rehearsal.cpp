@@ -29,8 +29,9 @@ class RehearsalDevice final : public Device {
       set_max_active_clusters(size, device_->max_active_clusters(size));
   }
 
+  Status find_kernel(const KernelEntry& entry) override { return device_->find_kernel(entry); }
   Status prepare(const KernelEntry& entry, uint32_t, std::unique_ptr<Kernel>* out) override {
-    TW_TRY(device_->find_kernel(entry));
+    TW_TRY(find_kernel(entry));
     *out = std::make_unique<RehearsalKernel>(shared_from_this());
     return {};
   }

@@ -75,11 +75,11 @@ void places() {
 void sequences() {
   const auto faulty = [](i64 begin, i64 end, i64 tokens) {
     const Sequence s = checked_sequence(begin, end, tokens);
-    return s.fault && s.rows == 0;
+    return s.invalid && s.rows == 0;
   };
   const auto sound = [](i64 begin, i64 end, i64 tokens) {
     const Sequence s = checked_sequence(begin, end, tokens);
-    return !s.fault && s.begin == begin && s.rows == end - begin;
+    return !s.invalid && s.begin == begin && s.rows == end - begin;
   };
   check(sound(0, 0, 0) && sound(0, 5, 5) && sound(5, 5, 5) && sound(2, 3, 5),
         "sequences inside the packed operand are themselves");

@@ -15,8 +15,8 @@ u32 one_at_a_time(const ElementwiseArgs& args, u32 a, u32 b, u32 before) {
   constexpr u32 kMask = (1u << kBits) - 1;
   u32 word = 0;
   for (u32 at = 0; at < 32; at += kBits)
-    word |= word_element<kReduce, u32>(args, kBytes, a >> at & kMask, b >> at & kMask,
-                                       before >> at & kMask)
+    word |= integer_element<kReduce, u32>(args, kBytes, a >> at & kMask, b >> at & kMask,
+                                          before >> at & kMask)
             << at;
   return word;
 }
@@ -34,10 +34,10 @@ ElementwiseArgs draw_args(std::mt19937& random) {
   ElementwiseArgs args{};
   args.alpha = static_cast<u64>(kFactors[random() % 11]);
   args.beta = static_cast<u64>(kFactors[random() % 11]);
-  args.kind[kOperandDst] = random() % 2 ? kWordSigned : kWordUnsigned;
-  args.reduction = static_cast<u32>(random() % (kCombineXor + 1));
-  args.combine = random() % 2 ? kSourcesMultiply : kSourcesAdd;
-  if (args.combine == kSourcesMultiply) args.beta = 0;
+  args.kind[kOperandDst] = random() % 2 ? kTypeSigned : kTypeUnsigned;
+  args.reduction = static_cast<u32>(random() % (kReduceXor + 1));
+  args.combine = random() % 2 ? kCombineMultiply : kCombineAdd;
+  if (args.combine == kCombineMultiply) args.beta = 0;
   return args;
 }
 
@@ -49,11 +49,11 @@ void check_lanes() {
     const u32 a = word_of(random);
     const u32 b = word_of(random);
     const u32 before = word_of(random);
-    const u32 x = args.combine == kSourcesMultiply ? multiply_lanes<kBytes>(a, b) : a;
+    const u32 x = args.combine == kCombineMultiply ? multiply_lanes<kBytes>(a, b) : a;
     const u32 combined =
         combine_lanes<kBytes>(static_cast<u32>(args.alpha), static_cast<u32>(args.beta), x, b);
     u32 reduced[] = {combined, combined};
-    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, {before, before},
+    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kTypeSigned, {before, before},
                          reduced);
     if (combined != one_at_a_time<kBytes, false>(args, a, b, before) ||
         reduced[0] != one_at_a_time<kBytes, true>(args, a, b, before) || reduced[1] != reduced[0])

@@ -27,8 +27,8 @@ FAULTS = [
     ("a scatter's negative row faults", "row < 0 && scatter ? args.table_rows : row", "row"),
     ("a gather reads behind the table", "row < 0 && scatter ? args.table_rows : row",
      "row < 0 ? args.table_rows : row"),
-    ("rows behind the last are read", "slot < stage.rows ? named(stage.first + slot) : -1",
-     "named(stage.first + slot)"),
+    ("rows behind the last are read", "slot < stage.rows ? table_row(stage.first + slot) : -1",
+     "table_row(stage.first + slot)"),
     ("the last stage is dropped", "count) + args.stage_pieces - 1) / args.stage_pieces",
      "count)) / args.stage_pieces"),
     ("the last stage is whole", "left < args.stage_pieces ? static_cast<u32>(left) : "

@@ -32,9 +32,10 @@ GemmRates estimated(const DeviceInfo& info) {
   GemmRates rates;
   rates.clock = info.clock_khz > 0 ? info.clock_khz * 1e-6 : 1.755;
   rates.flops_per_clock = GemmRates::kFlops;
-  rates.limit_flops = kFractionAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
+  rates.power_limit_flop_per_ns =
+      kFractionAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
   const double bus = 2e-6 * info.memory_clock_khz * info.memory_bus_bits / 8;
-  rates.dram_bytes = bus > 0 ? bus : kDramBytesPerSm * info.sm_count;
+  rates.dram_bytes_per_ns = bus > 0 ? bus : kDramBytesPerSm * info.sm_count;
   rates.l2_size =
       info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : kL2BytesPerSm * info.sm_count;
   return rates;
@@ -43,6 +44,8 @@ GemmRates estimated(const DeviceInfo& info) {
 // The kernel whose clusters the driver is asked about. Any TMA kernel of this build will do,
 // because each uses so much shared memory that a block has an SM to itself.
 const KernelEntry* entry_for_occupancy(Device& device) {
+  // That the build lacks a kernel is no error here.
+  const RestoreErrors restored_at_end;
   return find_entry(device, Family::gemm, [&](const KernelEntry& entry) {
     return entry.feature != feature::host && (entry.variant & (kGemmNoMaps | kGemmPrologue)) == 0 &&
            device.find_kernel(entry).ok();
@@ -60,8 +63,8 @@ GemmRates gemm_rates(const DeviceInfo& info) {
   if (!known) return estimated(info);
   GemmRates rates = known->rates;
   const double share = info.name == known->name ? 1 : std::min(1.0, info.sm_count / known->sms);
-  rates.limit_flops *= share;
-  rates.dram_bytes *= share;
+  rates.power_limit_flop_per_ns *= share;
+  rates.dram_bytes_per_ns *= share;
   rates.l2_size *= share;
   return rates;
 }
