@@ -380,8 +380,8 @@ TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *va
 /** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
  *  linear coordinate in the shape. Each leaf of the shape, from the left, takes the greatest common
  *  divisor g of its extent and the remaining size, and the remaining size is then divided by g.
- * What is left after the last leaf is dropped, so the result may have fewer than `size` positions.
- * In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
+ *  A remainder after the last leaf is ignored, so the result may have fewer than `size` positions.
+ *  In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
  *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
@@ -571,8 +571,8 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
  *  returns coordinates, each of their numbers indexes a mode of A.
  *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
  *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
- *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (indices
- *  from several modes of B add up: 1 + 3 = 4 carries from A's first mode into its second one)
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (index 1
+ *  of one mode of B and index 3 of another add up to 4, past the extent of A's first mode)
  *  @param a may have a swizzle or an offset, which remain in front. @param b not NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the composed function is not a layout.
@@ -623,10 +623,10 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out
  *  second steps from tile to tile, and the last tile may extend past the end. A tiler of several
  *  layouts cuts mode by mode.
  *
- *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
- *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
- *  stride) of the mode before it. If it is not, some coordinates are in no tile; that is accepted
- *  only if all of these are past the end of the layout. In the last example the modes are 4:1 and
+ *  A tiler is refused if an index of the layout would be in no tile. To see whether that is so,
+ *  sort the modes of the tile by stride. If each stride is a multiple of (extent * stride) of the
+ *  mode before it, every coordinate is in a tile. Otherwise the coordinates between are in none,
+ *  which is allowed only past the end of the layout. In the last example the modes are 4:1 and
  *  2:5. As 5 is no multiple of 4 * 1, coordinates 4 and 9, which have the indices 256 and 576,
  *  would be in no tile. CuTe accepts such a tile and omits these indices.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
@@ -807,7 +807,7 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
  *  shift), where Y = ((1 << bits) - 1) << (base + max(0, shift)). The hardware's modes act on
  *  bytes: those of 32, 64 and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast them from 8
  *  bits to the size of an element to get the form for a layout: 128 bytes of bf16 are Sw<3,3,3>,
- *  ((column / 8) ^ (row % 8)) * 8 + column % 8.
+ *  which moves column c of row r to column ((c / 8) ^ (r % 8)) * 8 + c % 8.
  *  @{ */
 
 /** Puts a swizzle in front of a layout.
@@ -1018,6 +1018,7 @@ TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape
 TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
 
 /** Maps an element to the (register, lane, warp, block) that holds it; if several do, to the first.
+ *  The bits of the element's number take the place of the register bits.
  *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") = "register=[[0,1,0,0],[1,0,0,0]]
  *  lane=[] warp=[] block=[] -> (2,2,1,1)"
  *  @param linear not NULL. @param[out] out owned by the caller.
@@ -1037,9 +1038,9 @@ TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
 TW_API tw_status tw_linear_at(const tw_linear *linear, int64_t reg, int64_t lane, int64_t warp,
                               int64_t block, int64_t *coord, int32_t capacity, int32_t *written);
 
-/** Converts a layout whose extents are powers of two, swizzled or not, to a linear layout. Its
- *  modes are (registers), (threads, registers) or (threads, registers, blocks); threads are split
- *  into 32 lanes and warps.
+/** Converts a layout whose extents are powers of two, swizzled or not, to a linear layout. The
+ *  layout's modes are (registers), (threads, registers) or (threads, registers, blocks); threads
+ *  are split into 32 lanes and warps.
  *  Example: linear_from_layout("((4,8),(2,2)):((32,1),(16,8))", NULL) = "register=[[16],[8]]
  *  lane=[[32],[64],[1],[2],[4]] warp=[] block=[] -> (128)"
  *  @param layout without offset. @param shape in which elements are numbered, leftmost fastest;

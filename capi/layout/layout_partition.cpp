@@ -14,7 +14,7 @@ using namespace tw::capi;
 
 namespace {
 
-// The body of a drawing function: `picture(std::string*)`.
+// The body of a drawing function. `picture(&svg)` makes the SVG.
 template <class Picture>
 Status write_drawing(char* buffer, size_t capacity, size_t* length, Picture&& picture) {
   std::string svg;
@@ -27,17 +27,17 @@ Status write_drawing(char* buffer, size_t capacity, size_t* length, Picture&& pi
 tw_status tw_layout_partition_tv(const tw_layout* tensor, const tw_tuple* tile, const tw_layout* tv,
                                  int64_t thread, tw_layout** out, int64_t* offset) {
   return guard([&]() -> Status {
-    if (out) *out = nullptr;
+    if (out) *out = nullptr;  // also if `offset` is refused
     TW_TRY(clear_output(offset, "offset"));
     TW_TRY(clear_output(out, "out"));
     TW_TRY(require(tensor, "tensor"));
     TW_TRY(require(tile, "tile"));
     TW_TRY(require(tv, "tv"));
-    int64_t moved = 0;
+    int64_t part_offset = 0;
     TW_TRY(make_handle(out, [&](Layout* value) {
-      return partition_tv(*tensor->value, *tile->value, *tv->value, thread, value, &moved);
+      return partition_tv(*tensor->value, *tile->value, *tv->value, thread, value, &part_offset);
     }));
-    *offset = moved;
+    *offset = part_offset;
     return Code::OK;
   });
 }
@@ -47,7 +47,7 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
                                   int64_t cta, int64_t* box, int32_t capacity, tw_layout** boxes,
                                   tw_layout** slots) {
   return guard([&]() -> Status {
-    if (boxes) *boxes = nullptr;
+    if (boxes) *boxes = nullptr;  // also if `slots` is refused
     TW_TRY(clear_output(slots, "slots"));
     TW_TRY(clear_output(boxes, "boxes"));
     TW_TRY(require(tensor, "tensor"));
@@ -71,7 +71,7 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
 tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_bits, const tw_layout* tv,
                                 int32_t access_bytes, int64_t* passes, int64_t* least) {
   return guard([&]() -> Status {
-    if (least) *least = 0;
+    if (least) *least = 0;  // also if `passes` is refused
     TW_TRY(clear_output(passes, "passes"));
     TW_TRY(require(least, "least"));
     TW_TRY(require(layout, "layout"));
@@ -83,7 +83,7 @@ tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_bits, c
 tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t element_bits,
                                    int32_t* swizzle_bytes, tw_layout** out) {
   return guard([&]() -> Status {
-    if (out) *out = nullptr;
+    if (out) *out = nullptr;  // also if `swizzle_bytes` is refused
     TW_TRY(clear_output(swizzle_bytes, "swizzle_bytes"));
     TW_TRY(clear_output(out, "out"));
     int bytes = 0;

@@ -235,7 +235,8 @@ Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_groupe
   desc->k = a.columns;
   desc->weight_count = b.batch;
   desc->b_stride = b.batch > 1 ? b.matrix_stride : 0;
-  if (desc->groups == TW_UNSET && desc->grouping != TW_GROUPING_ONE) desc->groups = b.batch;
+  if (desc->group_count == TW_UNSET && desc->grouping != TW_GROUPING_ONE)
+    desc->group_count = b.batch;
   return {};
 }
 
@@ -248,7 +249,7 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   desc->m = a.columns;
   desc->k = a.rows;
   desc->weight_count = desc->b_stride = 0;
-  desc->groups = d.batch;
+  desc->group_count = d.batch;
   desc->d_stride = d.batch > 1 ? d.matrix_stride : 0;
   return {};
 }

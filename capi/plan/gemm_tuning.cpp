@@ -118,6 +118,6 @@ tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
     TW_TRY(require(tuning, "tuning"));
     std::unique_ptr<Plan> made;
     TW_TRY(GemmPlan::create(device->value, ours, tuning->value.get(), &made));
-    return keep_plan(std::move(made), plan);
+    return give_plan(std::move(made), plan);
   });
 }

@@ -36,7 +36,7 @@ static_assert(TW_OP_COPY == static_cast<int32_t>(Op::copy) &&
               TW_OP_GROUPED == static_cast<int32_t>(Op::grouped) &&
               TW_OP_QUANTIZE == static_cast<int32_t>(Op::quantize));
 
-Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
+Status tw::capi::give_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
   if (Log& log = plan->device()->log(); log.enabled(LogLevel::debug)) {
     const char* kernel = plan->info().kernel;
     log.write(LogLevel::debug, "%s plan: kernel %s", family_name(plan->op()),

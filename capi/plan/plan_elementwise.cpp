@@ -6,13 +6,13 @@ using namespace tw;
 using namespace tw::capi;
 
 static_assert(TW_MAX_RANK == kElementwiseRank);
-static_assert(+TW_REDUCE_NONE == +kCombineNone && +TW_REDUCE_ADD == +kCombineAdd &&
-              +TW_REDUCE_MIN == +kCombineMin && +TW_REDUCE_MAX == +kCombineMax &&
-              +TW_REDUCE_AND == +kCombineAnd && +TW_REDUCE_OR == +kCombineOr &&
-              +TW_REDUCE_XOR == +kCombineXor && +TW_REDUCE_INC == +kCombineInc &&
-              +TW_REDUCE_DEC == +kCombineDec);
+static_assert(+TW_REDUCE_NONE == +kReduceNone && +TW_REDUCE_ADD == +kReduceAdd &&
+              +TW_REDUCE_MIN == +kReduceMin && +TW_REDUCE_MAX == +kReduceMax &&
+              +TW_REDUCE_AND == +kReduceAnd && +TW_REDUCE_OR == +kReduceOr &&
+              +TW_REDUCE_XOR == +kReduceXor && +TW_REDUCE_INC == +kReduceInc &&
+              +TW_REDUCE_DEC == +kReduceDec);
 
-static_assert(+TW_COMBINE_ADD == +kSourcesAdd && +TW_COMBINE_MULTIPLY == +kSourcesMultiply);
+static_assert(+TW_COMBINE_ADD == +kCombineAdd && +TW_COMBINE_MULTIPLY == +kCombineMultiply);
 
 namespace {
 

@@ -279,7 +279,7 @@ tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, co
     TW_TRY(parse_gemm_choice("candidate", candidate, &choice));
     std::unique_ptr<Plan> made;
     TW_TRY(GemmPlan::create_forced(device->value, ours, choice, &made));
-    return keep_plan(std::move(made), plan);
+    return give_plan(std::move(made), plan);
   });
 }
 

@@ -35,7 +35,7 @@ tw_grouped_desc default_desc() {
   desc.index_dtype = desc.row_index_dtype = TW_DTYPE_I32;
   desc.grouping = TW_GROUPING_ENDS;
   desc.gate_slope = 1.0f;
-  desc.m = desc.n = desc.k = desc.groups = TW_UNSET;
+  desc.m = desc.n = desc.k = desc.group_count = TW_UNSET;
   return desc;
 }
 
@@ -81,7 +81,7 @@ GroupedDesc convert(const tw_grouped_desc& from) {
   to.n = from.n;
   to.k = from.k;
   // TW_UNSET, which only TW_GROUPING_ONE allows, becomes -1.
-  to.groups = from.groups == TW_UNSET ? -1 : from.groups;
+  to.groups = from.group_count == TW_UNSET ? -1 : from.group_count;
   to.weight_count = from.weight_count;
   to.lda = from.lda;
   to.ldb = from.ldb;
@@ -110,7 +110,7 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   TW_TRY(check_set("m", ours.m));
   TW_TRY(check_set("n", ours.n));
   TW_TRY(check_set("k", ours.k));
-  if (ours.grouping != TW_GROUPING_ONE) TW_TRY(check_set("groups", ours.groups));
+  if (ours.grouping != TW_GROUPING_ONE) TW_TRY(check_set("group_count", ours.group_count));
   *out = convert(ours);
   return {};
 }

@@ -8,14 +8,14 @@
 namespace tw::capi {
 
 /// Passes a plan to the caller as a handle.
-Status keep_plan(std::unique_ptr<Plan> plan, tw_plan** out);
+Status give_plan(std::unique_ptr<Plan> plan, tw_plan** out);
 
 /// Makes a plan of class P from a description that read_struct() filled.
 template <class P, class Desc>
 Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
   std::unique_ptr<Plan> plan;
   TW_TRY(P::create(device->value, desc, &plan));
-  return keep_plan(std::move(plan), out);
+  return give_plan(std::move(plan), out);
 }
 
 /// Whether planning with class P would succeed, for tw_x_supported(). `arguments` are the arguments

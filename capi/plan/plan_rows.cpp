@@ -61,8 +61,13 @@ tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan*
     TW_TRY(read_desc(desc, &ours));
     std::unique_ptr<Plan> made;
     TW_TRY(RowsPlan::create(device->value, op, ours, &made));
-    return keep_plan(std::move(made), plan);
+    return give_plan(std::move(made), plan);
   });
+}
+
+// `op` is an argument of supported() and of RowsPlan::create().
+tw_status rows_supported(Op op, tw_device* device, const tw_rows_desc* desc) {
+  return supported<RowsPlan, RowsDesc>(device, op, desc, read_desc, op);
 }
 
 tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {
@@ -98,7 +103,7 @@ tw_status tw_gather_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** 
 }
 
 tw_status tw_gather_supported(tw_device* device, const tw_rows_desc* desc) {
-  return supported<RowsPlan, RowsDesc>(device, Op::gather, desc, read_desc, Op::gather);
+  return rows_supported(Op::gather, device, desc);
 }
 
 tw_status tw_gather_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {
@@ -110,7 +115,7 @@ tw_status tw_scatter_plan(tw_device* device, const tw_rows_desc* desc, tw_plan**
 }
 
 tw_status tw_scatter_supported(tw_device* device, const tw_rows_desc* desc) {
-  return supported<RowsPlan, RowsDesc>(device, Op::scatter, desc, read_desc, Op::scatter);
+  return rows_supported(Op::scatter, device, desc);
 }
 
 tw_status tw_scatter_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {

@@ -175,8 +175,8 @@ tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t e
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
                   map->value->desc.kind != MapKind::tiled
                       ? "dimension %d cannot be resized: the map is an im2col map; make a new one"
-                      : "dimension %d cannot be resized: the map folds or merges modes there; make "
-                        "a new one",
+                      : "dimension %d cannot be resized: the map splits or merges modes there; "
+                        "make a new one",
                   dimension);
     TensorMapDesc desc = map->value->desc;
     desc.global_dim[dimension] = extent;

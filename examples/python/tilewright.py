@@ -158,8 +158,8 @@ tw_grouped_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:d_dtyp
   tw_dtype:bias_dtype tw_dtype:index_dtype tw_dtype:row_index_dtype tw_order:b_order
   tw_grouping:grouping tw_grouped_combine:combine tw_activation:activation tw_gate:gate
   f32:gate_limit f32:gate_offset f32:gate_slope u32:flags u32:a_alignment u32:b_alignment
-  u32:d_alignment u32:max_sms i64:m i64:n i64:k i64:groups i64:weight_count i64:lda i64:ldb i64:ldd
-  i64:b_stride i64:d_stride i64:bias_stride i64:group_rows i64:row_alignment i64:a_count
+  u32:d_alignment u32:max_sms i64:m i64:n i64:k i64:group_count i64:weight_count i64:lda i64:ldb
+  i64:ldd i64:b_stride i64:d_stride i64:bias_stride i64:group_rows i64:row_alignment i64:a_count
   i64:d_count i64:a_divisor i64:d_divisor i64:expected_rows tw_dtype:b_dtype tw_scale_kind:a_scale
   tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order u32:reserved i64:a_scale_ld
   i64:b_scale_ld i64:a_scale_stride i64:b_scale_stride

@@ -13,7 +13,7 @@ class Decimal {
   /// Fixed notation with `places` digits after the point.
   Decimal(double value, int places) { write(value, std::chars_format::fixed, places); }
   /// At most `digits` significant digits, without trailing zeros.
-  static Decimal shortest(double value, int digits) {
+  static Decimal significant(double value, int digits) {
     Decimal out;
     out.write(value, std::chars_format::general, digits);
     return out;

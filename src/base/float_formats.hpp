@@ -36,7 +36,8 @@ inline uint16_t float_to_f16(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return 0x7fff;
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and up
-  if (magnitude < 0x38800000u) {  // below 2^-14: subnormal; adding 0.5f rounds to 2^-24
+  if (magnitude < 0x38800000u) {  // below 2^-14: subnormal in f16
+    // The last bit of 0.5f is 2^-24, so that adding 0.5f rounds to a multiple of 2^-24.
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
   }

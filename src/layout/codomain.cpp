@@ -34,8 +34,8 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
     while (stop < end && basis_within(paths.path[stop], element, depth + 1)) ++stop;
     if (stop == begin || paths.path[begin] == element) {
       if (stop > begin + 1) return conflict();
-      out->path[std::min(out->origin.leaves, kMaxLeaves - 1)] = element;
-      if (!out->origin.push(0, depth + 1, common_level))
+      out->path[std::min(out->tuple.leaves, kMaxLeaves - 1)] = element;
+      if (!out->tuple.push(0, depth + 1, common_level))
         return fail(Code::ERROR_CAPACITY, {.argument = "stride", .limit = kMaxLeaves},
                     "the layout gives tuples of more than %d numbers", kMaxLeaves);
     } else {
@@ -50,13 +50,14 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
 }  // namespace
 
 Status codomain(const Layout& layout, Codomain* out) {
-  out->origin.leaves = 0;
+  out->tuple.leaves = 0;
   Paths paths;
   for (int i = 0; i < layout.leaves(); ++i) {
     if (layout.stride[i] == 0) continue;
     if (layout.basis[i] == 0)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride", .index = i},
-                  "stride %lld of leaf %d is an integer beside basis elements: only 0 may be",
+                  "stride %lld of leaf %d is an integer: the only integer that may stand "
+                  "beside basis elements is 0",
                   static_cast<long long>(layout.stride[i]), i);
     paths.add(layout.basis[i]);
   }
@@ -67,19 +68,19 @@ Status codomain(const Layout& layout, Codomain* out) {
                 "a sum of strides mixes an integer with basis elements");
   TW_TRY(add_elements(paths, 0, paths.count, 0, 0, 0, out));
   if (!has_origin) return Code::OK;
-  int placed = 0;
+  int origin_numbers = 0;
   for (int i = 0; i < layout.extra_count; ++i) {
     if (layout.extra_leaf[i] != Layout::kOrigin) continue;
     const Basis* const at =
-        std::lower_bound(out->path, out->path + out->origin.leaves, layout.extra_term[i].basis);
-    out->origin.value[at - out->path] = layout.extra_term[i].value;
-    ++placed;
+        std::lower_bound(out->path, out->path + out->tuple.leaves, layout.extra_term[i].basis);
+    out->tuple.value[at - out->path] = layout.extra_term[i].value;
+    ++origin_numbers;
   }
-  if (placed != out->origin.leaves)
+  if (origin_numbers != out->tuple.leaves)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
                 "a stride points to an element that the origin lacks: the origin has %d numbers, "
                 "the strides ask for %d",
-                placed, out->origin.leaves);
+                origin_numbers, out->tuple.leaves);
   return Code::OK;
 }
 

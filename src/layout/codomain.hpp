@@ -7,8 +7,8 @@
 namespace tw {
 
 struct Codomain {
-  IntTuple origin;         ///< has the profile of the tuples; zeros if the layout has no origin
-  Basis path[kMaxLeaves];  ///< of each leaf of `origin`, ascending
+  IntTuple tuple;          ///< the profile of the tuples; its values are the origin, or zeros
+  Basis path[kMaxLeaves];  ///< of each leaf of `tuple`, ascending
 };
 /// Fails if strides contradict each other, such as 1@0 and 1@0@0.
 Status codomain(const Layout& layout, Codomain* out);

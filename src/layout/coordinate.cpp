@@ -94,7 +94,7 @@ Status flatten(const IntTuple& shape, Node node, const IntTuple& coord, Node at,
 Status to_tuple(const Layout& layout, const int64_t* flat, IntTuple* out) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
-  *out = range.origin;
+  *out = range.tuple;
   for (int i = 0; i < layout.leaves(); ++i) {
     const Stride stride = layout.stride_of(i);
     for (int t = 0; t < stride.count; ++t) {

@@ -12,7 +12,7 @@ IntTuple& IntTuple::operator=(const IntTuple& other) {
   const auto count = static_cast<size_t>(other.leaves);
   leaves = other.leaves;
   std::memmove(depth, other.depth, count);
-  std::memmove(shared, other.shared, count);
+  std::memmove(common_depth, other.common_depth, count);
   std::memmove(value, other.value, count * sizeof value[0]);
   return *this;
 }
@@ -20,7 +20,7 @@ IntTuple& IntTuple::operator=(const IntTuple& other) {
 int IntTuple::rank(Node node) const {
   if (node.leaves() == 0) return 0;
   int count = 1;
-  for (int i = node.begin; i + 1 < node.end; ++i) count += shared[i] == node.level + 1;
+  for (int i = node.begin; i + 1 < node.end; ++i) count += common_depth[i] == node.level + 1;
   return count;
 }
 
@@ -40,21 +40,22 @@ Node IntTuple::child(Node node, int index) const {
 bool IntTuple::push(const IntTuple& other, Node node, int level, int common_level) {
   if (leaves + node.leaves() > kMaxLeaves) return false;
   if (node.leaves() == 0) return true;
-  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(common_level);
+  if (leaves > 0) common_depth[leaves - 1] = static_cast<uint8_t>(common_level);
   const int shift = level - node.level;
   for (int i = node.begin; i < node.end; ++i, ++leaves) {
     if (other.depth[i] + shift > kMaxDepth) return false;
     depth[leaves] = static_cast<uint8_t>(other.depth[i] + shift);
-    shared[leaves] = static_cast<uint8_t>(other.shared[i] + shift);
+    common_depth[leaves] = static_cast<uint8_t>(other.common_depth[i] + shift);
     value[leaves] = other.value[i];
   }
-  shared[leaves - 1] = 0;
+  common_depth[leaves - 1] = 0;
   return true;
 }
 
 bool congruent(const IntTuple& a, const IntTuple& b) {
   return a.leaves == b.leaves && std::equal(a.depth, a.depth + a.leaves, b.depth) &&
-         (a.leaves == 0 || std::equal(a.shared, a.shared + a.leaves - 1, b.shared));
+         (a.leaves == 0 ||
+          std::equal(a.common_depth, a.common_depth + a.leaves - 1, b.common_depth));
 }
 
 bool equal(const IntTuple& a, const IntTuple& b) {
@@ -219,9 +220,9 @@ namespace {
 
 Status ceil_div(IntTuple* out, const IntTuple& a, Node na, const IntTuple& b, Node nb,
                 int common_level) {
-  const bool full = a.is_leaf(na);
-  if (b.is_leaf(nb) || full) {
-    // The product of b's leaves divides the size of the mode.
+  const bool a_is_leaf = a.is_leaf(na);
+  if (b.is_leaf(nb) || a_is_leaf) {
+    // Divide the size of a's mode by the product of b's leaves, rounding up.
     int64_t extent = 0, divisor = 0;
     if (!product(a, na, &extent) || !product(b, nb, &divisor))
       return fail(Code::ERROR_OVERFLOW, {.argument = "a"}, "a size exceeds 64 bits");

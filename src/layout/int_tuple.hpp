@@ -3,10 +3,10 @@
 // IntTuple: a nested tuple of integers, as CuTe's shapes, coordinates and orders.
 //
 // The leaves of `(2,(3,4))` are 2, 3, 4. Its nesting, the profile, is stored as two numbers per
-// leaf: `depth`, the number of tuples around it, and `shared`, the number of tuples around both it
-// and the next leaf. A single integer has depth 0, so `4` and `(4)` differ. A Node is a subtree: a
-// range of leaves and the number of tuples around it. An IntTuple is a plain value without heap
-// memory, and copies move only the leaves in use.
+// leaf: `depth`, the number of tuples around it, and `common_depth`, the number of tuples around
+// both it and the next leaf. A single integer has depth 0, so `4` and `(4)` differ. A Node is a
+// subtree: a range of leaves and the number of tuples around it. An IntTuple is a plain value
+// without heap memory, and copies move only the leaves in use.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ struct Node {
 struct IntTuple {
   int32_t leaves = 0;  ///< 0: the empty tuple, which cannot be nested in another
   uint8_t depth[kMaxLeaves];
-  uint8_t shared[kMaxLeaves];  ///< 0 for the last leaf
+  uint8_t common_depth[kMaxLeaves];  ///< 0 for the last leaf
   int64_t value[kMaxLeaves];
 
   IntTuple() {}  // leaves the arrays uninitialized, for speed; only leaves in use are read
@@ -42,7 +42,7 @@ struct IntTuple {
   bool is_leaf(Node node) const { return node.leaves() == 1 && depth[node.begin] == node.level; }
   /// The end of the child of `node` that begins at leaf `begin`. A leaf is its own only child.
   int child_end(Node node, int begin) const {
-    while (begin + 1 < node.end && shared[begin] != node.level + 1) ++begin;
+    while (begin + 1 < node.end && common_depth[begin] != node.level + 1) ++begin;
     return begin + 1;
   }
   int rank(Node node) const;
@@ -58,9 +58,9 @@ struct IntTuple {
 
 inline bool IntTuple::push(int64_t leaf_value, int level, int common_level) {
   if (leaves == kMaxLeaves || level > kMaxDepth) return false;
-  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(common_level);
+  if (leaves > 0) common_depth[leaves - 1] = static_cast<uint8_t>(common_level);
   depth[leaves] = static_cast<uint8_t>(level);
-  shared[leaves] = 0;
+  common_depth[leaves] = 0;
   value[leaves] = leaf_value;
   ++leaves;
   return true;

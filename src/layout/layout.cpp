@@ -96,8 +96,8 @@ Status LayoutBuilder::copy_moved_frame(const Layout& src, const Stride& by) {
   } else {
     Codomain range;
     TW_TRY(codomain(src, &range));
-    for (int i = 0; i < range.origin.leaves; ++i) {
-      int64_t value = range.origin.value[i];
+    for (int i = 0; i < range.tuple.leaves; ++i) {
+      int64_t value = range.tuple.value[i];
       for (int t = 0; t < by.count; ++t)
         if (by.term[t].basis == range.path[i])
           fits = fits && checked_add(value, by.term[t].value, &value);
@@ -128,7 +128,7 @@ void LayoutBuilder::add_extra(uint8_t leaf, const Term& term) {
 void LayoutBuilder::back_to(const Mark& mark) {
   out_->shape.leaves = mark.leaves;
   // The new last leaf has no successor with which it could share tuples.
-  if (mark.leaves > 0) out_->shape.shared[mark.leaves - 1] = 0;
+  if (mark.leaves > 0) out_->shape.common_depth[mark.leaves - 1] = 0;
   out_->extra_count = mark.extra_count;
   out_->has_basis_strides = mark.has_basis_strides;
   full_ = false;
@@ -159,8 +159,8 @@ bool add_reach(int64_t extent, int64_t stride, int64_t* reach) {
 Status validate_coordinates(const Layout& layout) {
   Codomain range;
   TW_TRY(codomain(layout, &range));
-  for (int k = 0; k < range.origin.leaves; ++k) {
-    const int64_t start = range.origin.value[k];
+  for (int k = 0; k < range.tuple.leaves; ++k) {
+    const int64_t start = range.tuple.value[k];
     int64_t reach = 1;
     if (start == INT64_MIN || !checked_add(reach, start < 0 ? -start : start, &reach))
       return fail(Code::ERROR_OVERFLOW, {.argument = "layout", .index = k},
@@ -314,7 +314,7 @@ bool equal(const Layout& a, const Layout& b) {
     if (!equal(a.stride_of(i), b.stride_of(i))) return false;
   Codomain ca, cb;
   return a.has_origin() == b.has_origin() && codomain(a, &ca).ok() && codomain(b, &cb).ok() &&
-         equal(ca.origin, cb.origin);
+         equal(ca.tuple, cb.tuple);
 }
 
 // Merges the terms of b, multiplied by `scale`, into those of a. Both are sorted by basis. Terms

@@ -53,8 +53,8 @@ struct Layout {
   int64_t stride[kMaxLeaves];
   Basis basis[kMaxLeaves];
 
-  /// The terms beyond the first of strides that are sums, and the terms of the origin, which has
-  /// one for each element, including zeros.
+  /// If a stride is a sum, its terms after the first. Also the terms of the origin: one for each of
+  /// its elements, even if the element is 0.
   uint8_t extra_count = 0;
   uint8_t extra_leaf[kMaxExtra];  ///< the leaf whose stride has the term, or kOrigin
   Term extra_term[kMaxExtra];

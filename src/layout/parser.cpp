@@ -238,10 +238,10 @@ Status Parser::layout(Layout* out) {
   } else {
     IntTuple compact;
     TW_TRY(prefix_product(shape, &compact));
-    // shape.shared[i - 1] tuples contain both leaf i - 1 and leaf i.
+    // shape.common_depth[i - 1] tuples contain both leaf i - 1 and leaf i.
     for (int i = 0; i < shape.leaves; ++i)
       builder.leaf(shape.value[i], compact.value[i], shape.depth[i],
-                   i > 0 ? shape.shared[i - 1] : 0);
+                   i > 0 ? shape.common_depth[i - 1] : 0);
   }
   return builder.finish();
 }

@@ -24,7 +24,7 @@ void format_profile(const IntTuple& profile, Text* out, Leaf leaf) {
   for (int i = 0; i < profile.leaves; ++i) {
     for (; open < profile.depth[i]; ++open) out->put('(');
     leaf(i);
-    const int next = i + 1 < profile.leaves ? profile.shared[i] : 0;
+    const int next = i + 1 < profile.leaves ? profile.common_depth[i] : 0;
     for (; open > next; --open) out->put(')');
     if (i + 1 < profile.leaves) out->put(',');
   }
@@ -44,6 +44,8 @@ void format(const Stride& stride, Text* out) {
 }
 
 void format_frame(const Layout& layout, Text* out) {
+  // An identity swizzle with a base or shift, such as Sw<0,4,3>, is printed too, so that parse()
+  // restores it.
   if (!layout.swizzle.is_identity() || layout.swizzle.base != 0 || layout.swizzle.shift != 0) {
     format(layout.swizzle, out);
     out->put(" o ");
@@ -55,7 +57,7 @@ void format_frame(const Layout& layout, Text* out) {
   } else if (layout.has_origin()) {
     Codomain range;
     if (!codomain(layout, &range).ok()) return;
-    tw::format(range.origin, out);
+    tw::format(range.tuple, out);
     out->put(" o ");
   }
 }

@@ -75,7 +75,7 @@ Status read_type(const DlDataType& type, DType* out) {
       return Code::OK;
     }
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = type.code},
-              "the tensor dlpack has elements of code %u with %u bits and %u lanes, for which "
+              "the tensor `dlpack` has elements of code %u with %u bits and %u lanes, for which "
               "there is no TW_DTYPE_: view it as another type first",
               type.code, type.bits, type.lanes);
 }
@@ -89,40 +89,42 @@ Status read_device(const DlDevice& device, Tensor* out) {
   if (device.type == kCuda || device.type == kCudaManaged) {
     if (device.id < 0)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dlpack", .got = device.id},
-                  "the tensor dlpack is on CUDA device %d: their numbers are 0 or more", device.id);
+                  "the tensor `dlpack` is on CUDA device %d: device numbers are 0 or more",
+                  device.id);
     out->device_kind = DeviceKind::cuda;
     out->ordinal = device.id;
     return Code::OK;
   }
-  return fail(Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = device.type},
-              "the tensor dlpack is on a device of type %d; host memory (1, 3) and CUDA's (2, 13) "
-              "can be used",
-              device.type);
+  return fail(
+      Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = device.type},
+      "the tensor `dlpack` is on a device of type %d; host memory (1, 3) and CUDA's (2, 13) "
+      "can be used",
+      device.type);
 }
 
 Status read_extents(const DlTensor& from, Tensor* out) {
   if (from.ndim < 0 || from.ndim > kMaxTensorRank)
     return fail(Code::ERROR_CAPACITY,
                 {.argument = "dlpack", .got = from.ndim, .limit = kMaxTensorRank},
-                "the tensor dlpack has %d dimensions, at most %d can be described: join some of "
+                "the tensor `dlpack` has %d dimensions, at most %d can be described: join some of "
                 "them first",
                 from.ndim, kMaxTensorRank);
   if (from.ndim > 0 && !from.shape)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dlpack", .got = from.ndim},
-                "the tensor dlpack has %d dimensions and no shape (NULL)", from.ndim);
+                "the tensor `dlpack` has %d dimensions and no shape (NULL)", from.ndim);
   out->rank = from.ndim;
   int64_t compact = 1;
   for (int32_t i = from.ndim - 1; i >= 0; --i) {
     if (from.shape[i] < 0)
       return fail(Code::ERROR_INVALID_ARGUMENT,
                   {.argument = "dlpack", .index = i, .got = from.shape[i]},
-                  "extent %lld of the tensor dlpack's dimension %d is negative",
+                  "extent %lld of the DLPack tensor's dimension %d is negative",
                   static_cast<long long>(from.shape[i]), i);
     out->shape[i] = from.shape[i];
     out->stride[i] = from.strides ? from.strides[i] : compact;
     if (!checked_mul(compact, std::max<int64_t>(from.shape[i], 1), &compact))
       return fail(Code::ERROR_OVERFLOW, {.argument = "dlpack", .index = i, .got = from.shape[i]},
-                  "the tensor dlpack's extents multiply to more than 2^63 - 1");
+                  "the DLPack tensor's extents multiply to more than 2^63 - 1");
   }
   return Code::OK;
 }
@@ -188,7 +190,7 @@ Status from_dlpack(const void* dlpack, DlpackForm form, Tensor* out) {
     if (versioned.major != kMajor)
       return fail(Code::ERROR_UNSUPPORTED,
                   {.argument = "dlpack", .got = versioned.major, .limit = kMajor},
-                  "the tensor dlpack has version %u.%u, but this library reads %u.x",
+                  "the tensor `dlpack` has version %u.%u, but this library reads %u.x",
                   versioned.major, versioned.minor, kMajor);
     std::memcpy(&versioned, dlpack, sizeof versioned);
     out->read_only = (versioned.flags & kReadOnly) != 0;

@@ -79,7 +79,7 @@ static void fresh_rows(void) {
   m.quantize.scale = TW_SCALE_1X128;
   m.quantize.rows = 8, m.quantize.columns = 256;
   OK(tw_grouped_desc_init(&m.grouped, sizeof m.grouped));
-  m.grouped.m = m.grouped.n = m.grouped.k = 8, m.grouped.groups = 2;
+  m.grouped.m = m.grouped.n = m.grouped.k = 8, m.grouped.group_count = 2;
 }
 
 static void fresh_arithmetic(void) {
@@ -241,8 +241,8 @@ static void forgotten_sizes(void) {
           (m.quantize.dst_dtype = TW_DTYPE_F16, quantize()));
   MISTAKE("scales of another order", WRONG, "column-major, it must be at least the rows",
           (m.quantize.scale_order = TW_COLUMN_MAJOR, m.quantize.scale_ld = 2, quantize()));
-  MISTAKE("grouped product without groups", WRONG, "groups is required but not set",
-          (m.grouped.groups = TW_UNSET, grouped()));
+  MISTAKE("grouped product without groups", WRONG, "group_count is required but not set",
+          (m.grouped.group_count = TW_UNSET, grouped()));
   MISTAKE("grouped product that gathers from nowhere", WRONG, "it is the number of rows of A",
           (m.grouped.flags = TW_GROUPED_GATHER, grouped()));
   MISTAKE("elementwise without a destination stride", WRONG,

@@ -125,7 +125,7 @@ PLAIN = [
     ("a scalar may be the destination's", "src/ops/elementwise/elementwise.cpp",
      "if (run.device_beta != 0)\n    TW_TRY", "if (false)\n    TW_TRY", "capi/capi_plan_elementwise_test"),
     ("a reduction does not read what is there", "src/kernels/elementwise/elementwise_host.cpp",
-     "args.reduction != kCombineNone ? load(dst, bytes) : 0", "0", "device/elementwise_device_test"),
+     "args.reduction != kReduceNone ? load(dst, bytes) : 0", "0", "device/elementwise_device_test"),
     ("what follows a row inside a window is its padding", "src/ops/copy/copy_window.cpp",
      "piece.padding_writable = false;", ";", "device/copy_window_device_test"),
     ("a window's fill may overwrite what is read", "src/ops/copy/copy_window.cpp",
@@ -166,7 +166,7 @@ ON_A_GPU = [
     ("a call leaves its context current on a GPU", SCOPE, "cu.CtxPopCurrent(&popped);", "",
      "device/embedding_device_test"),
     ("an operand is loaded before its copy is made", "src/ops/gemm/gemm_realign.cpp",
-     ": i == 0   ? u32{kGemmEarlyA}", ": i == 1   ? u32{kGemmEarlyA}",
+     ": i == 0   ? u32{kGemmOperandA}", ": i == 1   ? u32{kGemmOperandA}",
      "device/gemm_realign_device_test"),
 ]
 ADDRESS = [

@@ -383,7 +383,7 @@ void grouped(Bytes* in) {
   desc.n = 2 * (in->byte() % 12);
   desc.k = in->byte() % 24;
   desc.grouping = in->byte() % 7;
-  desc.groups = desc.grouping == TW_GROUPING_ONE ? 1 : in->byte() % 8;
+  desc.group_count = desc.grouping == TW_GROUPING_ONE ? 1 : in->byte() % 8;
   const uint8_t options = in->byte();
   if (options & 1) desc.flags |= TW_GROUPED_GATHER, desc.a_count = 1 + in->byte() % 32;
   if (options & 2) desc.flags |= TW_GROUPED_SCATTER, desc.d_count = 1 + in->byte() % 32;
@@ -404,9 +404,9 @@ void grouped(Bytes* in) {
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
   look_at(tw_grouped_plan(world().device, &desc, &plan), &plan);
-  const int64_t numbers[] = {desc.m,          desc.n,         desc.groups,    desc.weight_count,
-                             desc.lda,        desc.ldb,       desc.ldd,       desc.a_count,
-                             desc.d_count,    desc.a_divisor, desc.d_divisor, desc.group_rows,
+  const int64_t numbers[] = {desc.m,          desc.n,         desc.group_count, desc.weight_count,
+                             desc.lda,        desc.ldb,       desc.ldd,         desc.a_count,
+                             desc.d_count,    desc.a_divisor, desc.d_divisor,   desc.group_rows,
                              desc.a_scale_ld, desc.b_scale_ld};
   const int64_t strides[] = {desc.b_stride, desc.d_stride, desc.bias_stride, desc.a_scale_stride,
                              desc.b_scale_stride};

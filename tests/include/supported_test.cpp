@@ -67,7 +67,7 @@ TEST_CASE("operations of one range of elements") {
   route.dtype = TW_DTYPE_U8;
   CHECK(answer(route_supported, device, route) == 0);
   tw_grouped_desc grouped = grouped_desc();
-  grouped.m = grouped.n = grouped.k = 8, grouped.groups = 2;
+  grouped.m = grouped.n = grouped.k = 8, grouped.group_count = 2;
   CHECK(answer(grouped_supported, device, grouped) == 1);
   grouped.grouping = TW_GROUPING_BLOCKS;
   CHECK(answer(grouped_supported, device, grouped) == 0);

@@ -3,7 +3,8 @@
 #define TILEWRIGHT_H
 /**
  * @file tilewright.h
- * Moving and multiplying tensors with NVIDIA's Tensor Memory Accelerator (TMA), from any language.
+ * Moving tensors with NVIDIA's Tensor Memory Accelerator (TMA) and multiplying them, from any
+ * language.
  *
  * Conventions, which hold for every function here:
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
@@ -197,8 +198,8 @@ typedef struct tw_error_info {
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
   int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
   /** A second number that the message contains; the message says what it means. Usually a bound, a
-   * required multiple or the only allowed value; for some rules the value of a field that
-   * contradicts `got`, such as the rank or the type. */
+   *  required multiple or the only allowed value; for some rules the value of a field that
+   *  contradicts `got`, such as the rank or the type. */
   int64_t limit;
 } tw_error_info;
 
@@ -252,7 +253,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  receives the messages about all devices that have no callback of their own: see
  *  tw_device_log_set(). TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor
  *  maps that the driver encodes differently from the library. TW_LOG_INFO reports devices that are
- *  opened, and tensor maps in which the library corrects an error of the driver. TW_LOG_DEBUG
+ *  opened, and tensor maps that the driver encodes wrongly and the library corrects. TW_LOG_DEBUG
  *  reports each plan and its kernel, and the message of each failing call.
  *
  *  The library calls the callback in the middle of other calls, possibly on a thread of the
@@ -1007,7 +1008,7 @@ typedef struct tw_tile_desc {
                         number of the tile's boxes and multicasts them to all; 1: no multicast */
   /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, inside or
    *  outside the tensor (at any multiple of 16 bytes if the mode has stride 1). If it is not set,
-   *  the map may fold or merge mode k, see tw_tensor_map_create_tile(). Folding and merging
+   *  the map may split or merge mode k, see tw_tensor_map_create_tile(). Splitting and merging
    *  restrict where tiles may begin: see the errors of tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
@@ -1034,13 +1035,13 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
 
 /** Makes a map that moves tiles with the smallest number of boxes. A mode of the tensor is normally
  *  one dimension of the map. There are two exceptions, which let one box move more of a tile:
- *  - Folding: if the tile's extent along a mode is too large for one box, the mode becomes two
+ *  - Splitting: if the tile's extent along a mode is too large for one box, the mode becomes two
  *    dimensions: the position in a piece, and the index of the piece. A box has at most 256
  *    elements along a mode. With a swizzle a row of the box also has at most as many bytes as the
  *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
- *  A mode is folded or modes are merged only if boxes at the edge of the tensor still read and
+ *  A mode is split or modes are merged only if boxes at the edge of the tensor still read and
  *  write nothing outside the modes' extents.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
@@ -1066,20 +1067,21 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
- *  @retval TW_ERROR_MISALIGNED start is not a multiple of what the map requires along a folded or
+ *  @retval TW_ERROR_MISALIGNED start is not a multiple of what the map requires along a split or
  *  merged mode: the message names it. Or coord[0] times the size of an element would not be a
  *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a mode in which tiles must begin inside. Those are all modes of a
- *  merged group except its outermost one, and modes of extent 1 whose bit in free_start is not set.
+ *  is outside the tensor along a mode in which a start must be inside the tensor. These modes are:
+ *  in each group of merged modes all but the outermost one, and modes of extent 1 whose bit in
+ *  free_start is not set.
  *  Along all other modes
  *  start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
 
-/** Changes the address of a map; checks and encodes nothing else. @param map not NULL.
+/** Changes the address of a map, and checks only the address. @param map not NULL.
  *  @param global_address device address, aligned as the map requires.
  *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is unchanged.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
@@ -1410,8 +1412,8 @@ typedef struct tw_copy_desc {
   int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
-  /** Extents of the tensor of which the source is a window. (`shape` has the extents of the window
-   *  itself.) Coordinate i of the window is coordinate src_start + i of the tensor, and elements
+  /** Extents of the whole tensor of which the source is a window. (The window's own extents are
+   *  `shape`.) Coordinate i of the window is coordinate src_start + i of the tensor, and elements
    *  outside the tensor get the fill value. 0: no bounds check along that dimension. */
   int64_t src_shape[8];
   int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
@@ -1474,14 +1476,14 @@ TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_arg
 
 /** @} */
 
-/** @name Many copies of one description
+/** @name Many copies of the same shape and strides
  *  @{ */
 
-/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i. As in
- *  tw_copy_desc, addresses and strides express sub-boxes, slices and permutations. The addresses
- *  lie in device memory and are read when the run executes. A pair is skipped as a whole if one of
- *  its addresses is 0 or lacks the promised alignment (or the alignment of an element). No pair may
- *  write memory that another pair reads or writes. */
+/** Many copies of the same shape and strides in one launch, from src[i] to dst[i] for each pair i.
+ * As in tw_copy_desc, addresses and strides express sub-boxes, slices and permutations. The
+ *  addresses lie in device memory and are read when the run executes. A pair is skipped as a whole
+ *  if one of its addresses is 0 or lacks the promised alignment (or the alignment of an element).
+ * No pair may write memory that another pair reads or writes. */
 typedef struct tw_copies_desc {
   uint32_t struct_size;   /**< set by tw_copies_desc_init() */
   uint32_t struct_mark;   /**< likewise */
@@ -1533,7 +1535,7 @@ TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                              tw_copies_desc *desc);
 
-/** Plans many copies of one description. @param device not NULL. @param desc not NULL.
+/** Plans many copies of the same shape and strides. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or count is invalid.
  *  @retval TW_ERROR_OVERLAP two coordinates share an element of a destination.
@@ -1972,14 +1974,14 @@ enum {
  *  their experts, as grouped matrix products consume them. Everything is read and computed when the
  *  run executes, so one captured graph serves any logits.
  *
- *  Experts are ranked by a key:
+ *  Experts are ranked by a key. A bias that is not given counts as 0:
  *
  *  | `score` | Key | Key with tw_route_args.bias or TW_ROUTE_GROUP_TOP2 |
  *  |---|---|---|
  *  | TW_ROUTE_SOFTMAX, TW_ROUTE_SIGMOID | logit | score + bias |
  *  | TW_ROUTE_SOFTMAX_CHOSEN | logit | logit + bias |
  *
- *  A bias that is not given counts as 0. Different logits can have equal scores, because scores are
+ *  Different logits can have equal scores, because scores are
  *  rounded and small ones become 0. Of experts with equal keys the one with the lower number ranks
  *  first; -0 equals 0. An expert whose logit is NaN ranks last, whatever its bias. If experts are
  *  divided into groups of consecutive experts, only experts of the best top_groups groups are
@@ -2028,7 +2030,7 @@ typedef struct tw_route_args {
   uint64_t given_ids;     /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
   uint64_t given_weights; /**< f32 [tokens, top_k]: with TW_ROUTE_GIVEN_IDS, the scores of the given
                              experts, from which the run computes `weights`. Required if `weights`
-                             is an address, else 0 */
+                             is given (not 0), else 0 */
   /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
    *  number, which requires local_experts equal to experts. */
   uint64_t expert_map;
@@ -2469,8 +2471,8 @@ typedef struct tw_gemm_desc {
   /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats, runs compute
    *  a scale for each 128 columns of each row of D. The scale is the largest finite magnitude among
    *  them divided by the largest number of the type (448 or 57344), at least 2^-126, and 1 if all
-   *  are zero. D has the elements multiplied by the inverse of the scale. D and its scales can thus
-   *  be the A of the next product. @experimental{like the types that it is for} */
+   *  are zero. D then contains each element times the inverse of its scale. D and its scales can
+   *  thus be the A of the next product. @experimental{like the types that it is for} */
   tw_scale_kind d_quantize;
   /** Only with d_quantize: order of the matrix of the scales that it computes, which has the rows
    *  of D and one column for each 128 columns of D. */
@@ -2495,7 +2497,8 @@ typedef struct tw_gemm_args {
                  is: equal pitches if there are several rows (or columns, if column-major), equal
                  batch strides if there are several products, and no gate */
   uint64_t d; /**< required: device address of D */
-  int64_t m;  /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the plan's m */
+  int64_t m;  /**< rows of this run: 0, or any number from min_m to the plan's m; -1, the default:
+                   the plan's m */
   /** Device address of a workspace, a multiple of 256; ignored if tw_plan_info.workspace_bytes is
    *  0. Plans with TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS require it. With other plans, a
    *  run without a workspace (0) uses a kernel without split-K, which may be slower. The run owns
@@ -2613,8 +2616,9 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< likewise */
-  uint32_t split;       /**< number of blocks that divide the k of each tile; 1: no split-K. Of a
-                             stream-K kernel the most blocks that divide the k of one tile */
+  uint32_t split;       /**< number of blocks that divide the k of each tile; 1: no split-K. For
+                             a stream-K kernel it is the largest number of blocks that divide the k
+                             of one tile, and 1 means that no tile is divided */
   uint32_t reserved;    /**< 0 */
   const char *kernel;   /**< symbol of the kernel; static */
   int64_t m_first;      /**< smallest m of the runs that it serves */
@@ -2760,9 +2764,10 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
-/** Measures the chip's memory bandwidth and its rate at the power limit, and adds them to a set.
+/** Measures the chip's memory bandwidth, and the FLOP rate of its tensor cores when the chip runs
+ *  at its power limit, and adds them to a set.
  *  For plans of tw_gemm_plan_tuned() on a device of this name, the cost model then uses these
- *  instead of published figures, or of those that it estimates for chips that it does not know. The
+ *  instead of the published figures or, for chips that it does not know, its own estimates. The
  *  set keeps its entries. The function runs two products in the scratch memory for about a second,
  *  so measure while nothing else runs on the chip. It waits for the stream's earlier work.
  *  @param tuning not NULL. @param stream not NULL, of a CUDA device.
@@ -2806,8 +2811,8 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  | 4096 | 3585 | 4096 |
  *  | 4097 | 3585 | 4160 |
  *
- *  If several entries serve a step, the one that was measured in the lowest step, which is the
- *  nearest above, wins. Among
+ *  If several entries serve a step, an entry of the step itself wins, otherwise one of the
+ *  nearest higher step. Among
  *  entries of one step the one with the most rows wins. An entry that was measured with
  *  TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
  *
@@ -2827,8 +2832,8 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
  *  @{ */
 
 /** How rows are assigned to groups. Each value says what the array tw_grouped_args.groups contains
- *  for G = tw_grouped_desc.groups groups. The array is read when the run executes. A group whose
- *  numbers are invalid (for example, it ends before its begin or past the run's m) counts as
+ *  for G = tw_grouped_desc.group_count groups. The array is read when the run executes. A group
+ *  whose numbers are invalid (for example, it ends before its begin or past the run's m) counts as
  *  empty. */
 typedef int32_t tw_grouping;
 enum {
@@ -2937,7 +2942,7 @@ enum {
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
  *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16. Packed ones are, if k is a multiple of 16 and grouping is not
+ *  multiples of 16. If they are packed, this holds when k is a multiple of 16 and grouping is not
  *  TW_GROUPING_K_RANGES. With a gate n must be a multiple of 16 too. Other products of 8-bit types
  *  take slower kernels.
  *
@@ -2946,8 +2951,8 @@ enum {
  *  finished sum would give infinity.
  *
  *  The forms of grouping are those of DeepGEMM (masked, psum and k-grouped layouts), of torch's
- *  grouped_mm (ends), and of vLLM and llama.cpp (TW_GROUPED_GATHER by numbers of pairs of token and
- *  slot, with a_divisor = top_k), so that their arrays can be used unchanged. */
+ *  grouped_mm (ends), and of vLLM and llama.cpp (TW_GROUPED_GATHER with the indices token * top_k +
+ *  slot, and a_divisor = top_k), so that their arrays can be used unchanged. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size; /**< set by tw_grouped_desc_init() */
   uint32_t struct_mark; /**< likewise */
@@ -2964,9 +2969,9 @@ typedef struct tw_grouped_desc {
   tw_dtype index_dtype; /**< type of the numbers in tw_grouped_args.groups: TW_DTYPE_I32, the
                              default, or TW_DTYPE_I64 */
   tw_dtype row_index_dtype; /**< type of a_rows and d_rows: likewise */
-  tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. With 8-bit types and
-                       with TW_GATE_HALVES the fast kernels need TW_COLUMN_MAJOR, n rows of k
-                       elements */
+  tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. With 8-bit types, and
+                       also with TW_GATE_HALVES, the fast kernels need TW_COLUMN_MAJOR (n rows of k
+                       elements in memory) */
   tw_grouping grouping;       /**< TW_GROUPING_ENDS by default */
   tw_grouped_combine combine; /**< TW_GROUPED_COMBINE_STORE by default */
   tw_activation activation;   /**< none by default */
@@ -2988,10 +2993,9 @@ typedef struct tw_grouped_desc {
   int64_t k; /**< required: columns of A and rows of each weight matrix; with TW_GROUPING_K_RANGES
                 largest number of rows of A and B in a run. If it is 0, A B is zero and D is
                 written */
-  int64_t groups; /**< required unless grouping is TW_GROUPING_ONE: number of groups, 0 to 1024. (In
-                     tw_grouped_args the field of this name is an address) */
-  int64_t weight_count; /**< number of weight matrices; 0: groups. Runs need a group_map if it is
-                       below groups */
+  int64_t group_count;  /**< required unless grouping is TW_GROUPING_ONE: 0 to 1024 */
+  int64_t weight_count; /**< number of weight matrices; 0: group_count. Runs need a group_map if it
+                           is below group_count */
   int64_t lda;      /**< elements between rows of A; 0: packed. (0 means packed in all pitches and
                        strides of this struct except a_scale_stride. In tw_gemm_desc a batch stride
                        of 0 means that the matrix is shared) */
@@ -3054,8 +3058,7 @@ typedef struct tw_grouped_args {
   uint64_t bias;   /**< required with bias_dtype, else 0: device address of the biases, n elements
                       for each weight matrix */
   uint64_t groups; /**< required unless grouping is TW_GROUPING_ONE, else 0: device address of the
-                      array that ::tw_grouping describes. (In tw_grouped_desc the field of this name
-                      is a number) */
+                      array that ::tw_grouping describes */
   uint64_t group_map;   /**< device address of an i32 array with the weight matrix of each group. A
                            group whose entry is -1, or is not a matrix, is skipped: its rows count
                            as rows in no group. 0: group g has matrix g */
@@ -3090,7 +3093,7 @@ typedef struct tw_grouped_args {
 } tw_grouped_args;
 
 /** Initializes a ::tw_grouped_desc: bf16, row-major weight matrices, i32 groups and indices,
- *  TW_GROUPING_ENDS, TW_GROUPED_COMBINE_STORE; m, n, k and groups unset.
+ *  TW_GROUPING_ENDS, TW_GROUPED_COMBINE_STORE; m, n, k and group_count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_grouped_desc) as the caller's compiler sees it.
  *  @retval TW_ERROR_STRUCT size is not a valid size of this struct (see the conventions).
  *  @threadsafety{any thread} @since 0.2 */
@@ -3800,8 +3803,8 @@ TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *va
 /** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
  *  linear coordinate in the shape. Each leaf of the shape, from the left, takes the greatest common
  *  divisor g of its extent and the remaining size, and the remaining size is then divided by g.
- * What is left after the last leaf is dropped, so the result may have fewer than `size` positions.
- * In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
+ *  A remainder after the last leaf is ignored, so the result may have fewer than `size` positions.
+ *  In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
  *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
@@ -3991,8 +3994,8 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
  *  returns coordinates, each of their numbers indexes a mode of A.
  *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
  *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
- *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (indices
- *  from several modes of B add up: 1 + 3 = 4 carries from A's first mode into its second one)
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT (index 1
+ *  of one mode of B and index 3 of another add up to 4, past the extent of A's first mode)
  *  @param a may have a swizzle or an offset, which remain in front. @param b not NULL.
  *  @param[out] out owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the composed function is not a layout.
@@ -4043,10 +4046,10 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out
  *  second steps from tile to tile, and the last tile may extend past the end. A tiler of several
  *  layouts cuts mode by mode.
  *
- *  Together, tiles and rest reach every index of the layout. A tile for which that is impossible is
- *  refused. Sort the modes of the tile by stride: each stride must be a multiple of (extent *
- *  stride) of the mode before it. If it is not, some coordinates are in no tile; that is accepted
- *  only if all of these are past the end of the layout. In the last example the modes are 4:1 and
+ *  A tiler is refused if an index of the layout would be in no tile. To see whether that is so,
+ *  sort the modes of the tile by stride. If each stride is a multiple of (extent * stride) of the
+ *  mode before it, every coordinate is in a tile. Otherwise the coordinates between are in none,
+ *  which is allowed only past the end of the layout. In the last example the modes are 4:1 and
  *  2:5. As 5 is no multiple of 4 * 1, coordinates 4 and 9, which have the indices 256 and 576,
  *  would be in no tile. CuTe accepts such a tile and omits these indices.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
@@ -4227,7 +4230,7 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
  *  shift), where Y = ((1 << bits) - 1) << (base + max(0, shift)). The hardware's modes act on
  *  bytes: those of 32, 64 and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast them from 8
  *  bits to the size of an element to get the form for a layout: 128 bytes of bf16 are Sw<3,3,3>,
- *  ((column / 8) ^ (row % 8)) * 8 + column % 8.
+ *  which moves column c of row r to column ((c / 8) ^ (r % 8)) * 8 + c % 8.
  *  @{ */
 
 /** Puts a swizzle in front of a layout.
@@ -4438,6 +4441,7 @@ TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape
 TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
 
 /** Maps an element to the (register, lane, warp, block) that holds it; if several do, to the first.
+ *  The bits of the element's number take the place of the register bits.
  *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") = "register=[[0,1,0,0],[1,0,0,0]]
  *  lane=[] warp=[] block=[] -> (2,2,1,1)"
  *  @param linear not NULL. @param[out] out owned by the caller.
@@ -4457,9 +4461,9 @@ TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
 TW_API tw_status tw_linear_at(const tw_linear *linear, int64_t reg, int64_t lane, int64_t warp,
                               int64_t block, int64_t *coord, int32_t capacity, int32_t *written);
 
-/** Converts a layout whose extents are powers of two, swizzled or not, to a linear layout. Its
- *  modes are (registers), (threads, registers) or (threads, registers, blocks); threads are split
- *  into 32 lanes and warps.
+/** Converts a layout whose extents are powers of two, swizzled or not, to a linear layout. The
+ *  layout's modes are (registers), (threads, registers) or (threads, registers, blocks); threads
+ *  are split into 32 lanes and warps.
  *  Example: linear_from_layout("((4,8),(2,2)):((32,1),(16,8))", NULL) = "register=[[16],[8]]
  *  lane=[[32],[64],[1],[2],[4]] warp=[] block=[] -> (128)"
  *  @param layout without offset. @param shape in which elements are numbered, leftmost fastest;

@@ -120,7 +120,7 @@ static void plan_routing(tw_device* device, const struct sizes* n, tw_plan** pla
 static void describe_product(const struct sizes* n, tw_grouped_desc* desc) {
   check(tw_grouped_desc_init(desc, sizeof *desc));
   desc->grouping = TW_GROUPING_OFFSETS; /* written by the routing */
-  desc->groups = n->local;
+  desc->group_count = n->local;
   desc->m = pairs(n);
   desc->b_order = TW_COLUMN_MAJOR; /* B^T with k contiguous, which the fast kernels need */
   desc->a_alignment = desc->b_alignment = desc->d_alignment = 256; /* what tw_malloc() guarantees */

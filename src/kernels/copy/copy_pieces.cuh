@@ -46,7 +46,7 @@ struct PieceMover {
 
   __device__ __forceinline__ uint4 load(u64 from) const {
     if constexpr (kWaits)
-      return ptx::load_own_vector(from, args.src_policy);
+      return ptx::load_once_vector(from, args.src_policy);
     else
       return ptx::load_unit_hint<16>(from, args.src_policy);
   }

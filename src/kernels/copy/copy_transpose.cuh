@@ -96,7 +96,7 @@ struct CellTile {
   // while the kernel runs. The large kernels are launched after the predecessor grid.
   __device__ __forceinline__ uint4 load_vector(u64 from) const {
     if constexpr (kThreads == kSmallTransposeThreads)
-      return ptx::load_own_vector(from, args.src_policy);
+      return ptx::load_once_vector(from, args.src_policy);
     else
       return ptx::load_unit_hint<16>(from, args.src_policy);
   }

@@ -56,11 +56,11 @@ TW_KERNEL_HD constexpr i64 ordered(double value) {
 /// Add, min or max. min and max ignore a single NaN operand.
 template <class Number>
 TW_KERNEL_HD constexpr Number reduce_number(u32 op, Number before, Number value) {
-  if (op == kCombineAdd) return before + value;
+  if (op == kReduceAdd) return before + value;
   if (value != value) return before;
   if (before != before) return value;
   const bool less = ordered(value) < ordered(before);
-  return less == (op == kCombineMin) ? value : before;
+  return less == (op == kReduceMin) ? value : before;
 }
 
 /// Returns the destination's bits of a result in f32. `limit` is ElementwiseArgs::saturate_at.
@@ -69,7 +69,7 @@ TW_KERNEL_HD constexpr Number reduce_number(u32 op, Number before, Number value)
 TW_KERNEL_HD constexpr u32 finish_float(u32 format, float value, u32 reduction, u32 before,
                                         float limit) {
   u32 bits = encode(format, saturate(value, limit));
-  if (reduction == kCombineNone) return bits;
+  if (reduction == kReduceNone) return bits;
   const float sum = reduce_number(reduction, decode(format, before), decode(format, bits));
   return encode(format, saturate(sum, limit));
 }
@@ -103,7 +103,7 @@ TW_KERNEL_HD inline u32 convert_element(const ElementwiseArgs& args, float alpha
 
 TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, const Factors<float>& by, u32 a,
                                       u32 b, u32 before) {
-  const bool multiplies = args.combine == kSourcesMultiply;
+  const bool multiplies = args.combine == kCombineMultiply;
   const float x = decode(args.kind[kOperandA], a);
   const float y = args.sources == 2 ? decode(args.kind[kOperandB], b) : 0.0f;
   float value = args.sources == 2 && !multiplies ? fused(by.alpha, x, product(by.beta, y))
@@ -113,29 +113,30 @@ TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, const Factors
   return finish_float(args.kind[kOperandDst], value, args.reduction, before, args.saturate_at);
 }
 
-/// Reduces an integer. Word is u32 for up to 4 bytes. The element is zero-extended and occupies the
-/// lowest `bits` bits.
-template <class Word>
-TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word before, Word value) {
+/// Reduces an integer. Holder is the type that holds it: u32 for up to 4 bytes, otherwise u64. The
+/// element is zero-extended and occupies the lowest `bits` bits.
+template <class Holder>
+TW_KERNEL_HD constexpr Holder reduce_integer(u32 op, bool is_signed, u32 bits, Holder before,
+                                             Holder value) {
   switch (op) {
-    case kCombineAdd:
+    case kReduceAdd:
       return before + value;
-    case kCombineMin:
-    case kCombineMax: {
+    case kReduceMin:
+    case kReduceMax: {
       // Flipping the sign bit makes signed numbers compare as unsigned ones.
-      const Word flip = is_signed ? Word{1} << (bits - 1) : Word{0};
+      const Holder flip = is_signed ? Holder{1} << (bits - 1) : Holder{0};
       const bool less = (value ^ flip) < (before ^ flip);
-      return less == (op == kCombineMin) ? value : before;
+      return less == (op == kReduceMin) ? value : before;
     }
-    case kCombineAnd:
+    case kReduceAnd:
       return before & value;
-    case kCombineOr:
+    case kReduceOr:
       return before | value;
-    case kCombineXor:
+    case kReduceXor:
       return before ^ value;
-    case kCombineInc:
-      return before >= value ? Word{0} : before + 1;
-    case kCombineDec:
+    case kReduceInc:
+      return before >= value ? Holder{0} : before + 1;
+    case kReduceDec:
       return before == 0 || before > value ? value : before - 1;
     default:
       return value;
@@ -143,20 +144,20 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
 }
 
 /// The result for integers of `bytes` bytes, which wrap. Beta is 0 unless two sources are added.
-template <bool kReduce, class Word>
-TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
-                                         Word before) {
-  const Word mask = static_cast<Word>(~Word{0}) >> (8 * (sizeof(Word) - bytes));
-  if (args.combine == kSourcesMultiply) a *= b;
-  Word value = static_cast<Word>(args.alpha) * a + static_cast<Word>(args.beta) * b;
+template <bool kReduce, class Holder>
+TW_KERNEL_HD constexpr Holder integer_element(const ElementwiseArgs& args, u32 bytes, Holder a,
+                                              Holder b, Holder before) {
+  const Holder mask = static_cast<Holder>(~Holder{0}) >> (8 * (sizeof(Holder) - bytes));
+  if (args.combine == kCombineMultiply) a *= b;
+  Holder value = static_cast<Holder>(args.alpha) * a + static_cast<Holder>(args.beta) * b;
   if constexpr (kReduce)
-    value = reduce_word<Word>(args.reduction, args.kind[kOperandDst] == kWordSigned, 8 * bytes,
-                              before, value & mask);
+    value = reduce_integer<Holder>(args.reduction, args.kind[kOperandDst] == kTypeSigned, 8 * bytes,
+                                   before, value & mask);
   return value & mask;
 }
 
-/// word_element() for all 1-byte or 2-byte elements of a word, without a reduction. Only the lowest
-/// 8 * kBytes bits of the factors affect the result.
+/// integer_element() for all 1-byte or 2-byte elements of a word, without a reduction. Only the
+/// lowest 8 * kBytes bits of the factors affect the result.
 template <u32 kBytes>
 TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
   static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
@@ -186,7 +187,7 @@ TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
   return word;
 }
 
-/// reduce_word() for all elements of several words, without inc and dec, which only u32 has.
+/// reduce_integer() for all elements of several words, without inc and dec, which only u32 has.
 template <u32 kBytes, u32 kWords>
 TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&before)[kWords],
                                          u32 (&value)[kWords]) {
@@ -196,29 +197,29 @@ TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&bef
     for (u32 w = 0; w < kWords; ++w) {
       u32 word = 0;
       for (u32 at = 0; at < 32; at += kBits)
-        word |= reduce_word<u32>(which, is_signed, kBits, before[w] >> at & kMask,
-                                 value[w] >> at & kMask)
+        word |= reduce_integer<u32>(which, is_signed, kBits, before[w] >> at & kMask,
+                                    value[w] >> at & kMask)
                 << at;
       value[w] = word;
     }
   };
   switch (op) {
-    case kCombineAdd:
+    case kReduceAdd:
       for (u32 w = 0; w < kWords; ++w) value[w] = combine_lanes<kBytes>(1, 1, before[w], value[w]);
       return;
-    case kCombineAnd:
+    case kReduceAnd:
       for (u32 w = 0; w < kWords; ++w) value[w] &= before[w];
       return;
-    case kCombineOr:
+    case kReduceOr:
       for (u32 w = 0; w < kWords; ++w) value[w] |= before[w];
       return;
-    case kCombineXor:
+    case kReduceXor:
       for (u32 w = 0; w < kWords; ++w) value[w] ^= before[w];
       return;
-    case kCombineMin:
-      return one_at_a_time(kCombineMin);
-    case kCombineMax:
-      return one_at_a_time(kCombineMax);
+    case kReduceMin:
+      return one_at_a_time(kReduceMin);
+    case kReduceMax:
+      return one_at_a_time(kReduceMax);
     default:
       return;
   }
@@ -230,24 +231,24 @@ TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, const Factor
   const double x = __builtin_bit_cast(double, a);
   const double y = __builtin_bit_cast(double, b);
   double value = product(by.alpha, x);
-  if (args.combine == kSourcesMultiply)
+  if (args.combine == kCombineMultiply)
     value = product(value, y);
   else if (args.sources == 2)
     value = fused(by.alpha, x, product(by.beta, y));
-  if (args.reduction != kCombineNone)
+  if (args.reduction != kReduceNone)
     value = reduce_number(args.reduction, __builtin_bit_cast(double, before), value);
   return value != value ? 0x7fffffffffffffffull : __builtin_bit_cast(u64, value);
 }
 
 /// One integer or f64 element; the operands are zero-extended.
-TW_KERNEL_HD inline u64 wide_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
-  if (args.kind[kOperandDst] == kWordF64)
+TW_KERNEL_HD inline u64 integer_f64_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
+  if (args.kind[kOperandDst] == kTypeF64)
     return double_element(args, double_factors(args), a, b, before);
-  return word_element<true, u64>(args, args.bytes[kOperandDst], a, b, before);
+  return integer_element<true, u64>(args, args.bytes[kOperandDst], a, b, before);
 }
 
 TW_KERNEL_HD inline u64 any_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
-  if (args.kind[kOperandDst] >= kWordUnsigned) return wide_element(args, a, b, before);
+  if (args.kind[kOperandDst] >= kTypeUnsigned) return integer_f64_element(args, a, b, before);
   return float_element(args, float_factors(args), static_cast<u32>(a), static_cast<u32>(b),
                        static_cast<u32>(before));
 }

@@ -17,8 +17,8 @@
 #define TW_ELEMENTWISE_FLOATS(feature, part, symbol, elements)     \
   TW_ELEMENTWISE(feature, part, symbol, ((elements) == 4 ? 5 : 4), \
                  (tw::elementwise_floats<elements, false>(args)))
-#define TW_ELEMENTWISE_WORDS(feature, part, symbol, elements) \
-  TW_ELEMENTWISE(feature, part, symbol, 4, tw::elementwise_words<elements>(args))
+#define TW_ELEMENTWISE_INTEGERS_F64(feature, part, symbol, elements) \
+  TW_ELEMENTWISE(feature, part, symbol, 4, tw::elementwise_integers_f64<elements>(args))
 #define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
   TW_ELEMENTWISE(feature, part, symbol, 3, tw::elementwise_strided(args))
 #include "kernels/elementwise/kernels.inc"

@@ -22,33 +22,20 @@ enum : u32 {
   kElementwiseMethods = 3
 };
 enum : u32 {
-  kElementwiseConvert = 1,  // one source of a floating format, no activation, no reduction
-  kElementwiseFloats = 2,   // any operation on floating formats
-  kElementwiseWords = 3     // any operation on integers or f64; all operands have one type
+  kElementwiseConvert = 1,     // one source of a floating format, no activation, no reduction
+  kElementwiseFloats = 2,      // any operation on floating formats
+  kElementwiseIntegersF64 = 3  // any operation on integers or f64; all operands have one type
 };
 
 /// Element types of the operands: formats of convert.h, or one of these for all three operands.
 enum : u32 {
-  kWordUnsigned = 16,
-  kWordSigned = 17,
-  kWordF64 = 18,
-};
-
-/// Reductions into the destination; the same values as tw_reduction.
-enum : u32 {
-  kCombineNone = 0,
-  kCombineAdd = 1,
-  kCombineMin = 2,
-  kCombineMax = 3,
-  kCombineAnd = 4,
-  kCombineOr = 5,
-  kCombineXor = 6,
-  kCombineInc = 7,
-  kCombineDec = 8
+  kTypeUnsigned = 16,
+  kTypeSigned = 17,
+  kTypeF64 = 18,
 };
 
 /// How two sources are combined; the same values as tw_combine.
-enum : u32 { kSourcesAdd = 0, kSourcesMultiply = 1 };
+enum : u32 { kCombineAdd = 0, kCombineMultiply = 1 };
 
 inline constexpr u32 kElementwiseThreads = 256;
 inline constexpr u32 kElementwiseRank = 8;
@@ -66,7 +53,9 @@ struct ElementwiseArgs {
   u64 address[kElementwiseOperands];
   u64 src_policy;
   u64 dst_policy;
-  u64 items;  // vectors: rows times slots, below kElementwiseLimit; strided: elements
+  // Number of vectors (rows times slots, below kElementwiseLimit); for kElementwiseStrided, of
+  // elements.
+  u64 items;
   u64 row_elements;
   u64 alpha;         // bits of an f32 or f64, or an integer
   u64 beta;          // 0 if there is one source or the sources are multiplied
@@ -78,12 +67,12 @@ struct ElementwiseArgs {
   Divider slots;
   u32 rank;                         // at least 1
   u32 sources;                      // 1 or 2
-  u32 kind[kElementwiseOperands];   // formats of convert.h or kWord...
+  u32 kind[kElementwiseOperands];   // formats of convert.h or kType...
   u32 bytes[kElementwiseOperands];  // per element; 0 without a second source
   u32 reduction;
   float saturate_at;  // largest magnitude of a floating-point result; infinity: no saturation
   u32 dst_shift;      // an element of the destination has 1 << dst_shift bytes
-  u32 combine;        // kSourcesMultiply only with two sources
+  u32 combine;        // kCombineMultiply only with two sources
   u32 activation;     // kActIdentity and so on; floating formats only
 };
 static_assert(sizeof(ElementwiseArgs) == 504, "host and device must agree on the layout");
@@ -140,19 +129,22 @@ TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& a
     rest = next;
   }
   // Offset of the row's first element within its vector of the destination.
-  const u64 within = s.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
-  const auto before = static_cast<i64>(within >> args.dst_shift);
-  const i64 start = static_cast<i64>(number) * kVector - before;
+  const u64 lead_bytes = s.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
+  const auto lead = static_cast<i64>(lead_bytes >> args.dst_shift);
+  const i64 start = static_cast<i64>(number) * kVector - lead;
   for (u32 o = 0; o < kElementwiseOperands; ++o)
     s.address[o] += static_cast<u64>(start * static_cast<i64>(args.bytes[o]));
-  const i64 left = static_cast<i64>(args.row_elements) - start;
+  const i64 remaining = static_cast<i64>(args.row_elements) - start;
   s.first = start < 0 ? static_cast<u32>(-start) : 0;
-  s.end = left >= static_cast<i64>(kVector) ? kVector : left > 0 ? static_cast<u32>(left) : 0;
+  s.end = remaining >= static_cast<i64>(kVector) ? kVector
+          : remaining > 0                        ? static_cast<u32>(remaining)
+                                                 : 0;
   if (slot >= args.items) s.end = 0;
   return s;
 }
 
-/// Computes the addresses of element `unit` (strided method). `kSmall`: divide() takes `unit`.
+/// Computes the addresses of element `unit` (strided method). With `kSmall`, `unit` is below
+/// kDividerLimit, so that divide() can be used.
 template <bool kSmall>
 TW_KERNEL_HD constexpr void elementwise_place(const ElementwiseArgs& args, u64 unit,
                                               u64 (&address)[kElementwiseOperands]) {

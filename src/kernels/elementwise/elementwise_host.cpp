@@ -20,7 +20,7 @@ void one(const ElementwiseArgs& args, u64 a, u64 b, u64 dst) {
   const u64 x = load(a, args.bytes[kOperandA]);
   const u64 y = args.sources == 2 ? load(b, args.bytes[kOperandB]) : 0;
   const u32 bytes = args.bytes[kOperandDst];
-  const u64 before = args.reduction != kCombineNone ? load(dst, bytes) : 0;
+  const u64 before = args.reduction != kReduceNone ? load(dst, bytes) : 0;
   const u64 value = any_element(args, x, y, before);
   std::memcpy(reinterpret_cast<void*>(dst), &value, bytes);
 }
@@ -71,8 +71,8 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
   TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseConvert)
 #define TW_ELEMENTWISE_FLOATS(feature, part, symbol, elements) \
   TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseFloats)
-#define TW_ELEMENTWISE_WORDS(feature, part, symbol, elements) \
-  TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseWords)
+#define TW_ELEMENTWISE_INTEGERS_F64(feature, part, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseIntegersF64)
 #define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
   TW_TABLE_ENTRY(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
 

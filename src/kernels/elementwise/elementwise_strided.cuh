@@ -28,7 +28,7 @@ __device__ __forceinline__ void elementwise_strided_by(const ElementwiseArgs& ar
       if (args.sources == 2)
         b[k] = ptx::load_own_element(address[kOperandB], args.bytes[kOperandB], args.src_policy);
       to[k] = address[kOperandDst];
-      if (args.reduction != kCombineNone)
+      if (args.reduction != kReduceNone)
         before[k] = ptx::load_own_element(to[k], args.bytes[kOperandDst], args.dst_policy);
     }
 #pragma unroll

@@ -42,10 +42,11 @@ struct ThreadVectors {
 
   // The same for a single row: the thread's vectors are a constant step apart.
   __device__ __forceinline__ void place_in_one_row(const ElementwiseArgs& args, u32 at) {
-    const u64 within = args.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
-    const i64 start = static_cast<i64>(at) * kVector - static_cast<i64>(within >> args.dst_shift);
+    const u64 lead_bytes = args.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
+    const i64 start =
+        static_cast<i64>(at) * kVector - static_cast<i64>(lead_bytes >> args.dst_shift);
     const i64 rest = static_cast<i64>(args.row_elements) - start;
-    const i32 left = rest < 1 << 30 ? static_cast<i32>(rest) : 1 << 30;
+    const i32 remaining = rest < 1 << 30 ? static_cast<i32>(rest) : 1 << 30;
 #pragma unroll
     for (u32 o = 0; o < kElementwiseOperands; ++o) {
       const u64 first = args.address[o] + static_cast<u64>(start * static_cast<i64>(args.bytes[o]));
@@ -55,10 +56,11 @@ struct ThreadVectors {
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
       constexpr auto kElements = static_cast<i32>(kVector);
-      const i32 before = static_cast<i32>(32 * k) * kElements;
-      // Only the first vector can begin before the row, by `within` bytes.
-      whole[k] = (k != 0 || start >= 0) && left >= before + kElements;
-      has_parts = has_parts || (!whole[k] && left > before);
+      // Elements from the thread's vector 0 to its vector k.
+      const i32 skipped = static_cast<i32>(32 * k) * kElements;
+      // Only the row's first vector, which is vector 0 of a thread, can begin before the row.
+      whole[k] = (k != 0 || start >= 0) && remaining >= skipped + kElements;
+      has_parts = has_parts || (!whole[k] && remaining > skipped);
     }
   }
 
@@ -66,7 +68,7 @@ struct ThreadVectors {
   __device__ __forceinline__ void load_as(u32 operand, u64 policy, u32 (&raw)[kFlight][4]) const {
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k)
-      if (whole[k]) ptx::load_own<kBytes>(address[operand][k], policy, raw[k]);
+      if (whole[k]) ptx::load_once<kBytes>(address[operand][k], policy, raw[k]);
   }
 
   /// Loads the whole vectors of an operand; `bytes` is the size of its elements.
@@ -104,7 +106,7 @@ __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u
         load(kOperandA, e, args.src_policy);
         if constexpr (kConvert) continue;
         if (args.sources == 2) load(kOperandB, e, args.src_policy);
-        if (args.reduction != kCombineNone) load(kOperandDst, e, args.dst_policy);
+        if (args.reduction != kReduceNone) load(kOperandDst, e, args.dst_policy);
       }
 #pragma unroll
       for (u32 e = 0; e < kAtOnce; ++e) {
@@ -141,18 +143,18 @@ __device__ __forceinline__ void activate_vectors(u32 which, float (&value)[kFlig
   }
 }
 
-/// Applies the function `with` to (x, y) for every element x of the first source and the element y
-/// of the other source.
-template <u32 kFlight, u32 kVector, class With>
-__device__ __forceinline__ void with_other(u32 format, const u32 (&raw)[kFlight][4],
-                                           float (&value)[kFlight][kVector], With with) {
+/// Calls update(x, y) for each element x of `value` and the element y of source b, which `raw`
+/// holds in `format`.
+template <u32 kFlight, u32 kVector, class Update>
+__device__ __forceinline__ void for_each_with_b(u32 format, const u32 (&raw)[kFlight][4],
+                                                float (&value)[kFlight][kVector], Update update) {
   with_format<kVector>(format, [&](auto tag) {
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
-      float other[kVector];
-      decode_vector<tag.kNumber, kVector>(raw[k], other);
+      float b[kVector];
+      decode_vector<tag.kNumber, kVector>(raw[k], b);
 #pragma unroll
-      for (u32 e = 0; e < kVector; ++e) with(value[k][e], other[e]);
+      for (u32 e = 0; e < kVector; ++e) update(value[k][e], b[e]);
     }
   });
 }
@@ -162,11 +164,11 @@ template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float (&value)[kVector],
                                               const u32 (&before)[4], u32 (&words)[4]) {
   encode_vector<kFormat, kVector>(value, args.saturate_at, words);
-  if (args.reduction == kCombineNone) return;
+  if (args.reduction == kReduceNone) return;
   float old[kVector];
   decode_vector<kFormat, kVector>(before, old);
   decode_vector<kFormat, kVector>(words, value);
-  if (args.reduction == kCombineAdd) {
+  if (args.reduction == kReduceAdd) {
 #pragma unroll
     for (u32 e = 0; e < kVector; ++e) value[e] = old[e] + value[e];
   } else {
@@ -207,7 +209,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
       if (args.sources == 2)
         turn.load(kOperandB, args.bytes[kOperandB], args.src_policy, raw[kOperandB]);
       // Vectors of sixteen elements have 8-bit floats, which support no reduction.
-      if (kVector < 16 && args.reduction != kCombineNone)
+      if (kVector < 16 && args.reduction != kReduceNone)
         turn.load(kOperandDst, args.bytes[kOperandDst], args.dst_policy, raw[kOperandDst]);
     }
     const Factors<float> by = float_factors(args);
@@ -217,10 +219,10 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
       for (u32 k = 0; k < kFlight; ++k)
         decode_vector<format.kNumber, kVector>(raw[kOperandA][k], value[k]);
     });
-    const bool multiplies = !kConvert && args.combine == kSourcesMultiply;
+    const bool multiplies = !kConvert && args.combine == kCombineMultiply;
     if (!kConvert && args.sources == 2 && !multiplies) {
-      with_other(args.kind[kOperandB], raw[kOperandB], value,
-                 [&](float& x, float y) { x = fused(by.alpha, x, product(by.beta, y)); });
+      for_each_with_b(args.kind[kOperandB], raw[kOperandB], value,
+                      [&](float& x, float y) { x = fused(by.alpha, x, product(by.beta, y)); });
     } else {
 #pragma unroll
       for (u32 k = 0; k < kFlight; ++k)
@@ -231,8 +233,8 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
     if constexpr (!kConvert && kVector <= kActivatedVector)
       activate_vectors(args.activation, value);
     if (multiplies)
-      with_other(args.kind[kOperandB], raw[kOperandB], value,
-                 [](float& x, float y) { x = product(x, y); });
+      for_each_with_b(args.kind[kOperandB], raw[kOperandB], value,
+                      [](float& x, float y) { x = product(x, y); });
     with_format<kVector>(args.kind[kOperandDst], [&](auto format) {
       constexpr u32 kFormat = decltype(format)::kNumber;
 #pragma unroll
@@ -251,25 +253,26 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
   }
 }
 
+/// The type that holds an element of up to 4 or of 8 bytes.
 template <u32 kBytes>
-struct WordOf {
+struct HolderOf {
   using Type = u32;
 };
 template <>
-struct WordOf<8> {
+struct HolderOf<8> {
   using Type = u64;
 };
 
-template <u32 kBytes, class Word>
-__device__ __forceinline__ Word word_at(const u32 (&words)[4], u32 e) {
+template <u32 kBytes, class Holder>
+__device__ __forceinline__ Holder element_at(const u32 (&words)[4], u32 e) {
   if constexpr (kBytes == 8)
-    return static_cast<Word>(words[2 * e + 1]) << 32 | words[2 * e];
+    return static_cast<Holder>(words[2 * e + 1]) << 32 | words[2 * e];
   else
     return words[e];
 }
 
-template <u32 kBytes, class Word>
-__device__ __forceinline__ void put_word(u32 (&words)[4], u32 e, Word value) {
+template <u32 kBytes, class Holder>
+__device__ __forceinline__ void put_element(u32 (&words)[4], u32 e, Holder value) {
   if constexpr (kBytes == 8) {
     words[2 * e] = static_cast<u32>(value);
     words[2 * e + 1] = static_cast<u32>(value >> 32);
@@ -286,7 +289,7 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
                                             u32 (&words)[4]) {
   const auto alpha = static_cast<u32>(args.alpha);
   const auto beta = static_cast<u32>(args.beta);
-  const bool multiplies = args.combine == kSourcesMultiply;
+  const bool multiplies = args.combine == kCombineMultiply;
 #pragma unroll
   for (u32 w = 0; w < 4; ++w) {
     // Beta is 0 unless two sources are added.
@@ -294,36 +297,36 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
     words[w] = combine_lanes<kBytes>(alpha, beta, x, b[w]);
   }
   if constexpr (kReduce)
-    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, before, words);
+    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kTypeSigned, before, words);
 }
 
 /// A vector of integers, or of f64 if kDouble is set.
 template <u32 kBytes, bool kDouble, bool kReduce>
-__device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u32 (&a)[4],
-                                            const u32 (&b)[4], const u32 (&before)[4],
-                                            u32 (&words)[4]) {
+__device__ __forceinline__ void integer_f64_vector(const ElementwiseArgs& args, const u32 (&a)[4],
+                                                   const u32 (&b)[4], const u32 (&before)[4],
+                                                   u32 (&words)[4]) {
   if constexpr (kBytes <= 2) {
     lane_vector<kBytes, kReduce>(args, a, b, before, words);
   } else {
-    using Word = typename WordOf<kBytes>::Type;
+    using Holder = typename HolderOf<kBytes>::Type;
     [[maybe_unused]] Factors<double> by{};
     if constexpr (kDouble) by = double_factors(args);
 #pragma unroll
     for (u32 e = 0; e < 16 / kBytes; ++e) {
-      const Word x = word_at<kBytes, Word>(a, e);
-      const Word y = word_at<kBytes, Word>(b, e);
-      const Word old = kReduce ? word_at<kBytes, Word>(before, e) : Word{0};
+      const Holder x = element_at<kBytes, Holder>(a, e);
+      const Holder y = element_at<kBytes, Holder>(b, e);
+      const Holder old = kReduce ? element_at<kBytes, Holder>(before, e) : Holder{0};
       if constexpr (kDouble)
-        put_word<kBytes>(words, e, static_cast<Word>(double_element(args, by, x, y, old)));
+        put_element<kBytes>(words, e, static_cast<Holder>(double_element(args, by, x, y, old)));
       else
-        put_word<kBytes>(words, e, word_element<kReduce, Word>(args, kBytes, x, y, old));
+        put_element<kBytes>(words, e, integer_element<kReduce, Holder>(args, kBytes, x, y, old));
     }
   }
 }
 
 /// The kernel for integers and f64. All operands have the same type, and a vector has 16 bytes.
 template <u32 kVector>
-__device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
+__device__ __forceinline__ void elementwise_integers_f64(const ElementwiseArgs& args) {
   constexpr u32 kBytes = 16 / kVector;
   constexpr u32 kFlight = kElementwiseFlight;
   constexpr u32 kTurn = kElementwiseThreads * kFlight;
@@ -335,9 +338,9 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
     u32 raw[kElementwiseOperands][kFlight][4] = {};
     turn.load(kOperandA, kBytes, args.src_policy, raw[kOperandA]);
     if (args.sources == 2) turn.load(kOperandB, kBytes, args.src_policy, raw[kOperandB]);
-    const bool reduces = args.reduction != kCombineNone;
+    const bool reduces = args.reduction != kReduceNone;
     if (reduces) turn.load(kOperandDst, kBytes, args.dst_policy, raw[kOperandDst]);
-    const bool doubles = args.kind[kOperandDst] == kWordF64;
+    const bool doubles = args.kind[kOperandDst] == kTypeF64;
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
       u32 words[4] = {};
@@ -345,17 +348,17 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
       const auto& b = raw[kOperandB][k];
       const auto& before = raw[kOperandDst][k];
       if (kBytes == 8 && doubles)  // double_element() itself tests whether there is a reduction
-        word_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
+        integer_f64_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
       else if (reduces)
-        word_vector<kBytes, false, true>(args, a, b, before, words);
+        integer_f64_vector<kBytes, false, true>(args, a, b, before, words);
       else
-        word_vector<kBytes, false, false>(args, a, b, before, words);
+        integer_f64_vector<kBytes, false, false>(args, a, b, before, words);
       if (turn.whole[k]) ptx::store_words<16>(turn.address[kOperandDst][k], words, args.dst_policy);
     }
     if (turn.has_parts)
       elementwise_parts<kVector, kFlight, false>(
           args, static_cast<u32>(at),
-          [&](u64 a, u64 b, u64 before) { return wide_element(args, a, b, before); });
+          [&](u64 a, u64 b, u64 before) { return integer_f64_element(args, a, b, before); });
   }
 }
 

@@ -175,7 +175,7 @@ struct GroupedArgs {
   unsigned char groups_i64;  // 1: `groups` has 8-byte numbers
   unsigned char rows_i64;    // 1: a_rows and d_rows have 8-byte numbers
   unsigned char row_output;  // a kRows... value
-  unsigned char bias_f32;    // as in GemmEpilogueArgs
+  unsigned char bias_type;   // as in GemmEpilogueArgs
   unsigned char activation;
   unsigned char gate;      // a kGate... value, as in GemmEpilogueArgs
   unsigned char host_in;   // DType
@@ -260,8 +260,8 @@ TW_KERNEL_HD inline bool grouped_has_row(const GroupedArgs& args, i32 r) {
   return false;
 }
 
-/// Row r's weight; 1 for a row that is not written. Even of a row that is written, d_rows[r] may be
-/// invalid, because rows that kGroupedCombine adds are stored in place. The weight is then 1, too.
+/// Row r's weight; 1 for a row that is not written. A row that is stored in place for
+/// kGroupedCombine is written even if d_rows[r] is invalid; its weight is then 1, too.
 TW_KERNEL_HD inline float grouped_row_weight(const GroupedArgs& args, i32 r, bool is_written) {
   if (args.row_weights == 0 || !is_written) return 1.0f;
   i64 index = r;

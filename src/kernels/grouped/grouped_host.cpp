@@ -66,9 +66,9 @@ DType type_of_b(const GroupedArgs& args, const GemmScales* scales) {
 }
 
 DType type_of_bias(const GroupedArgs& args, const GemmScales* scales) {
-  if (args.bias_f32 == 1) return DType::F32;
+  if (args.bias_type == kBiasF32) return DType::F32;
   if (scales == nullptr) return static_cast<DType>(args.host_in);
-  return args.bias_f32 == kBiasF16 ? DType::F16 : DType::BF16;
+  return args.bias_type == kBiasF16 ? DType::F16 : DType::BF16;
 }
 
 // Computes the elements of a row of the result. `scales` is nullptr except for 8-bit types.

@@ -59,7 +59,7 @@ template <class In>
 __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args,
                                                  const GroupedAlphaBias& alpha_bias, i32 column) {
   if (alpha_bias.bias == 0 || column >= args.n) return -0.0f;
-  return full_element<In>(alpha_bias.bias, args.bias_f32, column);
+  return full_element<In>(alpha_bias.bias, args.bias_type, column);
 }
 
 /// Multiplies each value by the weight of its row. A thread has kCount values for the kTileN rows

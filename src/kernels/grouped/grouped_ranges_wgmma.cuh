@@ -112,12 +112,12 @@ __device__ __forceinline__ void ranges_accumulate(
     gemm_wait_products<Config>(d);
     gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
   };
-  gemm_no_products<Config>(d);
+  gemm_clear_accumulators<Config>(d);
 #pragma unroll 1
   for (i32 begin = 0; begin < blocks; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, blocks);
     const i32 middle = min(end, whole_blocks);
-    gemm_no_products<Config>(d);
+    gemm_clear_accumulators<Config>(d);
     if (begin < middle) multiply(begin, middle, 0);
     if (middle < end) {
       ranges_clear_tail<Config>(pipeline, (tiles.width.width + 63) / 64,

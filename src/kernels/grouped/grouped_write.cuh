@@ -8,8 +8,10 @@
 //   eight accumulators  per access: alpha, bias, activation or gate, the row's weight, one rounding
 //
 // Kernels keep their accumulators in different places, so they pass a function that fetches eight.
-// A gated element of D has a gate and a linear element, which the activated gate multiplies.
-// "full" in names means an epilogue kernel of the gemm family.
+// With a gate, an element of D is computed from a gate element and a linear element (what the gemm
+// family calls the value element): it is about activation(gate) * linear, see grouped_gate().
+// "full" in names marks code of the gemm family's epilogue kernels: full_load() loads the first
+// `count` of eight elements.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
@@ -34,7 +36,8 @@ __device__ __forceinline__ GroupedAlphaBias grouped_alpha_bias(const GroupedArgs
   if (args.group_alpha != 0)
     out.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight_index];
   if (args.bias != 0)
-    out.bias += static_cast<u64>(weight_index * args.bias_stride * (args.bias_f32 == 1 ? 4 : 2));
+    out.bias +=
+        static_cast<u64>(weight_index * args.bias_stride * (args.bias_type == kBiasF32 ? 4 : 2));
   return out;
 }
 
@@ -142,9 +145,9 @@ __device__ __forceinline__ void grouped_bias(const GroupedArgs& args,
   for (float& value : bias) value = -0.0f;
   if (alpha_bias.bias == 0) return;
   const FullPlace place = grouped_b_columns(args, column, linear);
-  if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
+  if (In::kBytes != 2 && args.bias_type == kBiasF16)
     full_load<F16>(alpha_bias.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
-  else if (args.bias_f32)
+  else if (args.bias_type != kBiasAsInput)
     full_load<F32>(alpha_bias.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
   else
     full_load<FullBias<In>>(alpha_bias.bias + static_cast<u64>(place.at) * 2, place.step, count,

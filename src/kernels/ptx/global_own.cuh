@@ -65,7 +65,7 @@ __device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u3
 
 /// Loads 4, 8 or 16 bytes that no other thread needs, so that the L1 does not keep them.
 template <u32 kBytes>
-__device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4]) {
+__device__ __forceinline__ void load_once(u64 address, u64 policy, u32 (&words)[4]) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "a vector");
   if constexpr (kBytes == 4)
     asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
@@ -84,10 +84,10 @@ __device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4
                  : "memory");
 }
 
-/// Like load_own<16>, as a vector.
-__device__ __forceinline__ uint4 load_own_vector(u64 address, u64 policy) {
+/// Like load_once<16>, as a vector.
+__device__ __forceinline__ uint4 load_once_vector(u64 address, u64 policy) {
   u32 words[4];
-  load_own<16>(address, policy, words);
+  load_once<16>(address, policy, words);
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
@@ -108,7 +108,7 @@ __device__ __forceinline__ void store_words(u64 address, const u32 (&words)[4], 
                  : "memory");
 }
 
-/// Loads an element of 1, 2, 4 or 8 bytes, zero-extended.
+/// Loads an element of 1, 2, 4 or 8 bytes, zero-extended. The kernel may write the element later.
 __device__ __forceinline__ u64 load_own_element(u64 address, u32 bytes, u64 policy) {
   u32 narrow = 0;
   u64 wide = 0;

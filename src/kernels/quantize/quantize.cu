@@ -20,7 +20,7 @@ __device__ __forceinline__ void quantize_cast_by(const QuantizeArgs& args) {
   if constexpr (kVector == 0)
     quantize_cast_any(args);
   else
-    quantize_cast<kVector>(args);
+    quantize_by_one_scale<kVector>(args);
 }
 template <u32 kVector>
 __device__ __forceinline__ void quantize_dequantize_by(const QuantizeArgs& args) {

@@ -13,17 +13,17 @@
 
 namespace tw {
 
-/// KernelEntry::variant of this family. Bits 0 to 7: the step. Bits 8 to 15: elements per vector,
+/// KernelEntry::variant of this family. Bits 0 to 7: the body. Bits 8 to 15: elements per vector,
 /// 16 bytes of the wide type; 0: element by element, any alignment.
 enum : u32 {
   kQuantizeGroups = 1,      // one scale per 128 elements of a row
   kQuantizeRows = 2,        // one scale per row
   kQuantizeBlocks = 3,      // one scale per 128 rows x 128 columns
   kQuantizeAmax = 4,        // the largest magnitude that each block reads
-  kQuantizeCast = 5,        // quantizes by one known scale
+  kQuantizeByOneScale = 5,  // by one scale for the matrix: a given one, or after kQuantizeAmax
   kQuantizeDequantize = 6,  // dequantizes by scales of any kind
-  kQuantizeRegions = 7,     // the first three steps, element by element
-  kQuantizeSteps = 8
+  kQuantizeRegions = 7,     // the first three bodies, element by element
+  kQuantizeBodies = 8
 };
 
 /// A narrow type that convert.h does not have.
@@ -32,7 +32,7 @@ inline constexpr u32 kFormatI8 = kFormats;
 /// Bits of QuantizeArgs::flags.
 enum : u32 {
   kQuantizePowersOfTwo = 1,    // scales are rounded up to powers of two
-  kQuantizeGiven = 2,          // kQuantizeCast: the scale is given, not computed
+  kQuantizeGiven = 2,          // kQuantizeByOneScale: the scale is given, not computed
   kQuantizeTileSpansRows = 4,  // the accesses of a warp's tile lie in several rows
   kQuantizeReverseTiles = 8,   // last tile first, because the L2 holds what was read last
   kQuantizeWarps = 16,         // kQuantizeRegions: one warp per region; else one block

@@ -102,8 +102,8 @@ __device__ __forceinline__ void quantize_amax_any(const QuantizeArgs& args) {
 __device__ __forceinline__ void quantize_cast_any(const QuantizeArgs& args) {
   __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
-  const float inverse = cast_inverse(args, warp_tops);
-  const bool measures = cast_measures(args);
+  const float inverse = one_scale_inverse(args, warp_tops);
+  const bool measures = one_scale_measures(args);
   u32 top = 0;
   for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {
     const QuantizeRegion r = quantize_region(args, number);

@@ -121,7 +121,7 @@ void quantize_dequantize_host(HostEngine&, const void* arguments) {
 #define TW_QUANTIZE_AMAX(feature, part, symbol, elements) \
   TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeAmax, elements)
 #define TW_QUANTIZE_CAST(feature, part, symbol, elements) \
-  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeCast, elements)
+  TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeByOneScale, elements)
 #define TW_QUANTIZE_DEQUANTIZE(feature, part, symbol, elements) \
   TW_QUANTIZE_ENTRY(feature, part, symbol, kQuantizeThreads, kQuantizeDequantize, elements)
 #define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \

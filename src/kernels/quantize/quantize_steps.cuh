@@ -7,8 +7,9 @@
 
 namespace tw {
 
-/// The largest magnitude of the group of each of a thread's vectors. For 16-bit types each word
-/// holds those of two vectors, so that one exchange serves both.
+/// For each of a thread's vectors: the largest magnitude of the group of 128 elements that contains
+/// the vector. With 16-bit types two magnitudes share a word, so that one shuffle serves two
+/// vectors.
 template <u32 kVector>
 struct GroupTops {
   static constexpr u32 kWords = kVector == 4 ? kQuantizeAccesses : kQuantizeAccesses / 2;
@@ -19,15 +20,15 @@ struct GroupTops {
 #pragma unroll
     for (u32 w = 0; w < kWords; ++w) {
       if constexpr (kVector == 4) {
-        word[w] = largest_lanes<kVector>(raw[w]);
+        word[w] = largest_halves<kVector>(raw[w]);
       } else {
-        const u32 a = largest_lanes<kVector>(raw[2 * w]);
-        const u32 b = largest_lanes<kVector>(raw[2 * w + 1]);
+        const u32 a = largest_halves<kVector>(raw[2 * w]);
+        const u32 b = largest_halves<kVector>(raw[2 * w + 1]);
         word[w] = ptx::max_bf16(__byte_perm(a, b, 0x5410), __byte_perm(a, b, 0x7632));
       }
-      all = larger_lanes<kVector>(all, word[w]);
+      all = larger_halves<kVector>(all, word[w]);
     }
-    if (!lanes_finite<kVector>(all, infinity)) recompute_finite(raw, infinity);
+    if (!halves_finite<kVector>(all, infinity)) recompute_finite(raw, infinity);
 #pragma unroll
     for (u32 w = 0; w < kWords; ++w) {
       if constexpr (kVector == 4) {
@@ -35,7 +36,7 @@ struct GroupTops {
       } else {
 #pragma unroll
         for (u32 step = 1; step < kGroupLanes<kVector>; step *= 2)
-          word[w] = ptx::max_bf16(word[w], __shfl_xor_sync(kQuantizeLanes, word[w], step));
+          word[w] = ptx::max_bf16(word[w], __shfl_xor_sync(kFullWarpMask, word[w], step));
       }
     }
   }
@@ -85,18 +86,19 @@ __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
       with_narrow(args.dst_format, [&](auto narrow) {
         tile.store([&](u32 f, u32(&words)[4]) {
           quantize_vector<wide.kNumber, narrow.kNumber, kVector>(
-              raw[f], __shfl_sync(kQuantizeLanes, inverse, f, kLanes), words);
+              raw[f], __shfl_sync(kFullWarpMask, inverse, f, kLanes), words);
         });
       });
     });
   });
 }
 
-/// A team's part of a row: kQuantizeAccesses vectors per thread, from vector `first` on.
+/// Loads and stores one thread's vectors of a row that a team of team_warps warps processes:
+/// vectors base + first, base + first + step and so on, kQuantizeAccesses in all.
 template <u32 kVector>
 struct RowVectors {
   u64 src, dst;
-  u32 first;  // this thread's first vector
+  u32 first;  // this thread's first vector, counted from `base`
   u32 step;   // from one of its vectors to the next
   u32 end;    // number of vectors in the row
 
@@ -106,7 +108,7 @@ struct RowVectors {
     for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       const u32 vector = base + first + f * step;
-      if (vector < end) ptx::load_own<16>(src + u64{vector} * 16, args.src_policy, raw[f]);
+      if (vector < end) ptx::load_once<16>(src + u64{vector} * 16, args.src_policy, raw[f]);
     }
   }
   __device__ __forceinline__ void store(const QuantizeArgs& args, u32 base, float inverse,
@@ -185,10 +187,10 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   u32 buffer = 0;
   for (u32 tile = blockIdx.x; tile < args.tiles; tile += gridDim.x) {
-    const u32 line = divide(tile, args.tiles_across);
-    const u32 group = tile - line * args.tiles_across.divisor;
-    const u32 row = line * 128 + threadIdx.x / kLanes;
-    const u32 column = group * kQuantizeGroup + threadIdx.x % kLanes * kVector;
+    const u32 tile_row = divide(tile, args.tiles_across);
+    const u32 tile_column = tile - tile_row * args.tiles_across.divisor;
+    const u32 row = tile_row * 128 + threadIdx.x / kLanes;
+    const u32 column = tile_column * kQuantizeGroup + threadIdx.x % kLanes * kVector;
     const bool inside = column < args.columns;
     const u64 src =
         row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (16 / kVector);
@@ -198,7 +200,7 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
     for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       if (inside && row + f * kRows < args.rows)
-        ptx::load_own<16>(row_address(src, args.src_pitch, f * kRows), args.src_policy, raw[f]);
+        ptx::load_once<16>(row_address(src, args.src_pitch, f * kRows), args.src_policy, raw[f]);
     }
     const u32 top = block_largest(
         largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)), warp_tops[buffer]);
@@ -206,7 +208,8 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
     const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
     const float inverse = quantize_inverse(scale);
     if (threadIdx.x == 0)
-      ptx::store_unit<4>(quantize_scale_address(args, line, group), __float_as_uint(scale));
+      ptx::store_unit<4>(quantize_scale_address(args, tile_row, tile_column),
+                         __float_as_uint(scale));
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
 #pragma unroll
@@ -243,9 +246,9 @@ __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
   store_partial_amax(args, top, warp_tops);
 }
 
-/// Returns 1 / scale to all threads. Unless the scale is given, block 0 stores it.
-__device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
-                                              u32 (&warp_tops)[kQuantizeWarpsPerBlock]) {
+/// Returns 1 / scale to all threads. Unless the scale is given, block 0 also stores the scale.
+__device__ __forceinline__ float one_scale_inverse(const QuantizeArgs& args,
+                                                   u32 (&warp_tops)[kQuantizeWarpsPerBlock]) {
   if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
   // Bits of non-negative f32 numbers compare like the numbers.
   u32 top = 0;
@@ -261,7 +264,7 @@ __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
 }
 
 /// Returns whether the caller gives the scale but also wants the largest magnitude.
-__device__ __forceinline__ bool cast_measures(const QuantizeArgs& args) {
+__device__ __forceinline__ bool one_scale_measures(const QuantizeArgs& args) {
   return quantize_has(args, kQuantizeGiven) && args.amax != 0;
 }
 __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
@@ -270,12 +273,14 @@ __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
     ptx::reduce_max_u32(args.amax, __float_as_uint(decode(args.src_format, top)));
 }
 
+/// Quantizes by one scale for the whole matrix. The caller gives the scale, or quantize_amax() has
+/// stored the largest magnitude of each of its blocks, from which the scale is computed.
 template <u32 kVector>
-__device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
+__device__ __forceinline__ void quantize_by_one_scale(const QuantizeArgs& args) {
   __shared__ u32 warp_tops[kQuantizeWarpsPerBlock];
   ptx::grid_dependency_wait_and_launch();
-  const float inverse = cast_inverse(args, warp_tops);
-  const bool measures = cast_measures(args);
+  const float inverse = one_scale_inverse(args, warp_tops);
+  const bool measures = one_scale_measures(args);
   u32 top = 0;
   each_tile(args, [&](u32 number) {
     const QuantizeTile<kVector> tile(args, number);

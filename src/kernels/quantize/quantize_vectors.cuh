@@ -15,7 +15,7 @@
 
 namespace tw {
 
-inline constexpr u32 kQuantizeLanes = 0xffffffffu;
+inline constexpr u32 kFullWarpMask = 0xffffffffu;
 
 /// Lanes that hold a group of 128 elements, and groups that one access of a warp covers.
 template <u32 kVector>
@@ -48,9 +48,10 @@ __device__ __forceinline__ void with_narrow(u32 format, Body body) {
 // of a bf16 NaN.
 
 /// The largest magnitude of 16 bytes; for 16-bit types separately for the even and the odd
-/// elements. NaN is ignored unless there is nothing else; infinity is not.
+/// elements, in the two halves of the word. NaN is ignored unless there is nothing else; infinity
+/// is not.
 template <u32 kVector>
-__device__ __forceinline__ u32 largest_lanes(const u32 (&raw)[4]) {
+__device__ __forceinline__ u32 largest_halves(const u32 (&raw)[4]) {
   if constexpr (kVector == 4) {
     const auto size = [&](u32 w) { return fabsf(__uint_as_float(raw[w])); };
     return __float_as_uint(fmaxf(fmaxf(size(0), size(1)), fmaxf(size(2), size(3))));
@@ -61,18 +62,18 @@ __device__ __forceinline__ u32 largest_lanes(const u32 (&raw)[4]) {
   }
 }
 template <u32 kVector>
-__device__ __forceinline__ u32 larger_lanes(u32 a, u32 b) {
+__device__ __forceinline__ u32 larger_halves(u32 a, u32 b) {
   if constexpr (kVector == 4)
     return max(a, b);
   else
     return ptx::max_bf16(a, b);
 }
 template <u32 kVector>
-__device__ __forceinline__ bool lanes_finite(u32 lanes, u32 infinity) {
+__device__ __forceinline__ bool halves_finite(u32 halves, u32 infinity) {
   if constexpr (kVector == 4)
-    return lanes < infinity;
+    return halves < infinity;
   else
-    return (lanes & 0xffffu) < infinity && lanes >> 16 < infinity;
+    return (halves & 0xffffu) < infinity && halves >> 16 < infinity;
 }
 
 /// The largest finite magnitude of 16 bytes. The slow path for vectors with infinities or only NaN.
@@ -95,12 +96,12 @@ __device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity)
 template <u32 kVector>
 __device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeAccesses][4],
                                                  u32 infinity) {
-  u32 lanes = largest_lanes<kVector>(raw[0]);
+  u32 halves = largest_halves<kVector>(raw[0]);
 #pragma unroll
   for (u32 f = 1; f < kQuantizeAccesses; ++f)
-    lanes = larger_lanes<kVector>(lanes, largest_lanes<kVector>(raw[f]));
-  if (lanes_finite<kVector>(lanes, infinity))
-    return kVector == 4 ? lanes : max(lanes & 0xffffu, lanes >> 16);
+    halves = larger_halves<kVector>(halves, largest_halves<kVector>(raw[f]));
+  if (halves_finite<kVector>(halves, infinity))
+    return kVector == 4 ? halves : max(halves & 0xffffu, halves >> 16);
   u32 top = 0;
 #pragma unroll
   for (u32 f = 0; f < kQuantizeAccesses; ++f)
@@ -153,7 +154,7 @@ __device__ __forceinline__ void dequantize_vector(const u32 (&raw)[4], float sca
 }
 
 __device__ __forceinline__ u32 warp_largest(u32 top) {
-  return __reduce_max_sync(kQuantizeLanes, top);
+  return __reduce_max_sync(kFullWarpMask, top);
 }
 
 /// Returns the largest value of the block to all its threads. `warp_tops` has one word per warp.
@@ -221,7 +222,7 @@ struct WarpTile {
 #pragma unroll
     for (u32 f = 0; f < kQuantizeAccesses; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
-      if (f < count) ptx::load_own<kSrc>(from, args.src_policy, raw[f]);
+      if (f < count) ptx::load_once<kSrc>(from, args.src_policy, raw[f]);
       from += static_cast<u64>(args.src_step);
     }
   }

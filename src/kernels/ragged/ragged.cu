@@ -58,18 +58,18 @@ __device__ __forceinline__ void ragged_plain(const RaggedArgs& args) {
   }
 }
 
-__device__ __forceinline__ void ragged_faults(const RaggedArgs& args) {
+__device__ __forceinline__ void ragged_count_invalid(const RaggedArgs& args) {
   const u64 step = static_cast<u64>(gridDim.x) * kTilePlainThreads;
-  u32 faults = 0;
+  u32 count = 0;
   for (u64 i = static_cast<u64>(blockIdx.x) * kTilePlainThreads + threadIdx.x; i < args.batch;
        i += step) {
     const i64 begin = load_index(args.offsets, args.offset_bytes, i);
     const i64 end = load_index(args.offsets, args.offset_bytes, i + 1);
-    faults += checked_sequence(begin, end, args.tokens).fault ? 1 : 0;
+    count += checked_sequence(begin, end, args.tokens).invalid ? 1 : 0;
   }
-  faults = __reduce_add_sync(0xffffffffu, faults);
-  if (ptx::lane_id() == 0 && faults != 0)
-    ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
+  count = __reduce_add_sync(0xffffffffu, count);
+  if (ptx::lane_id() == 0 && count != 0)
+    ptx::reduce_add_u64(args.invalid_count, static_cast<u64>(count));
 }
 
 }  // namespace tw
@@ -84,9 +84,9 @@ __device__ __forceinline__ void ragged_faults(const RaggedArgs& args) {
       feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 2) \
           symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_plain(args); })
-#define TW_RAGGED_FAULTS(feature, part, symbol)                              \
+#define TW_RAGGED_COUNT_INVALID(feature, part, symbol)                       \
   TW_EMIT(                                                                   \
       feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 4) \
-          symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_faults(args); })
+          symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_count_invalid(args); })
 #include "kernels/ragged/kernels.inc"

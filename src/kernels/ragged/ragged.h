@@ -13,9 +13,9 @@ namespace tw {
 
 /// KernelEntry::variant of this family: the method, or the step of a run.
 enum : u32 {
-  kRaggedBulk = 1,    // by bulk copies through per-warp pipelines
-  kRaggedPlain = 2,   // any rows by ordinary loads and stores
-  kRaggedFaults = 3,  // counts sequences with invalid offsets
+  kRaggedBulk = 1,          // by bulk copies through per-warp pipelines
+  kRaggedPlain = 2,         // any rows by ordinary loads and stores
+  kRaggedCountInvalid = 3,  // counts sequences with invalid offsets
   kRaggedVariants = 4
 };
 
@@ -31,7 +31,7 @@ struct RaggedArgs {
   i64 batch_pitch;
   u64 read_low;  // the source operand occupies [read_low, read_high)
   u64 read_high;
-  u64 faults;  // address of a 64-bit counter to which kRaggedFaults adds
+  u64 invalid_count;  // address of a 64-bit counter to which kRaggedCountInvalid adds
   TileCut cut;
   u32 offset_bytes;  // 4 or 8
   u32 unpad;         // 1: from padded to packed; 0: from packed to padded
@@ -49,7 +49,7 @@ static_assert(__builtin_offsetof(RaggedArgs, offset_bytes) == 160, "as above");
 struct Sequence {
   i64 begin;
   i64 rows;
-  bool fault;
+  bool invalid;
 };
 TW_KERNEL_HD inline Sequence checked_sequence(i64 begin, i64 end, i64 tokens) {
   if (begin >= 0 && begin <= end && end <= tokens) return {begin, end - begin, false};

@@ -60,22 +60,22 @@ void ragged_plain_host(HostEngine&, const void* arguments) {
 
 void ragged_faults_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const RaggedArgs*>(arguments);
-  u64 faults = 0;
+  u64 count = 0;
   for (u64 i = 0; i < args.batch; ++i)
-    faults +=
+    count +=
         checked_sequence(ragged_offset_host(args, i), ragged_offset_host(args, i + 1), args.tokens)
-                .fault
+                .invalid
             ? 1
             : 0;
-  *reinterpret_cast<u64*>(args.faults) += faults;
+  *reinterpret_cast<u64*>(args.invalid_count) += count;
 }
 
 #define TW_RAGGED_BULK(feature, part, symbol) \
   TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePipelineWarps * 32, kRaggedBulk)
 #define TW_RAGGED_PLAIN(feature, part, symbol) \
   TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePlainThreads, kRaggedPlain)
-#define TW_RAGGED_FAULTS(feature, part, symbol) \
-  TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePlainThreads, kRaggedFaults)
+#define TW_RAGGED_COUNT_INVALID(feature, part, symbol) \
+  TW_TABLE_ENTRY(ragged, feature, part, symbol, kTilePlainThreads, kRaggedCountInvalid)
 
 constexpr KernelEntry kEntries[] = {
 #include "kernels/ragged/kernels.inc"

@@ -65,9 +65,6 @@ enum : u32 {
   kElementI64 = 8
 };
 
-/// What a scatter does to an element of the table.
-enum : u32 { kReduceNone = 0, kReduceAdd = 1, kReduceMin = 2, kReduceMax = 3 };
-
 /// Bulk kernels (kRowsBulk and others with a pipeline) need addresses, pitches and `row_bytes` that
 /// are multiples of 16. They move pieces: whole rows, or `parts` parts of `part_bytes` (the last of
 /// `last_bytes`). A stage holds `stage_pieces` consecutive pieces. If the packed rows are

@@ -123,7 +123,7 @@ Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int lev
     const Outcome outcome = split(channels, b.shape.value[i], step, &factors, &reach, &diagonal);
     if (outcome != Outcome::done) return outcome;
     factors.put(b.shape.depth[i] + shift,
-                i == in_b.begin ? common_level : b.shape.shared[i - 1] + shift, builder);
+                i == in_b.begin ? common_level : b.shape.common_depth[i - 1] + shift, builder);
   }
   return diagonal && !stays_inside(channels, b, in_b) ? Outcome::carries : Outcome::done;
 }

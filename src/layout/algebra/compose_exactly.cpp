@@ -213,7 +213,8 @@ Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int
       ++candidate.count;
     }
     split.factors.put(b.shape.depth[i] + shift,
-                      i == in_b.begin ? common_level : b.shape.shared[i - 1] + shift, builder);
+                      i == in_b.begin ? common_level : b.shape.common_depth[i - 1] + shift,
+                      builder);
   }
   return compare_everywhere(channels, candidate);
 }

@@ -39,19 +39,19 @@ Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
   }
   Codomain range;
   TW_TRY(codomain(b, &range));
-  if (range.origin.leaves > Channels::kMaxChannels)
+  if (range.tuple.leaves > Channels::kMaxChannels)
     return fail(Code::ERROR_CAPACITY,
-                {.argument = "b", .got = range.origin.leaves, .limit = Channels::kMaxChannels},
-                "b gives tuples of %d numbers: at most %d can be composed", range.origin.leaves,
+                {.argument = "b", .got = range.tuple.leaves, .limit = Channels::kMaxChannels},
+                "b gives tuples of %d numbers: at most %d can be composed", range.tuple.leaves,
                 Channels::kMaxChannels);
-  channels->count = range.origin.leaves;
+  channels->count = range.tuple.leaves;
   for (int i = 0; i < channels->count; ++i) {
     Node node;
     TW_TRY(find_mode(a, range.path[i], &node));
     Channel& channel = channels->channel[i];
     channel.radix.coalesce_from(a, node);
     channel.path = range.path[i];
-    channel.start = range.origin.value[i];
+    channel.start = range.tuple.value[i];
   }
   return Code::OK;
 }

@@ -108,7 +108,7 @@ Status flatten(const Layout& layout, Layout* out) {
   const uint8_t level = layout.depth() > 0 ? 1 : 0;
   for (int i = 0; i < layout.leaves(); ++i) {
     out->shape.depth[i] = level;
-    out->shape.shared[i] = i + 1 < layout.leaves() ? level : 0;
+    out->shape.common_depth[i] = i + 1 < layout.leaves() ? level : 0;
   }
   return Code::OK;
 }

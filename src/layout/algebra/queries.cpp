@@ -89,12 +89,12 @@ Status injective_coordinates(const Layout& layout, bool* yes) {
                   "strides that are sums of basis elements: whether the layout is injective is not "
                   "decided");
   *yes = true;
-  for (int k = 0; k <= range.origin.leaves && *yes; ++k) {
+  for (int k = 0; k <= range.tuple.leaves && *yes; ++k) {
     Layout part;
     LayoutBuilder builder(&part);
     for (int i = 0; i < layout.leaves(); ++i) {
       const Basis basis = layout.stride[i] == 0 ? 0 : layout.basis[i];
-      if (basis == (k < range.origin.leaves ? range.path[k] : 0))
+      if (basis == (k < range.tuple.leaves ? range.path[k] : 0))
         builder.leaf(layout.shape.value[i], layout.stride[i], 1, 1);
     }
     TW_TRY(builder.finish());

@@ -18,7 +18,7 @@ constexpr double kMargin = 14;
 constexpr double kWide = 900;  // wider panels go below each other
 
 std::string number(double value) {
-  return Decimal::shortest(std::round(value * 10) / 10, 10).text();
+  return Decimal::significant(std::round(value * 10) / 10, 10).text();
 }
 
 std::string escaped(const std::string& text) {

@@ -25,17 +25,17 @@ Status partition_tv(const Layout& tensor, const IntTuple& tile, const Layout& tv
   TW_TRY(make_tiler(tile.leaves, tile.value, &tiler));
   Layout divided, tiles, by_thread, mine;
   TW_TRY(zipped_divide(tensor, tiler, &divided));
-  // Compose the tile with tv: the result is ((thread, value), rest). The numbers after a subtree
-  // are its level and common_level (LayoutBuilder::leaf()).
+  // Compose the tile with tv: the result is ((thread, value), rest).
   LayoutBuilder builder(&by_thread);
-  TW_TRY(compose(divided, divided.mode(0), tv, tv.root(), 1, 1, &builder));
-  builder.subtree(divided, divided.mode(1), 1, 1);
+  TW_TRY(
+      compose(divided, divided.mode(0), tv, tv.root(), /*level=*/1, /*common_level=*/1, &builder));
+  builder.subtree(divided, divided.mode(1), /*level=*/1, /*common_level=*/1);
   builder.copy_frame(divided);
   TW_TRY(builder.finish());
-  IntTuple coord;
-  coord.push(thread, 2, 1);
-  coord.push(kFree, 2, 2);
-  coord.push(kFree, 1, 1);
+  IntTuple coord;  // ((thread, _), _)
+  coord.push(thread, /*level=*/2, /*common_level=*/1);
+  coord.push(kFree, /*level=*/2, /*common_level=*/2);
+  coord.push(kFree, /*level=*/1, /*common_level=*/1);
   TW_TRY(slice(by_thread, coord, &mine, offset));
   LayoutBuilder flat(out);
   flat.subtree(mine, mine.mode(0), 1, 1);

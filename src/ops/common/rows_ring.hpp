@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Sizes of the per-warp shared-memory pipelines of the copy, gather and scatter kernels
-// (kernels/common/warp_ring.cuh).
+// (kernels/common/warp_ring.cuh), and alignments of addresses.
 
 #include <cstdint>
 

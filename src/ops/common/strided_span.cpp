@@ -25,7 +25,7 @@ struct Name {
 
 }  // namespace
 
-Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64_t* reach) {
+Status span_of(const SpanDim& dim, int64_t covered, int64_t* stride_bytes, int64_t* distance) {
   const auto stride = [&] {
     return Name(dim.stride_name ? dim.stride_name : dim.extent_name, dim.index);
   };
@@ -44,9 +44,9 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
   *stride_bytes = dim.stride * dim.element_bytes;
   const int64_t step = std::abs(*stride_bytes);
   const int64_t steps = dim.extent - 1;
-  const int64_t rest = kMaxSpan - spanned;
+  const int64_t rest = kMaxSpan - covered;
   if (step == 0 || steps <= rest / step) {
-    *reach = steps * *stride_bytes;
+    *distance = steps * *stride_bytes;
     return {};
   }
   if (dim.stride_name && step > steps) {
@@ -62,7 +62,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
         " bytes, this dimension and the %" PRId64
         " bytes of the other dimensions exceed 2^60 bytes; the stride must be at most %" PRId64
         " elements",
-        stride().text, dim.stride, extent().text, dim.extent, dim.element_bytes, spanned, limit);
+        stride().text, dim.stride, extent().text, dim.extent, dim.element_bytes, covered, limit);
   }
   const int64_t limit = rest / step + 1;
   return fail(
@@ -74,7 +74,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
        .limit = limit},
       "%s is %" PRId64 ": at %" PRId64 " bytes apart, together with %" PRId64
       " bytes of the other dimensions, this exceeds 2^60 bytes; it must be at most %" PRId64,
-      extent().text, dim.extent, step, spanned, limit);
+      extent().text, dim.extent, step, covered, limit);
 }
 
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,

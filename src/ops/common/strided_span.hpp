@@ -24,9 +24,9 @@ struct SpanDim {
 };
 
 /// Computes the dimension's stride in bytes, and the signed distance in bytes from its first to its
-/// last element. Fails if the distance plus the `spanned` bytes of other dimensions exceeds
+/// last element. Fails if the distance plus the `covered` bytes of other dimensions exceeds
 /// kMaxSpan; the error blames the larger of extent and stride.
-Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64_t* reach);
+Status span_of(const SpanDim& dim, int64_t covered, int64_t* stride_bytes, int64_t* distance);
 
 /// Computes the product of the extents. Fails if one is negative or the product exceeds 63 bits.
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,

@@ -66,8 +66,8 @@ Status ElementwisePlan::prepare() {
 
 // Returns the class of elements (kElementwiseConvert and so on) that the kernel entry must serve.
 uint32_t ElementwisePlan::element_class() const {
-  if (shape_.kind[kOperandDst] >= kWordUnsigned) return kElementwiseWords;
-  const bool converts = shape_.sources == 1 && desc_.reduction == kCombineNone &&
+  if (shape_.kind[kOperandDst] >= kTypeUnsigned) return kElementwiseIntegersF64;
+  const bool converts = shape_.sources == 1 && desc_.reduction == kReduceNone &&
                         desc_.activation == Activation::identity;
   return converts ? kElementwiseConvert : kElementwiseFloats;
 }
@@ -206,11 +206,11 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
 // Converts a factor for the kernels: bits of an f32 or f64, or an integer that wraps.
 Status ElementwisePlan::factor(const char* argument, float value, u64* bits) const {
   const uint32_t kind = shape_.kind[kOperandDst];
-  if (kind < kWordUnsigned) {
+  if (kind < kTypeUnsigned) {
     *bits = bits_of(value);
     return {};
   }
-  if (kind == kWordF64) {
+  if (kind == kTypeF64) {
     *bits = std::bit_cast<u64>(static_cast<double>(value));
     return {};
   }
@@ -218,7 +218,7 @@ Status ElementwisePlan::factor(const char* argument, float value, u64* bits) con
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = argument, .rule = "elementwise_whole_factor"},
                 "%s is %s: factors of integers must be whole numbers below 2^63", argument,
-                Decimal::shortest(static_cast<double>(value), 9).text());
+                Decimal::significant(static_cast<double>(value), 9).text());
   *bits = static_cast<u64>(static_cast<int64_t>(value));
   return {};
 }
@@ -255,7 +255,7 @@ Status ElementwisePlan::check_factors(const ElementwiseRun& run, u64* alpha, u64
                 {.argument = "beta", .rule = "elementwise_multiply_beta"},
                 "beta is %s, and combine is TW_COMBINE_MULTIPLY, which has no beta: leave it 1, as "
                 "tw_elementwise_args_init() sets it",
-                Decimal::shortest(static_cast<double>(run.beta), 9).text());
+                Decimal::significant(static_cast<double>(run.beta), 9).text());
   return {};
 }
 
@@ -316,14 +316,14 @@ uint64_t distinct_bytes(const ElementwiseShape& shape, uint32_t operand) {
 bool hardware_reduces(int32_t op, DType type) {
   const bool word = type == DType::U32 || type == DType::I32 || type == DType::U64;
   switch (op) {
-    case kCombineAdd:
+    case kReduceAdd:
       return word || type == DType::F16 || type == DType::BF16 || type == DType::F32 ||
              type == DType::F64;
-    case kCombineMin:
-    case kCombineMax:
+    case kReduceMin:
+    case kReduceMax:
       return word || type == DType::I64 || type == DType::F16 || type == DType::BF16;
-    case kCombineInc:
-    case kCombineDec:
+    case kReduceInc:
+    case kReduceDec:
       return type == DType::U32;
     default:
       return word;
@@ -350,22 +350,22 @@ PlanInfo ElementwisePlan::info() const {
   info.tile[1] = method == kElementwiseVectors ? vector_ : 1;
   for (uint32_t o = 0; o < shape_.sources; ++o) info.bytes_read += distinct_bytes(shape_, o);
   info.bytes_written = distinct_bytes(shape_, kOperandDst);
-  if (desc_.reduction != kCombineNone) info.bytes_read += info.bytes_written;
+  if (desc_.reduction != kReduceNone) info.bytes_read += info.bytes_written;
   return info;
 }
 
 // "dst f8e4m3 = silu(alpha * a bf16) * b bf16".
 std::string ElementwisePlan::formula() const {
   std::string text = "dst " + std::string(dtype_name(desc_.dtype[kOperandDst]));
-  text += desc_.reduction == kCombineNone
+  text += desc_.reduction == kReduceNone
               ? " = "
-              : " = " + std::string(combine_name(desc_.reduction)) + " of itself and ";
+              : " = " + std::string(reduction_name(desc_.reduction)) + " of itself and ";
   const bool activates = desc_.activation != Activation::identity;
   if (activates) text += std::string(activation_name(desc_.activation)) + "(";
   text += "alpha * a " + std::string(dtype_name(desc_.dtype[kOperandA]));
   if (has_beta()) text += " + beta * b " + std::string(dtype_name(desc_.dtype[kOperandB]));
   if (activates) text += ")";
-  if (desc_.combine == kSourcesMultiply)
+  if (desc_.combine == kCombineMultiply)
     text += " * b " + std::string(dtype_name(desc_.dtype[kOperandB]));
   return text;
 }
@@ -373,13 +373,13 @@ std::string ElementwisePlan::formula() const {
 std::string ElementwisePlan::reduction_note() const {
   const DType type = desc_.dtype[kOperandDst];
   const std::string name =
-      std::string(combine_name(desc_.reduction)) + " of " + std::string(dtype_name(type));
+      std::string(reduction_name(desc_.reduction)) + " of " + std::string(dtype_name(type));
   std::string text =
       "reduced by the thread that owns the element, which reads and writes it: no atomics, so "
       "nobody else may write the destination meanwhile\n";
   if (hardware_reduces(desc_.reduction, type))
     return text + name + " with the result of the hardware's reduction\n";
-  if (type == DType::I64 && desc_.reduction == kCombineAdd)
+  if (type == DType::I64 && desc_.reduction == kReduceAdd)
     return text + name + " with the bits of u64 addition\n";
   if (type == DType::F32 || type == DType::F64)
     return text + name + " by comparing ordered integers, -0 below +0\n";
@@ -419,7 +419,7 @@ std::string ElementwisePlan::explain() const {
         "element by element: vectors need rows of at least two vectors that are contiguous and "
         "equally misaligned in every operand\n";
   }
-  if (shape_.kind[kOperandDst] < kWordUnsigned)
+  if (shape_.kind[kOperandDst] < kTypeUnsigned)
     out +=
         desc_.saturates
             ? "computed in f32, rounded to nearest even; beyond the largest finite number: that "
@@ -428,7 +428,7 @@ std::string ElementwisePlan::explain() const {
               "the format has none\n";
   if (desc_.device_scalars)
     out += "factors whose addresses a run gives are read from device memory when it executes\n";
-  if (desc_.reduction != kCombineNone) out += reduction_note();
+  if (desc_.reduction != kReduceNone) out += reduction_note();
   return out;
 }
 

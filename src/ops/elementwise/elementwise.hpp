@@ -52,7 +52,7 @@ class ElementwisePlan final : public Plan {
   bool fill_vectors(uint32_t misalignment);
   void fill_strided();
   bool strides_keep_misalignment() const;
-  bool has_beta() const { return shape_.sources == 2 && desc_.combine == kSourcesAdd; }
+  bool has_beta() const { return shape_.sources == 2 && desc_.combine == kCombineAdd; }
   Status factor(const char* argument, float value, u64* bits) const;
   Status check_scalar(const char* argument, uint64_t address, bool beta) const;
   Status check_factors(const ElementwiseRun& run, u64* alpha, u64* beta) const;

@@ -186,8 +186,8 @@ namespace {
 
 constexpr const char* kOperandNames[] = {"a", "b", "dst"};
 constexpr const char* kTypeArguments[] = {"a_dtype", "b_dtype", "dst_dtype"};
-constexpr const char* kCombineNames[] = {"none", "add", "min", "max", "and",
-                                         "or",   "xor", "inc", "dec"};
+constexpr const char* kReduceNames[] = {"none", "add", "min", "max", "and",
+                                        "or",   "xor", "inc", "dec"};
 
 Status unknown_type(uint32_t operand, DType dtype) {
   const char* argument = kTypeArguments[operand];
@@ -205,26 +205,26 @@ Status check_reduction(const ElementwiseDesc& desc, uint32_t kind, uint32_t byte
     return fail(
         Code::ERROR_UNSUPPORTED,
         {.argument = "reduction", .rule = "elementwise_reduction_type", .got = desc.reduction},
-        "reduction %s of %s: %s", combine_name(desc.reduction), dtype_name(desc.dtype[kOperandDst]),
-        what);
+        "reduction %s of %s: %s", reduction_name(desc.reduction),
+        dtype_name(desc.dtype[kOperandDst]), what);
   };
   switch (desc.reduction) {
-    case kCombineNone:
+    case kReduceNone:
       return {};
-    case kCombineAdd:
-    case kCombineMin:
-    case kCombineMax:
-      if (kind < kWordUnsigned && bytes == 1)
+    case kReduceAdd:
+    case kReduceMin:
+    case kReduceMax:
+      if (kind < kTypeUnsigned && bytes == 1)
         return unsupported("8-bit floating numbers are not reduced; f16, bf16 and f32 are");
       return {};
-    case kCombineAnd:
-    case kCombineOr:
-    case kCombineXor:
-      if (kind < kWordUnsigned || kind == kWordF64)
+    case kReduceAnd:
+    case kReduceOr:
+    case kReduceXor:
+      if (kind < kTypeUnsigned || kind == kTypeF64)
         return unsupported("it exists for integers only; describe the operands as integers");
       return {};
-    case kCombineInc:
-    case kCombineDec:
+    case kReduceInc:
+    case kReduceDec:
       if (desc.dtype[kOperandDst] != DType::U32) return unsupported("it exists for u32 only");
       return {};
     default:
@@ -232,21 +232,21 @@ Status check_reduction(const ElementwiseDesc& desc, uint32_t kind, uint32_t byte
                   {.argument = "reduction",
                    .rule = "elementwise_reduction",
                    .got = desc.reduction,
-                   .limit = kCombineDec},
-                  "reduction is %" PRId32 ": it must be 0 to %u", desc.reduction, kCombineDec);
+                   .limit = kReduceDec},
+                  "reduction is %" PRId32 ": it must be 0 to %u", desc.reduction, kReduceDec);
   }
 }
 
 Status check_combine(const ElementwiseDesc& desc) {
-  if (desc.combine > kSourcesMultiply)
+  if (desc.combine > kCombineMultiply)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "combine",
                  .rule = "elementwise_combine",
                  .got = static_cast<int32_t>(desc.combine),
-                 .limit = kSourcesMultiply},
+                 .limit = kCombineMultiply},
                 "combine is %" PRId32 ": TW_COMBINE_ADD is 0, TW_COMBINE_MULTIPLY 1",
                 static_cast<int32_t>(desc.combine));
-  if (desc.combine == kSourcesMultiply && desc.dtype[kOperandB] == DType{})
+  if (desc.combine == kCombineMultiply && desc.dtype[kOperandB] == DType{})
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "combine", .rule = "elementwise_combine_sources"},
                 "combine is TW_COMBINE_MULTIPLY and b_dtype is 0: give b a type, or leave combine "
@@ -257,12 +257,12 @@ Status check_combine(const ElementwiseDesc& desc) {
 // Checks options that only some types have.
 Status check_options(const ElementwiseDesc& desc, uint32_t kind) {
   const char* const dst = dtype_name(desc.dtype[kOperandDst]);
-  if (desc.saturates && kind >= kWordUnsigned)
+  if (desc.saturates && kind >= kTypeUnsigned)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_saturate"},
                 "flags: TW_ELEMENTWISE_SATURATE exists for f32, f16, bf16, f8e4m3 and f8e5m2; %s "
                 "wraps or overflows",
                 dst);
-  if (desc.device_scalars && kind >= kWordUnsigned && kind != kWordF64)
+  if (desc.device_scalars && kind >= kTypeUnsigned && kind != kTypeF64)
     return fail(
         Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_device_scalars"},
         "flags: TW_ELEMENTWISE_DEVICE_SCALARS exists for floating-point types; a factor of %s "
@@ -271,7 +271,7 @@ Status check_options(const ElementwiseDesc& desc, uint32_t kind) {
         "beta in the run's arguments",
         dst);
   TW_TRY(check_activation(desc.activation));
-  if (desc.activation != Activation::identity && kind >= kWordUnsigned)
+  if (desc.activation != Activation::identity && kind >= kTypeUnsigned)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.argument = "activation", .rule = "elementwise_activation_type"},
                 "activation %s of %s: activations are computed in f32, for f32, f16, bf16, f8e4m3 "
@@ -286,8 +286,8 @@ const char* operand_name(uint32_t operand) {
   return kOperandNames[operand];
 }
 
-const char* combine_name(int32_t reduction) {
-  return kCombineNames[reduction];
+const char* reduction_name(int32_t reduction) {
+  return kReduceNames[reduction];
 }
 
 bool kind_of(DType dtype, uint32_t* kind) {
@@ -308,19 +308,19 @@ bool kind_of(DType dtype, uint32_t* kind) {
       *kind = kFormatE5M2;
       return true;
     case DType::F64:
-      *kind = kWordF64;
+      *kind = kTypeF64;
       return true;
     case DType::U8:
     case DType::U16:
     case DType::U32:
     case DType::U64:
-      *kind = kWordUnsigned;
+      *kind = kTypeUnsigned;
       return true;
     case DType::I8:
     case DType::I16:
     case DType::I32:
     case DType::I64:
-      *kind = kWordSigned;
+      *kind = kTypeSigned;
       return true;
     default:
       return false;
@@ -338,7 +338,7 @@ Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* ou
   const uint32_t dst = out->kind[kOperandDst];
   for (const uint32_t o : {kOperandA, kOperandB}) {
     if (o == kOperandB && out->sources == 1) continue;
-    const bool floats = out->kind[o] < kWordUnsigned && dst < kWordUnsigned;
+    const bool floats = out->kind[o] < kTypeUnsigned && dst < kTypeUnsigned;
     if (!floats && desc.dtype[o] != desc.dtype[kOperandDst])
       return fail(Code::ERROR_UNSUPPORTED,
                   {.argument = kTypeArguments[o],

@@ -21,8 +21,8 @@ struct ElementwiseDesc {
   int32_t rank = 1;
   uint32_t alignment[kElementwiseOperands] = {};
   uint32_t max_sms = 0;
-  int32_t reduction = 0;  // kCombineNone and so on
-  uint32_t combine = kSourcesAdd;
+  int32_t reduction = 0;  // kReduceNone and so on
+  uint32_t combine = kCombineAdd;
   Activation activation = Activation::identity;
   bool saturates = false;
   bool device_scalars = false;  // runs may give addresses of alpha and beta
@@ -58,7 +58,7 @@ struct ElementwiseShape {
 /// Returns "a", "b" or "dst".
 const char* operand_name(uint32_t operand);
 /// Returns for example "add". The number must have passed check_elementwise_types().
-const char* combine_name(int32_t reduction);
+const char* reduction_name(int32_t reduction);
 
 /// Computes the kernels' element type; returns false if they do not support the type.
 bool kind_of(DType dtype, uint32_t* kind);

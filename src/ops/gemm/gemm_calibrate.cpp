@@ -25,9 +25,9 @@ struct Probe {
 };
 
 // 16 rows and 256 MB of weights, so that the time is that of reading them.
-constexpr Probe kMemory = {16, 2 * kSide, kSide, 20e6, 40e6, &GemmRates::dram_bytes};
+constexpr Probe kMemory = {16, 2 * kSide, kSide, 20e6, 40e6, &GemmRates::dram_bytes_per_ns};
 // 1.1 TFLOP a run. Chips take some tenths of a second to reach their power limit.
-constexpr Probe kPower = {kSide, kSide, kSide, 400e6, 400e6, &GemmRates::limit_flops};
+constexpr Probe kPower = {kSide, kSide, kSide, 400e6, 400e6, &GemmRates::power_limit_flop_per_ns};
 
 Status check_scratch(const Device& device, uint64_t scratch, uint64_t bytes) {
   if (device.info().kind == DeviceKind::host)
@@ -159,7 +159,8 @@ Status calibrate_gemm(const std::shared_ptr<Device>& device, Stream& stream, uin
   Prober prober(device, stream, scratch);
   TW_TRY(prober.prepare());
   for (const Probe& probe : {kMemory, kPower}) TW_TRY(prober.measure(probe, &chip));
-  out->set_rates({device->info().name, chip.rates.dram_bytes, chip.rates.limit_flops});
+  out->set_rates(
+      {device->info().name, chip.rates.dram_bytes_per_ns, chip.rates.power_limit_flop_per_ns});
   return {};
 }
 

@@ -103,7 +103,7 @@ Status check_epilogue_excluded(const GemmDesc& caller, const GemmRun& run) {
   if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_factor_value", .rule = "excluded"},
               "d_factor_value is %s, but %s: leave it 1",
-              Decimal::shortest(static_cast<double>(run.scale_value), 6).text(),
+              Decimal::significant(static_cast<double>(run.scale_value), 6).text(),
               e.scale == Per::tensor ? "d_factor is an address, where the factor is read"
                                      : "the description's d_factor is not TW_PER_TENSOR");
 }
@@ -131,8 +131,8 @@ Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmS
 void fill_epilogue(const GemmProblem& kernel_problem, GemmEpilogueArgs* args) {
   const GemmEpilogue& e = kernel_problem.desc.epilogue;
   args->bias_by = kernel_per(e.bias, kernel_problem.desc.d_order);
-  args->bias_f32 = e.bias_dtype == DType::F32;
-  if (kernel_problem.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_f32 = kBiasF16;
+  args->bias_type = e.bias_dtype == DType::F32 ? kBiasF32 : kBiasAsInput;
+  if (kernel_problem.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_type = kBiasF16;
   args->scale_by = kernel_per(e.scale, kernel_problem.desc.d_order);
   args->activation = static_cast<unsigned char>(e.activation);
   args->gate = static_cast<unsigned char>(e.gate);

@@ -285,12 +285,12 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.uses_maps()) bind_maps(args);
 }
 
-// The kGemmEarly bits of the operands that may be loaded before griddepcontrol.wait if the
+// The kGemmOperand bits of the operands that may be loaded before griddepcontrol.wait if the
 // predecessor grid is the plan's staging copy: those that are not copied. All earlier kernels have
 // ended, because the copy kernel is launched without PDL.
 u32 GemmKernel::operands_not_copied(u32 staged_operands) const {
-  const u32 others = staged_operands ^ kGemmEarlyBoth;
-  return problem_.swapped && others != 0 ? others ^ kGemmEarlyBoth : others;
+  const u32 others = staged_operands ^ kGemmOperandBoth;
+  return problem_.swapped && others != 0 ? others ^ kGemmOperandBoth : others;
 }
 
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
@@ -457,8 +457,8 @@ u32 GemmKernel::tma_store_flags(const GemmRun& run, int64_t n) const {
 u32 GemmKernel::constant_operands() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;
-  return (d.has(kGemmConstantA) ? u32{kGemmEarlyA} : 0u) |
-         (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
+  return (d.has(kGemmConstantA) ? u32{kGemmOperandA} : 0u) |
+         (d.has(kGemmConstantB) ? u32{kGemmOperandB} : 0u);
 }
 
 void GemmKernel::bind_options(const GemmRun& run, GemmEpilogueArgs* args) const {

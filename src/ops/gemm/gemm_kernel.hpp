@@ -38,7 +38,7 @@ class GemmKernel {
   /// cannot serve every run.
   bool supports(const GemmRun& run, int64_t m) const;
   /// Launches a checked run of m rows that supports() and addresses_suit() accept; neither m nor n
-  /// is 0. `staged_operands`: kGemmEarly bits of the caller's operands that a preceding kernel of
+  /// is 0. `staged_operands`: kGemmOperand bits of the caller's operands that a preceding kernel of
   /// the plan copies into the workspace. The product then overlaps that kernel through PDL.
   Status launch(Stream& stream, const GemmRun& run, int64_t m, u32 staged_operands = 0) const;
 

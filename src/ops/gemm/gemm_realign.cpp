@@ -20,33 +20,35 @@ struct Operand {
   const char* leading_name;
   const char* stride_name;
   const char* alignment_name;
-  int64_t contiguous, lines, leading;
+  int64_t line_elements, lines, leading;
   uint32_t alignment;
   bool depends_on_m;         // whether its extent depends on the run's m
   int64_t matrices, stride;  // matrices is 1 if all products share one
   bool transposes;  // whether the copy is transposed: TMA kernels for narrow types need K-major
                     // operands
 
-  bool pitch_suits(int32_t bytes) const {
+  // Whether maps can have the operand's order, pitch and batch stride, so that only its address may
+  // require a copy.
+  bool strides_suit(int32_t bytes) const {
     return !transposes && pitch_suits_maps(leading * bytes) &&
            (matrices <= 1 || pitch_suits_maps(stride * bytes));
   }
   bool always_suits_maps(int32_t bytes) const {
-    return pitch_suits(bytes) && alignment >= kMapAlignment;
+    return strides_suit(bytes) && alignment >= kMapAlignment;
   }
   // The copy's pitch. It is the operand's pitch if a map can have that.
-  int64_t pitch(int32_t bytes) const {
-    if (pitch_suits(bytes)) return leading;
-    return round_up(std::max<int64_t>(copy_contiguous(), 1) * bytes, kLineAlignment) / bytes;
+  int64_t copy_pitch(int32_t bytes) const {
+    if (strides_suit(bytes)) return leading;
+    return round_up(std::max<int64_t>(copy_line_elements(), 1) * bytes, kLineAlignment) / bytes;
   }
   // Elements of one matrix's copy.
   int64_t copy_elements(int32_t bytes) const {
-    return pitch(bytes) * std::max<int64_t>(copy_lines(), 1);
+    return copy_pitch(bytes) * std::max<int64_t>(copy_lines(), 1);
   }
-  int64_t copy_contiguous() const { return transposes ? lines : contiguous; }
-  int64_t copy_lines() const { return transposes ? contiguous : lines; }
-  int64_t batch_stride(int32_t bytes) const {
-    return pitch_suits(bytes) ? stride : copy_elements(bytes);
+  int64_t copy_line_elements() const { return transposes ? lines : line_elements; }
+  int64_t copy_lines() const { return transposes ? line_elements : lines; }
+  int64_t copy_batch_stride(int32_t bytes) const {
+    return strides_suit(bytes) ? stride : copy_elements(bytes);
   }
 };
 
@@ -92,11 +94,11 @@ GemmDesc caller_desc_of(const GemmProblem& problem) {
 // If maps can have the operand's strides, the copy has the same strides. Then the matrices of a
 // batch must not share elements, because each is copied.
 Status check_copies_disjoint(const Operand& from, int32_t bytes) {
-  if (!from.pitch_suits(bytes)) return {};
+  if (!from.strides_suit(bytes)) return {};
   const int64_t overlapping =
-      gemm_first_overlap(from.lines, from.contiguous, from.leading, from.matrices, from.stride);
+      gemm_first_overlap(from.lines, from.line_elements, from.leading, from.matrices, from.stride);
   if (overlapping == 0) return {};
-  const int64_t min_stride = (from.lines - 1) * from.leading + from.contiguous;
+  const int64_t min_stride = (from.lines - 1) * from.leading + from.line_elements;
   return fail(Code::ERROR_OVERLAP,
               {.argument = from.stride_name,
                .index = static_cast<int32_t>(overlapping),
@@ -114,7 +116,7 @@ Status check_copies_disjoint(const Operand& from, int32_t bytes) {
 // Checks that the operand and its copy span at most kMaxSpan bytes, the limit of copies. The bytes
 // of the operand are already known to fit 63 bits.
 Status check_span(const Operand& from, int32_t bytes) {
-  if (from.lines == 0 || from.contiguous == 0 || from.matrices == 0) return {};
+  if (from.lines == 0 || from.line_elements == 0 || from.matrices == 0) return {};
   const int64_t max_elements = kMaxSpan / bytes;
   const auto refuse = [&](const char* argument, int64_t got, int64_t limit, const char* what) {
     return fail(Code::ERROR_OVERFLOW,
@@ -124,16 +126,21 @@ Status check_span(const Operand& from, int32_t bytes) {
                 " at most, or leave TW_GEMM_STAGING_COPY out",
                 argument, got, what, limit);
   };
-  const int64_t matrix_span = (from.lines - 1) * from.leading + from.contiguous;
+  const int64_t matrix_span = (from.lines - 1) * from.leading + from.line_elements;
   if (matrix_span > max_elements)
     return refuse(from.leading_name, from.leading,
-                  (max_elements - from.contiguous) / (from.lines - 1), "a matrix");
+                  (max_elements - from.line_elements) / (from.lines - 1), "a matrix");
   if (from.matrices > 1 && from.stride > (max_elements - matrix_span) / (from.matrices - 1))
     return refuse(from.stride_name, from.stride, (max_elements - matrix_span) / (from.matrices - 1),
                   "a batch from its first element to its last");
   const int64_t max_matrices = max_elements / from.copy_elements(bytes);
-  if (from.pitch_suits(bytes) || from.matrices <= max_matrices) return {};
-  if (max_matrices == 0) return refuse("flags", 1, 0, "a matrix in lines of whole 128 bytes");
+  if (from.strides_suit(bytes) || from.matrices <= max_matrices) return {};
+  if (max_matrices == 0)
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = "flags", .rule = "gemm_realign_span", .got = 1, .limit = 0},
+                "flags has TW_GEMM_STAGING_COPY, but the copy of a matrix, with lines of whole 128 "
+                "bytes, would exceed the 2^60 bytes that a staging copy can have: leave "
+                "TW_GEMM_STAGING_COPY out");
   return refuse("batch_count", from.matrices, max_matrices, "copies of all matrices");
 }
 
@@ -164,12 +171,12 @@ CopyDesc copy_desc(const GemmDesc& caller, const Operand& from) {
     copy.src_stride[copy.rank] = src_stride;
     copy.dst_stride[copy.rank++] = dst_stride;
   };
-  if (from.matrices != 1) dimension(from.matrices, from.stride, from.batch_stride(bytes));
-  dimension(from.copy_lines(), from.transposes ? 1 : from.leading, from.pitch(bytes));
-  dimension(from.copy_contiguous(), from.transposes ? from.leading : 1, 1);
+  if (from.matrices != 1) dimension(from.matrices, from.stride, from.copy_batch_stride(bytes));
+  dimension(from.copy_lines(), from.transposes ? 1 : from.leading, from.copy_pitch(bytes));
+  dimension(from.copy_line_elements(), from.transposes ? from.leading : 1, 1);
   // If matrices of a batch interleave, the copy's padding holds other matrices.
   copy.padding_writable =
-      from.matrices <= 1 || from.batch_stride(bytes) >= from.copy_elements(bytes);
+      from.matrices <= 1 || from.copy_batch_stride(bytes) >= from.copy_elements(bytes);
   return copy;
 }
 
@@ -182,13 +189,15 @@ const KernelEntry* staging_copy_entry(const Device& device) {
 // Fills in the copy kernel's arguments without addresses. Returns false if that kernel cannot copy
 // the operand, so that a copy plan must.
 bool fill_kernel_args(const Operand& from, int32_t bytes, GemmStagingOperand* out) {
+  // divide() accepts numbers below 2^31. The 2^24 are headroom for a step past the last piece: a
+  // launch has fewer threads.
   constexpr int64_t kPiece = 16, kMaxPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
-  const int64_t pieces = ceil_div(from.contiguous * bytes, kPiece);
+  const int64_t pieces = ceil_div(from.line_elements * bytes, kPiece);
   const bool countable = pieces > 0 && from.lines > 0 && pieces <= kMaxPieces / from.lines;
   if (from.matrices > 1 || from.transposes || !countable) return false;
   out->src_pitch = from.leading * bytes;
-  out->dst_pitch = from.pitch(bytes) * bytes;
-  out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.contiguous) *
+  out->dst_pitch = from.copy_pitch(bytes) * bytes;
+  out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.line_elements) *
              static_cast<uint64_t>(bytes);
   out->pieces = static_cast<u32>(pieces * from.lines);
   out->line_pieces = make_divider(static_cast<u32>(pieces));
@@ -197,9 +206,9 @@ bool fill_kernel_args(const Operand& from, int32_t bytes, GemmStagingOperand* ou
 
 // Counts an operand's copy for the cost model, if its pitch requires one.
 void count_copy(const Operand& from, GemmProblem* problem) {
-  if (from.pitch_suits(problem->in_bytes)) return;
+  if (from.strides_suit(problem->in_bytes)) return;
   ++problem->staging_copies;
-  problem->staging_copy_bytes += 2.0 * problem->in_bytes * static_cast<double>(from.contiguous) *
+  problem->staging_copy_bytes += 2.0 * problem->in_bytes * static_cast<double>(from.line_elements) *
                                  static_cast<double>(from.lines) *
                                  static_cast<double>(from.matrices);
 }
@@ -210,12 +219,14 @@ GemmProblem gemm_with_staging(const GemmProblem& problem) {
   if (!problem.desc.staging_copy) return problem;
   GemmProblem caller_problem = problem.swapped ? swap_ab(problem) : problem;
   const Operand a = operand_a(caller_problem.desc), b = operand_b(caller_problem.desc);
-  caller_problem.desc.lda = a.pitch(caller_problem.in_bytes);
-  caller_problem.desc.ldb = b.pitch(caller_problem.in_bytes);
+  caller_problem.desc.lda = a.copy_pitch(caller_problem.in_bytes);
+  caller_problem.desc.ldb = b.copy_pitch(caller_problem.in_bytes);
   if (a.transposes) caller_problem.desc.a_order = Order::row;
   if (b.transposes) caller_problem.desc.b_order = Order::column;
-  if (a.matrices > 1) caller_problem.desc.a_batch_stride = a.batch_stride(caller_problem.in_bytes);
-  if (b.matrices > 1) caller_problem.desc.b_batch_stride = b.batch_stride(caller_problem.in_bytes);
+  if (a.matrices > 1)
+    caller_problem.desc.a_batch_stride = a.copy_batch_stride(caller_problem.in_bytes);
+  if (b.matrices > 1)
+    caller_problem.desc.b_batch_stride = b.copy_batch_stride(caller_problem.in_bytes);
   count_copy(a, &caller_problem);
   count_copy(b, &caller_problem);
   return problem.swapped ? swap_ab(caller_problem) : caller_problem;
@@ -226,9 +237,9 @@ Status GemmStagingCopies::decide(const Device& device, const GemmProblem& proble
   const GemmDesc caller = caller_desc_of(problem);
   const std::pair<Operand, Copy*> operands[] = {{operand_a(caller), &a_}, {operand_b(caller), &b_}};
   max_blocks_ = static_cast<uint32_t>(max_blocks(device, caller.max_sms, kStagingCtasPerSm));
-  // One launch copies both operands if each thread has at most kStagingMaxPieces pieces: such
-  // copies are bound by launch latency. After larger ones, products without clusters run up to 15 %
-  // slower.
+  // One launch copies both operands if each thread has at most kStagingMaxPieces pieces: launch
+  // latency bounds such copies. After a larger copy by this kernel, products without clusters run
+  // up to 15 % slower than after copy plans.
   int64_t pieces = 0;
   one_launch_ = staging_copy_entry(device) != nullptr;
   for (const auto& [from, copy] : operands) {
@@ -242,11 +253,11 @@ Status GemmStagingCopies::decide(const Device& device, const GemmProblem& proble
     TW_TRY(check_operand(caller, from, problem.in_bytes));
     if (!one_launch_) TW_TRY(CopyPlan::check(device, copy_desc(caller, from)));
     copy->possible = true;
-    copy->always_needed = !from.pitch_suits(problem.in_bytes);
+    copy->always_needed = !from.strides_suit(problem.in_bytes);
     copy->offset = bytes_;
     const int64_t elements =
         from.copy_elements(problem.in_bytes) +
-        std::max<int64_t>(from.matrices - 1, 0) * from.batch_stride(problem.in_bytes);
+        std::max<int64_t>(from.matrices - 1, 0) * from.copy_batch_stride(problem.in_bytes);
     bytes_ += static_cast<uint64_t>(
         round_up(elements * problem.in_bytes, int64_t{kGemmWorkspaceAlignment}));
   }
@@ -274,7 +285,7 @@ Status GemmStagingCopies::create(const std::shared_ptr<Device>& device, const Ge
   return {};
 }
 
-// Each thread copies one piece if so many blocks can run at the same time. Otherwise the blocks are
+// If enough blocks can run at the same time, each thread copies one piece. Otherwise the blocks are
 // divided between the operands in proportion to their pieces, with at least one block for each.
 Status GemmStagingCopies::launch(Stream& stream, GemmStagingArgs args) const {
   const uint64_t first = args.operands[0].pieces, second = args.operands[1].pieces;
@@ -318,11 +329,11 @@ Status GemmStagingCopies::apply(Stream& stream, GemmRun* run, u32* staged_operan
       args.operands[i].dst = to;
     }
     *address = to;
-    // After a copy plan the product loads no operand early, also not one that is not copied. Tuning
-    // entries and the cost model were measured this way.
-    *staged_operands |= copy->plan ? u32{kGemmEarlyBoth}
-                        : i == 0   ? u32{kGemmEarlyA}
-                                   : u32{kGemmEarlyB};
+    // After a copy plan the product loads neither operand early. It could load one early that was
+    // not copied, but tuning entries and the cost model were measured without that.
+    *staged_operands |= copy->plan ? u32{kGemmOperandBoth}
+                        : i == 0   ? u32{kGemmOperandA}
+                                   : u32{kGemmOperandB};
   }
   return launch(stream, args);
 }

@@ -28,8 +28,8 @@ class GemmStagingCopies {
 
   uint64_t workspace_bytes() const { return bytes_; }
   /// Launches the copies that this run needs, and replaces the operands' addresses in `run` by
-  /// theirs. `staged_operands` gets the kGemmEarly bits of the caller's operands for which the
-  /// product must wait.
+  /// theirs. `staged_operands` gets the kGemmOperand bits of the caller's operands that the product
+  /// must not load early.
   Status apply(Stream& stream, GemmRun* run, u32* staged_operands) const;
 
  private:

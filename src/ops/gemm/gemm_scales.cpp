@@ -117,7 +117,7 @@ Status check_scales_excluded(const GemmDesc& caller, const GemmRun& run) {
     if (value != static_cast<float>(wanted))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
                   "%s is %s, and d_dtype i32, which has the exact sums of A B: it must be %d", name,
-                  Decimal::shortest(static_cast<double>(value), 6).text(), wanted);
+                  Decimal::significant(static_cast<double>(value), 6).text(), wanted);
   return {};
 }
 

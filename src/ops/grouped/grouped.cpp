@@ -275,7 +275,7 @@ std::string epilogue_text(const GroupedProblem& p) {
                                  : " of two columns times the second";
   if (d.gate_limit > 0.0f)
     text += std::string(", limited by ") +
-            Decimal::shortest(static_cast<double>(d.gate_limit), 6).text();
+            Decimal::significant(static_cast<double>(d.gate_limit), 6).text();
   return text;
 }
 

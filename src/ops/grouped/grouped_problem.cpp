@@ -37,7 +37,7 @@ Status excluded_number(const char* argument, float value, float unset, const cha
   if (!(value < unset || value > unset)) return {};
   return fail(kInvalid, {.argument = argument, .rule = "excluded"},
               "%s is %s, but %s: leave it as the init function sets it", argument,
-              Decimal::shortest(static_cast<double>(value), 6).text(), because);
+              Decimal::significant(static_cast<double>(value), 6).text(), because);
 }
 
 bool is_16_bit(DType type) {
@@ -138,7 +138,7 @@ Status check_gate(const GroupedDesc& d) {
   if (d.gate_limit < 0)
     return fail(kInvalid, {.argument = "gate_limit", .rule = "grouped_gate_limit"},
                 "gate_limit is %s: it must be above 0, or 0 for none",
-                Decimal::shortest(static_cast<double>(d.gate_limit), 6).text());
+                Decimal::significant(static_cast<double>(d.gate_limit), 6).text());
   if (d.n % 2 == 0) return {};
   return wrong(kInvalid, "n", "grouped_gate_columns", d.n, 2,
                "with a gate each column of D takes two columns of B, so it must be a multiple of");
@@ -164,12 +164,12 @@ Status check_extents(const GroupedDesc& d) {
                    "it must be at most");
   }
   if (d.groups < 0)
-    return wrong(kInvalid, "groups", "grouped_groups", d.groups, 0, "it must be at least");
+    return wrong(kInvalid, "group_count", "grouped_groups", d.groups, 0, "it must be at least");
   if (d.groups > kGroupedMaxGroups)
-    return wrong(kUnsupported, "groups", "grouped_groups", d.groups, kGroupedMaxGroups,
+    return wrong(kUnsupported, "group_count", "grouped_groups", d.groups, kGroupedMaxGroups,
                  "it must be at most");
   if (d.grouping == Grouping::one && d.groups != 1)
-    return wrong(kInvalid, "groups", "grouped_groups", d.groups, 1,
+    return wrong(kInvalid, "group_count", "grouped_groups", d.groups, 1,
                  "with TW_GROUPING_ONE all rows are one group, and it must be");
   return {};
 }
@@ -331,7 +331,7 @@ Status check_alignments(const GroupedProblem& p) {
 }
 
 constexpr ScalingNames kScalesOfA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_stride",
-                                  "groups"};
+                                  "group_count"};
 constexpr ScalingNames kScalesOfB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_stride",
                                   "weight_count"};
 

@@ -71,7 +71,7 @@ Status check_beta(const GroupedProblem& p, float beta) {
       p.has_k_ranges() ? "beta is %s: with TW_GROUPING_K_RANGES it is 0, or 1 to add to D"
                        : "beta is %s, but the plan's grouping is not TW_GROUPING_K_RANGES: leave "
                          "it 0",
-      Decimal::shortest(static_cast<double>(beta), 6).text());
+      Decimal::significant(static_cast<double>(beta), 6).text());
 }
 
 // Checks an address that must be given if `needed`, and must be 0 otherwise. The address of an
@@ -333,9 +333,9 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedWorkspace& 
   args.row_output = !problem.scatters()                ? kRowsInPlace
                     : d.combine == Combine::add_atomic ? kRowsAddedAtomically
                                                        : kRowsByIndex;
-  args.bias_f32 = d.bias_dtype == DType::F32                    ? 1
-                  : d.is_narrow() && d.bias_dtype == DType::F16 ? kBiasF16
-                                                                : 0;
+  args.bias_type = d.bias_dtype == DType::F32                    ? kBiasF32
+                   : d.is_narrow() && d.bias_dtype == DType::F16 ? kBiasF16
+                                                                 : kBiasAsInput;
   args.activation = static_cast<unsigned char>(d.activation);
   args.gate = static_cast<unsigned char>(d.gate);
   args.host_in = static_cast<unsigned char>(d.a_dtype);

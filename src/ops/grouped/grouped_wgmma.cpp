@@ -196,7 +196,7 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
   args->chain_blocks =
       static_cast<i32>(ceil_div(gemm_chain_length(chains_desc(problem)), int64_t{tile_k(problem)}));
   const GemmRates rates = gemm_rates(device.info());
-  args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes / rates.clock));
+  args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes_per_ns / rates.clock));
   args->partials_offset = counter_bytes(blocks);
   args->counter_tag = counter_tag();
   return {};

@@ -15,7 +15,7 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = 16;
-constexpr int64_t kBoxBytes = kPrefetchBytes;  // per instruction, for either method
+constexpr int64_t kRequestBytes = kPrefetchBytes;  // per instruction, for boxes and for rows
 constexpr uint32_t kBlocksPerSm = 1;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
@@ -33,7 +33,8 @@ struct ByResidue {
   uint64_t rows[16];
 };
 
-// Counts `steps` copies of the rows, `stride` bytes apart, starting at `first`.
+// Counts `steps` copies of the rows, `stride` bytes apart, starting at `first`. Residues repeat
+// every 16 copies, so copy i stands for copies i, i + 16, i + 32 and so on.
 ByResidue repeat(const ByResidue& inner, uint64_t first, uint64_t stride, uint64_t steps) {
   ByResidue out{};
   for (uint64_t i = 0; i < std::min<uint64_t>(steps, 16); ++i)
@@ -111,14 +112,14 @@ SpanDim PrefetchPlan::span_dim(int32_t i) const {
 // A dimension of stride 0 is prefetched once; one that runs backwards starts at its other end.
 Status PrefetchPlan::read_dims() {
   const int32_t rank = desc_.rank == 0 ? 2 : desc_.rank;
-  int64_t reach = element_bytes_;
+  int64_t covered = element_bytes_;
   int64_t bytes = element_bytes_;
   for (int32_t i = 0; i < rank; ++i) {
     Dim dim{desc_.shape[i], 0};
     if (dim.extent == 1 || desc_.stride[i] == 0) continue;
-    int64_t span = 0;
-    TW_TRY(span_of(span_dim(i), reach, &dim.stride, &span));
-    // Dimensions may overlap, so the bytes may exceed the span.
+    int64_t distance = 0;
+    TW_TRY(span_of(span_dim(i), covered, &dim.stride, &distance));
+    // Dimensions may overlap, so `bytes` may exceed `covered`.
     const int64_t before = bytes;
     if (!checked_mul(before, dim.extent, &bytes))
       return fail(Code::ERROR_OVERFLOW,
@@ -132,10 +133,10 @@ Status PrefetchPlan::read_dims() {
                   "most %" PRId64,
                   i, dim.extent, INT64_MAX / before);
     if (dim.stride < 0) {
-      offset_ += span;
+      offset_ += distance;
       dim.stride = -dim.stride;
     }
-    reach += span < 0 ? -span : span;
+    covered += distance < 0 ? -distance : distance;
     int32_t at = rank_++;
     for (; at > 0 && dims_[at - 1].stride > dim.stride; --at) dims_[at] = dims_[at - 1];
     dims_[at] = dim;
@@ -155,7 +156,7 @@ Status PrefetchPlan::read_dims() {
   }
   rank_ = kept;
   for (int32_t i = 0; i < rank_; ++i) rows *= dims_[i].extent;
-  reach_bytes_ = static_cast<uint64_t>(reach);
+  reach_bytes_ = static_cast<uint64_t>(covered);
   row_bytes_ = static_cast<uint64_t>(row);
   row_count_ = static_cast<uint64_t>(rows);
   all_bytes_ = static_cast<uint64_t>(bytes);
@@ -187,12 +188,12 @@ Status PrefetchPlan::prepare() {
     bool fits = false;
     TW_TRY(fill_boxes(&fits));
     if (fits)
-      TW_TRY(prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchBoxes), 0, &boxes_));
+      TW_TRY(prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchBoxes), 0, &box_kernel_));
   }
   fill_rows();
   // Reversing a dimension moves the first byte, which may then be misaligned.
-  if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
-  return prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchRows), 0, &rows_);
+  if (box_kernel_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
+  return prepare_entry(*device(), Family::prefetch, entry_of(kPrefetchRows), 0, &row_kernel_);
 }
 
 Status PrefetchPlan::fill_boxes(bool* fits) {
@@ -213,7 +214,7 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
   const int64_t columns = ceil_div(row / element, kMaxBoxDim);
   const int64_t width = round_up(ceil_div(row / element, columns), 16 / element);
   const int64_t height =
-      std::min({kMaxBoxDim, rows, std::max<int64_t>(1, kBoxBytes / (width * element))});
+      std::min({kMaxBoxDim, rows, std::max<int64_t>(1, kRequestBytes / (width * element))});
   desc.box_dim[0] = box_args_.box[0] = static_cast<uint32_t>(width);
   desc.box_dim[1] = box_args_.box[1] = static_cast<uint32_t>(height);
   box_args_.tiles_x = static_cast<u32>(ceil_div(row / element, width));
@@ -233,21 +234,22 @@ void PrefetchPlan::fill_rows() {
     row_args_.stride[d] = dims_[d].stride;
   }
   // Small chunks, one per instruction, spread one long range over all SMs.
-  u64 chunk = kBoxBytes;
+  u64 chunk = kRequestBytes;
   while (row_bytes_ / chunk > UINT32_MAX) chunk *= 2;
   row_args_.chunk_bytes = static_cast<u32>(chunk);
-  // The chunks of a row of terabytes do not fit in shared memory.
+  // Loads go to shared memory, which has no room for the enlarged chunks of rows of terabytes.
   row_args_.loads = desc_.by == PrefetchBy::loads && chunk <= kPrefetchBytes ? 1 : 0;
   row_args_.chunks = static_cast<u32>((row_bytes_ + chunk - 1) / chunk);
 }
 
 const PreparedKernel& PrefetchPlan::choose(uint64_t src) const {
-  return boxes_ && src % kAligned == 0 ? boxes_ : rows_;
+  return box_kernel_ && src % kAligned == 0 ? box_kernel_ : row_kernel_;
 }
 
 LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
   const uint64_t maximum = max_blocks(*device(), desc_.max_sms, kBlocksPerSm);
-  const uint64_t items = &kernel == &boxes_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
+  const uint64_t items =
+      &kernel == &box_kernel_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
   LaunchConfig config;
   // Every SM gets an item before any thread gets a second one.
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(items, 1, maximum));
@@ -261,7 +263,7 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   src += static_cast<uint64_t>(offset_);
   TW_TRY(device()->check_memory("src", src, reach_bytes_));
   const PreparedKernel& kernel = choose(src);
-  if (&kernel == &boxes_) {
+  if (&kernel == &box_kernel_) {
     PrefetchBoxArgs args = box_args_;
     rebind_address(&args.map, src);
     return stream.launch(*kernel.kernel, config(kernel), &args, sizeof args);
@@ -271,9 +273,11 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   return stream.launch(*kernel.kernel, config(kernel), &args, sizeof args);
 }
 
-// The number of chunks in a row depends on its address modulo 16. So count rows by that value:
-// whole inner dimensions first, then the steps along outer ones that row_count_ reaches.
-uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
+// Returns the number of chunks in all rows. The number in one row depends on the row's address
+// modulo 16, so the rows are counted by that value. The budget may end inside a dimension. So
+// row_count_ is taken apart: as many whole steps along the outermost dimension as fit, then along
+// the next one, and so on.
+uint64_t PrefetchPlan::bulk_chunk_count(uint64_t src) const {
   ByResidue inner[kMaxCopyRank + 1] = {{{1}}};
   uint64_t inner_rows[kMaxCopyRank + 1] = {1};
   for (int32_t d = 0; d < rank_; ++d) {
@@ -314,14 +318,14 @@ PlanInfo PrefetchPlan::info() const {
     info.block[i] = launch.block[i];
     info.cluster[i] = launch.cluster[i];
   }
-  const bool boxes = &kernel == &boxes_;
+  const bool boxes = &kernel == &box_kernel_;
   info.tile[0] = boxes ? box_args_.box[1] : 1;
   info.tile[1] =
       boxes ? static_cast<uint32_t>(std::min<uint64_t>(
                   row_bytes_, box_args_.box[0] * std::min<uint64_t>(8, alignment_of(row_bytes_)))) /
                   static_cast<uint32_t>(element_bytes_)
             : row_args_.chunk_bytes / static_cast<uint32_t>(element_bytes_);
-  info.boxes_prefetched = boxes ? box_args_.tiles : bulk_prefetches(src);
+  info.boxes_prefetched = boxes ? box_args_.tiles : bulk_chunk_count(src);
   info.bytes_read = row_args_.rows * row_bytes_;
   return info;
 }
@@ -348,14 +352,14 @@ std::string PrefetchPlan::explain() const {
                   desc_.budget, all_bytes_ - row_count_ * row_bytes_, all_bytes_);
     out += text;
   }
-  if (!boxes_)
+  if (!box_kernel_)
     out +=
         "prefetches pieces of rows, because a tensor map needs a matrix whose pitch is a multiple "
         "of "
         "16 bytes\n";
-  else if (rows_)
+  else if (row_kernel_)
     out += "runs with an address that is not a multiple of 16 use " +
-           std::string(rows_.entry->symbol) +
+           std::string(row_kernel_.entry->symbol) +
            ", which prefetches between the 16-byte boundaries of each row\n";
   return out;
 }

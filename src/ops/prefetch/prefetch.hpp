@@ -60,9 +60,10 @@ class PrefetchPlan final : public Plan {
   void fill_rows();
   const PreparedKernel& choose(uint64_t src) const;
   LaunchConfig config(const PreparedKernel& kernel) const;
-  uint64_t bulk_prefetches(uint64_t src) const;
+  uint64_t bulk_chunk_count(uint64_t src) const;
 
-  // Dimensions of contiguous rows, as few as possible, innermost first. Extents are above 1.
+  // A dimension outside the contiguous rows, which repeat along it. Dimensions are merged to as few
+  // as possible; the innermost is first. Extents are above 1.
   struct Dim {
     int64_t extent;
     int64_t stride;  // bytes, positive
@@ -76,10 +77,10 @@ class PrefetchPlan final : public Plan {
   int32_t rank_ = 0;  // number of dims_
   Dim dims_[kMaxCopyRank] = {};
   int64_t offset_ = 0;  // from the caller's address to the first byte; nonzero for negative strides
-  uint64_t all_bytes_ = 0;    // of all rows, before the budget
-  uint64_t reach_bytes_ = 0;  // from the first byte to the last, before the budget
-  PreparedKernel boxes_;      // for a matrix whose address and pitch are multiples of 16
-  PreparedKernel rows_;       // for everything else
+  uint64_t all_bytes_ = 0;     // of all rows, before the budget
+  uint64_t reach_bytes_ = 0;   // from the first byte to the last, before the budget
+  PreparedKernel box_kernel_;  // for a matrix whose address and pitch are multiples of 16
+  PreparedKernel row_kernel_;  // for everything else
   PrefetchBoxArgs box_args_{};
   PrefetchRowArgs row_args_{};
 };

@@ -46,7 +46,7 @@ uint32_t QuantizePlan::main_step() const {
   if (problem_.dequantizes) return kQuantizeDequantize;
   switch (problem_.desc.scale) {
     case ScaleKind::tensor:
-      return kQuantizeCast;
+      return kQuantizeByOneScale;
     case ScaleKind::row:
       return kQuantizeRows;
     case ScaleKind::row128:

@@ -67,14 +67,15 @@ Status RaggedPlan::prepare() {
   if (d.stage_bytes != 0) tuning_.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) tuning_.warp_items = d.warp_items;
   pipeline_ = pipeline_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
-  TW_TRY(prepare_variant(kRaggedFaults, 0));
+  TW_TRY(prepare_variant(kRaggedCountInvalid, 0));
   if (!bulk_refusal(0, 0)) TW_TRY(prepare_variant(kRaggedBulk, pipeline_.dynamic_smem_bytes()));
-  // A window may begin at any column, so the promised alignment does not apply to its address.
+  // The worst addresses that the promises permit, as (0, 0) above are the best ones. A window may
+  // begin at any column, so the promised alignment does not apply to its address.
   const bool windows = d.packed_columns != d.columns;
   const auto element = static_cast<uint64_t>(problem_.element_bytes);
-  const uint64_t packed = windows ? element : std::max<uint64_t>(d.packed_alignment, element);
-  const uint64_t padded = std::max<uint64_t>(d.padded_alignment, element);
-  if (kernels_[kRaggedBulk] && !bulk_refusal(packed, padded)) return {};
+  const uint64_t worst_packed = windows ? element : std::max<uint64_t>(d.packed_alignment, element);
+  const uint64_t worst_padded = std::max<uint64_t>(d.padded_alignment, element);
+  if (kernels_[kRaggedBulk] && !bulk_refusal(worst_packed, worst_padded)) return {};
   if ((d.methods & 1u << kRaggedPlain) != 0) return prepare_variant(kRaggedPlain, 0);
   if (kernels_[kRaggedBulk]) return {};
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
@@ -131,10 +132,10 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
                   {"invalid_count", run.invalid_count, run.invalid_count == 0 ? 0u : 8u, true}});
 }
 
-// On the host device, if the caller counts no faults: waits for the offsets and checks them, so
+// On the host device, if the run has no invalid_count: waits for the offsets and checks them, so
 // that an invalid run fails before anything is written.
 Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
-  if (device()->info().kind != DeviceKind::host || args.faults != 0) return {};
+  if (device()->info().kind != DeviceKind::host || args.invalid_count != 0) return {};
   bool captured = false;
   TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // each launch of the graph may find other offsets
@@ -142,7 +143,7 @@ Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
   for (u64 i = 0; i < args.batch; ++i) {
     const i64 begin = ragged_offset_host(args, i);
     const i64 end = ragged_offset_host(args, i + 1);
-    if (!checked_sequence(begin, end, args.tokens).fault) continue;
+    if (!checked_sequence(begin, end, args.tokens).invalid) continue;
     const bool first = begin < 0 || begin > args.tokens;
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "offsets",
@@ -158,8 +159,8 @@ Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
   return {};
 }
 
-Status RaggedPlan::fill(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,
-                        RaggedArgs* args) const {
+Status RaggedPlan::make_args(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,
+                             RaggedArgs* args) const {
   const RaggedProblem& p = problem_;
   const RaggedDesc& d = p.desc;
   *args = RaggedArgs{};
@@ -176,7 +177,7 @@ Status RaggedPlan::fill(uint32_t method, const RaggedRun& run, int64_t batch, in
   args->read_low = p.pads() ? run.packed : run.padded;
   args->read_high = args->read_low + static_cast<uint64_t>(p.pads() ? p.packed_bytes(tokens)
                                                                     : p.padded_bytes(batch));
-  args->faults = run.invalid_count;
+  args->invalid_count = run.invalid_count;
   args->offset_bytes = static_cast<u32>(p.offset_bytes);
   args->unpad = p.pads() ? 0 : 1;
   args->fill = d.fill == OobFill::nan ? kNanPattern : 0;
@@ -196,7 +197,7 @@ LaunchConfig RaggedPlan::config(uint32_t method, RaggedArgs* args) const {
   return config;
 }
 
-Status RaggedPlan::count_faults(Stream& stream, const RaggedArgs& args) const {
+Status RaggedPlan::count_invalid(Stream& stream, const RaggedArgs& args) const {
   const uint32_t max_sms = problem_.desc.max_sms;
   const uint64_t max_grid =
       max_sms != 0 ? max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
@@ -204,7 +205,7 @@ Status RaggedPlan::count_faults(Stream& stream, const RaggedArgs& args) const {
   config.block[0] = kTilePlainThreads;
   config.grid[0] = static_cast<uint32_t>(
       std::clamp<uint64_t>((args.batch + kTilePlainThreads - 1) / kTilePlainThreads, 1, max_grid));
-  return stream.launch(*kernels_[kRaggedFaults].kernel, config, &args, sizeof args);
+  return stream.launch(*kernels_[kRaggedCountInvalid].kernel, config, &args, sizeof args);
 }
 
 Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
@@ -220,9 +221,9 @@ Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
     return fail(Code::ERROR_MISALIGNED, {.argument = "packed", .rule = "ragged_methods"},
                 "the only allowed method needs addresses that are multiples of 16 bytes");
   RaggedArgs args;
-  TW_TRY(fill(method, run, batch, tokens, &args));
+  TW_TRY(make_args(method, run, batch, tokens, &args));
   TW_TRY(check_offsets(stream, args));
-  if (run.invalid_count != 0) TW_TRY(count_faults(stream, args));
+  if (run.invalid_count != 0) TW_TRY(count_invalid(stream, args));
   const LaunchConfig launch = config(method, &args);
   return stream.launch(*kernels_[method].kernel, launch, &args, sizeof args);
 }
@@ -238,7 +239,7 @@ PlanInfo RaggedPlan::info() const {
   const uint32_t method = choose(packed, padded);
   if (method == 0) return info;
   RaggedArgs args;
-  if (!fill(method, {.packed = packed, .padded = padded}, d.batch, d.tokens, &args).ok())
+  if (!make_args(method, {.packed = packed, .padded = padded}, d.batch, d.tokens, &args).ok())
     return info;
   const LaunchConfig launch = config(method, &args);
   info.kernel = kernels_[method].entry->symbol;

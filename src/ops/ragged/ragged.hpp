@@ -43,13 +43,14 @@ class RaggedPlan final : public Plan {
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status check_run(const RaggedRun& run, int64_t batch, int64_t tokens) const;
   Status check_offsets(Stream& stream, const RaggedArgs& args) const;
-  /// Returns why bulk copies cannot serve first columns at these addresses; nullptr if they can.
+  /// Returns why bulk copies cannot move rows of which the first bytes that move have these
+  /// addresses; nullptr if they can.
   const char* bulk_refusal(uint64_t packed, uint64_t padded) const;
   uint32_t choose(uint64_t packed, uint64_t padded) const;
-  Status fill(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,
-              RaggedArgs* args) const;
+  Status make_args(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,
+                   RaggedArgs* args) const;
   LaunchConfig config(uint32_t method, RaggedArgs* args) const;
-  Status count_faults(Stream& stream, const RaggedArgs& args) const;
+  Status count_invalid(Stream& stream, const RaggedArgs& args) const;
 
   RaggedProblem problem_;
   TileTuning tuning_;

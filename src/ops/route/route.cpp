@@ -317,7 +317,7 @@ std::string RoutePlan::explain() const {
   if (!p.given())
     out += line("weights are the %s%s, times %s", kScores[static_cast<int>(d.score)],
                 (d.flags & kRouteDescRenormalize) != 0 ? ", divided by their sum" : "",
-                Decimal::shortest(static_cast<double>(d.scale), 6).text());
+                Decimal::significant(static_cast<double>(d.scale), 6).text());
   if (d.groups > 1)
     out +=
         line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",

@@ -100,8 +100,8 @@ Status CudaGraph::update(Graph& captured) {
               {.argument = "captured",
                .rule = "graph_topology",
                .driver_result = static_cast<int32_t>(result)},
-              "captured cannot update graph: %s; an update captures the same calls again, "
-              "otherwise instantiate captured",
+              "the graph `captured` cannot update `graph`: %s. Capture the same calls in the same "
+              "order, or instantiate `captured` instead",
               reason_of(info.result));
 }
 

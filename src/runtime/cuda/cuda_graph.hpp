@@ -10,7 +10,8 @@
 
 namespace tw::cuda {
 
-/// A CUgraph on the device's list. Destroys it at the end.
+/// Owns a CUgraph. The CUgraph is also on the device's list of graphs, so that close() can destroy
+/// it earlier.
 class Recording final : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;

@@ -7,7 +7,8 @@
 namespace tw::cuda {
 namespace {
 
-// Largest clusters in blocks: of every chip, and of sm_90 and up with the non-portable attribute.
+// Most blocks in a cluster: what every chip with clusters supports, and what sm_90 and later chips
+// support with the non-portable attribute.
 constexpr uint32_t kPortableCluster = 8;
 constexpr uint32_t kLargestCluster = 16;
 

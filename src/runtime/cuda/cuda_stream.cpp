@@ -50,7 +50,7 @@ Status CudaEvent::synchronize() {
   CudaDevice& device = cuda_of(*this);
   TW_TRY(device.check_not_lost_or_forked());
   // Every driver call happens inside a ContextScope. Its modes are explained in scope.hpp.
-  const ContextScope scope(device, ContextScope::waiting);
+  const ContextScope scope(device, ContextScope::relaxed_while_closing);
   TW_TRY(scope.status());
   TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
   // Fails if the device was closed meanwhile, or another thread has found it lost.
@@ -124,7 +124,7 @@ Status CudaStream::check_not_captured() {
 
 Status CudaStream::synchronize() {
   TW_TRY(cuda().check_not_lost_or_forked());
-  const ContextScope scope(cuda(), ContextScope::waiting);
+  const ContextScope scope(cuda(), ContextScope::relaxed_while_closing);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
   TW_TRY(cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize"));

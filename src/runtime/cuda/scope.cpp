@@ -22,7 +22,7 @@ ContextScope::ContextScope(CudaDevice& device, Mode mode) : device_(device), out
     shared_lock_ = true;
   }
   t_innermost = this;
-  if (mode == waiting ? device.freed() : mode != closing && device.closed()) {
+  if (mode == relaxed_while_closing ? device.freed() : mode != closing && device.closed()) {
     status_ = device.check_alive();  // fails, because the device is closed
     return;
   }

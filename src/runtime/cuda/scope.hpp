@@ -22,7 +22,7 @@ class ContextScope {
     relaxed,
     /// Like relaxed, but also enters after close() has begun, until close() has waited for the
     /// device's work and freed the device's objects.
-    waiting,
+    relaxed_while_closing,
     /// Like relaxed, for close(): waits until no other thread has a ContextScope.
     closing
   };

@@ -7,7 +7,7 @@
 // front to back. Each operation also names its direct predecessors. They serve to compare the
 // topology of two recordings in an update, and to find a stream that was never joined.
 //
-// Thread-safety: the mutex HostDevice::captures() guards captures and capture points.
+// Thread-safety: the mutex HostDevice::captures_mutex() guards captures and capture points.
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,7 @@ class HostStream;
 
 struct Node {
   std::unique_ptr<Slot> slot;
-  std::vector<size_t> after;  // indices of the direct predecessors, ascending
+  std::vector<size_t> predecessors;  // indices of the direct ones, ascending
 };
 
 /// Immutable once its capture has ended.

@@ -48,7 +48,7 @@ class HostDevice final : public Device {
 
   /// Guards all captures of this device, the recordings of unfinished ones, and the capture points
   /// of its streams and events.
-  std::mutex& captures() { return captures_; }
+  std::mutex& captures_mutex() { return captures_mutex_; }
 
   // The following are for workers.
   using Device::lost;
@@ -69,7 +69,7 @@ class HostDevice final : public Device {
   Status give_back(uint64_t address, KnownMemory::Origin origin, const char* argument,
                    const char* giver);
 
-  std::mutex captures_;
+  std::mutex captures_mutex_;
   KnownMemory memory_;
   mutable std::mutex mutex_;  // guards everything below
   std::shared_ptr<const Workers> workers_ = std::make_shared<const Workers>();

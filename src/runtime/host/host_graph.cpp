@@ -34,26 +34,26 @@ Status check_topology(const Recording& was, const Recording& is) {
         .argument = "captured", .index = static_cast<int32_t>(index), .rule = "graph_topology"};
   };
   constexpr const char* kRemedy =
-      "an update captures the same calls again; otherwise instantiate captured";
+      "capture the same calls in the same order, or instantiate `captured` instead";
   if (was.nodes.size() != is.nodes.size())
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "captured",
                  .rule = "graph_topology",
                  .got = static_cast<int64_t>(is.nodes.size()),
                  .limit = static_cast<int64_t>(was.nodes.size())},
-                "captured has %zu operations and graph has %zu: %s", is.nodes.size(),
+                "`captured` has %zu operations and `graph` has %zu: %s", is.nodes.size(),
                 was.nodes.size(), kRemedy);
   for (size_t i = 0; i < is.nodes.size(); ++i) {
     const Operation::Kind before = was.nodes[i].slot->operation.kind;
     const Operation::Kind now = is.nodes[i].slot->operation.kind;
     if (before != now)
       return fail(Code::ERROR_INVALID_ARGUMENT, differs(i),
-                  "operation %zu of captured is a %s and that of graph is a %s: %s", i,
+                  "operation %zu of `captured` is a %s and that of `graph` is a %s: %s", i,
                   kind_name(now), kind_name(before), kRemedy);
-    if (was.nodes[i].after != is.nodes[i].after)
+    if (was.nodes[i].predecessors != is.nodes[i].predecessors)
       return fail(Code::ERROR_INVALID_ARGUMENT, differs(i),
-                  "operation %zu of captured follows other operations than that of graph: %s", i,
-                  kRemedy);
+                  "operation %zu of `captured` follows other operations than that of `graph`: %s",
+                  i, kRemedy);
   }
   return Code::OK;
 }

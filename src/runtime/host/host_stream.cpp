@@ -124,7 +124,7 @@ Status HostStream::check_not_captured() {
 
 Status HostStream::enqueue(Operation operation, const void* arguments, size_t bytes) {
   {
-    const std::lock_guard lock(captures());
+    const std::lock_guard lock(captures_mutex());
     if (capturing()) return record_node(std::move(operation), arguments, bytes);
   }
   uint64_t position = 0;
@@ -150,7 +150,7 @@ Status HostStream::query() {
 Status HostStream::wait(Event& event) {
   auto& host_event = static_cast<HostEvent&>(event);
   {
-    const std::lock_guard lock(captures());
+    const std::lock_guard lock(captures_mutex());
     if (capturing() || host_event.point().capture) return wait_in_capture(host_event);
   }
   Operation operation{.kind = Operation::Kind::wait};
@@ -163,7 +163,7 @@ Status HostStream::wait(Event& event) {
 Status HostStream::record(Event& event) {
   auto& host_event = static_cast<HostEvent&>(event);
   {
-    const std::lock_guard lock(captures());
+    const std::lock_guard lock(captures_mutex());
     if (capturing()) {
       host_event.point() = point_;
       return Code::OK;
@@ -182,7 +182,7 @@ Status HostStream::record(Event& event) {
   TW_TRY(worker_->enqueue({.kind = Operation::Kind::record, .event = state, .record = number},
                           nullptr, 0, &position));
   {
-    const std::lock_guard lock(captures());
+    const std::lock_guard lock(captures_mutex());
     host_event.point() = {};
   }
   const std::lock_guard lock(state->mutex);
@@ -246,7 +246,7 @@ bool all_joined(const std::vector<Node>& nodes, const std::vector<size_t>& last)
   for (const size_t index : last) reached[index] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
     if (!reached[i]) return false;  // all its successors have higher indices and were visited
-    for (const size_t before : nodes[i].after) reached[before] = true;
+    for (const size_t predecessor : nodes[i].predecessors) reached[predecessor] = true;
   }
   return true;
 }
@@ -259,8 +259,8 @@ Status broken_capture() {
 
 }  // namespace
 
-std::mutex& HostStream::captures() const {
-  return static_cast<HostDevice&>(*device()).captures();
+std::mutex& HostStream::captures_mutex() const {
+  return static_cast<HostDevice&>(*device()).captures_mutex();
 }
 
 bool HostStream::capturing() {
@@ -269,7 +269,7 @@ bool HostStream::capturing() {
 }
 
 Status HostStream::begin_capture() {
-  const std::lock_guard lock(captures());
+  const std::lock_guard lock(captures_mutex());
   if (capturing())
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream is being captured already: end that capture first");
@@ -278,7 +278,7 @@ Status HostStream::begin_capture() {
 }
 
 Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
-  const std::lock_guard lock(captures());
+  const std::lock_guard lock(captures_mutex());
   if (!capturing())
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream is not being captured: call tw_stream_begin_capture() first");
@@ -304,13 +304,13 @@ Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
 }
 
 Status HostStream::is_captured(bool* yes) {
-  const std::lock_guard lock(captures());
+  const std::lock_guard lock(captures_mutex());
   *yes = capturing();
   return Code::OK;
 }
 
 void HostStream::end_own_capture() {
-  const std::lock_guard lock(captures());
+  const std::lock_guard lock(captures_mutex());
   if (capturing() && point_.capture->origin == this) point_.capture->ended = true;
 }
 
@@ -359,7 +359,7 @@ Status HostStream::wait_in_capture(HostEvent& event) {
 }
 
 Status HostEvent::check_not_captured() const {
-  const std::lock_guard lock(static_cast<HostDevice&>(*device()).captures());
+  const std::lock_guard lock(static_cast<HostDevice&>(*device()).captures_mutex());
   if (!point_.capture) return Code::OK;
   return fail(Code::ERROR_CAPTURE, {.argument = "event"},
               "the event was last recorded during a capture, so it only orders work inside the "

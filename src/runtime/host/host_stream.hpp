@@ -35,8 +35,8 @@ class HostEvent final : public Event {
   /// The worker and position of the last record that was not captured; nullptr if there is none.
   void last_record(std::shared_ptr<Worker>* worker, uint64_t* position) const;
   bool recorded() const;
-  /// The position of the last record in a capture, if it was captured. Guarded by
-  /// HostDevice::captures().
+  /// If the last record was captured: its position in the capture. Otherwise empty. Guarded by
+  /// HostDevice::captures_mutex().
   CapturePoint& point() { return point_; }
 
  private:
@@ -75,14 +75,14 @@ class HostStream final : public Stream {
   Status check_not_captured();
   /// Ends the capture that began on this stream, if any. For the destructor.
   void end_own_capture();
-  std::mutex& captures() const;
-  // The caller of the following holds captures().
+  std::mutex& captures_mutex() const;
+  // The caller of the following functions has locked captures_mutex().
   bool capturing();
   Status record_node(Operation operation, const void* arguments, size_t bytes);
   Status wait_in_capture(HostEvent& event);
 
   std::shared_ptr<Worker> worker_;
-  CapturePoint point_;  // guarded by captures()
+  CapturePoint point_;  // guarded by captures_mutex()
 };
 
 }  // namespace tw::host

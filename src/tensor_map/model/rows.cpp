@@ -64,8 +64,9 @@ RowLoader::RowLoader(const TensorMapDesc& desc, int32_t coord0, uint8_t* shared)
       fill_(desc.oob_fill == OobFill::nan ? 0x7ff77ff7u : 0u) {}
 
 void RowLoader::load(uint64_t address, bool inside, uint32_t at) const {
-  // Bytes [begin, end) of the row are inside the tensor. The row's first byte and `begin` are whole
-  // chunks, so only `end` can lie inside a chunk.
+  // Bytes [begin, end) of the row are inside the tensor. The row begins at a multiple of 16 bytes
+  // of the tensor's row (may_run() checks coordinate 0), so that `begin` is a multiple of 16, too.
+  // Only `end` can lie inside a chunk.
   const int64_t bytes = shape_.bytes;
   const int64_t begin = inside ? std::clamp<int64_t>(-shape_.first, 0, bytes) : bytes;
   const int64_t end =
@@ -94,7 +95,7 @@ void RowLoader::fill(uint32_t at) const {
   std::memcpy(shared_ + swizzled(at, shape_.mask), chunk, kChunk);
 }
 
-void count_box(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome) {
+void set_box_outcome(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome) {
   outcome->transaction_bytes = static_cast<uint32_t>(box_bytes(desc));
   outcome->shared_end = offset + static_cast<uint32_t>(box_span_bytes(desc));
 }

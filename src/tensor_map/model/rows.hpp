@@ -78,8 +78,8 @@ class RowLoader {
   uint32_t fill_;  // four bytes of the fill pattern
 };
 
-/// Sets the transaction bytes and the end of a whole box.
-void count_box(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome);
+/// Sets transaction_bytes and shared_end as a whole box has them.
+void set_box_outcome(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome);
 
 /// Checks may_run() and that no coordinate is negative. Returns false after a fault.
 bool may_store(const TensorMapDesc& desc, const int32_t* coord, uint32_t offset, Outcome* outcome);

@@ -18,7 +18,7 @@ Outcome load_tile(const TensorMapDesc& desc, const int32_t* coord, uint8_t* shar
     loader.load(address, inside, at);
     at += loader.pitch();
   });
-  count_box(desc, offset, &outcome);
+  set_box_outcome(desc, offset, &outcome);
   return outcome;
 }
 
@@ -38,7 +38,7 @@ Outcome store_tile(const TensorMapDesc& desc, const int32_t* coord, const uint8_
   for_each_stored_chunk(desc, coord, offset, [&](uint64_t address, uint32_t at) {
     std::memcpy(pointer(address), shared + at, kChunk);
   });
-  count_box(desc, offset, &outcome);
+  set_box_outcome(desc, offset, &outcome);
   return outcome;
 }
 
@@ -55,7 +55,7 @@ Outcome reduce_tile(const TensorMapDesc& desc, const int32_t* coord, const uint8
   for_each_stored_chunk(desc, coord, offset, [&](uint64_t address, uint32_t at) {
     reduce(pointer(address), shared + at);
   });
-  count_box(desc, offset, &outcome);
+  set_box_outcome(desc, offset, &outcome);
   return outcome;
 }
 
@@ -189,7 +189,7 @@ Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint1
     loader.load(address, inside, at);
     at += loader.pitch();
   }
-  count_box(desc, offset, &outcome);
+  set_box_outcome(desc, offset, &outcome);
   return outcome;
 }
 

@@ -123,7 +123,8 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
     return true;
   };
   bool cut = false;
-  const auto end = [&] {
+  // Drops this field and all later ones if the end of the sentence would not fit behind this field.
+  const auto drop_if_too_long = [&] {
     if (text.room() >= (pending == 0 ? sizeof kEnd : sizeof kCutEnd)) return;
     text.back_to(field_start);
     pending = 0;
@@ -132,12 +133,12 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
 #define TW_SCALAR(name)                       \
   if (begin(#name, field::name)) {            \
     put_scalar(&text, #name, proposed->name); \
-    end();                                    \
+    drop_if_too_long();                       \
   }
 #define TW_ARRAY(name, entries)                       \
   if (begin(#name, field::name)) {                    \
     put_array(&text, #name, proposed->name, entries); \
-    end();                                            \
+    drop_if_too_long();                               \
   }
 #include "tensor_map/rules/fields.inc"
 #undef TW_SCALAR

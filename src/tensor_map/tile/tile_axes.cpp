@@ -61,7 +61,7 @@ bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out) {
   return true;
 }
 
-Status make_leaves(const TileRequest& request, TileShape* shape) {
+Status make_factors(const TileRequest& request, TileShape* shape) {
   const int64_t bytes = dtype_bytes(request.dtype);
   const int64_t span = swizzle_span(request.swizzle);
   const int64_t row = shape->axis[0].tile;
@@ -77,16 +77,16 @@ Status make_leaves(const TileRequest& request, TileShape* shape) {
         "the tile's rows have %lld elements, which cannot be cut into equal boxes: give a tile "
         "whose rows are a multiple of %lld elements, or a narrower swizzle",
         static_cast<long long>(row), static_cast<long long>(chunk == 0 ? kMaxBoxDim : chunk));
-  shape->leaves = 0;
-  shape->add_leaf(0, 1, chunk);
+  shape->factors = 0;
+  shape->add_factor(0, 1, chunk);
   for (int32_t i = 1; i < shape->axes; ++i) {
     const int64_t tile = shape->axis[i].tile;
-    shape->add_leaf(i, 1, divisor(tile, kMaxBoxDim, 1));
+    shape->add_factor(i, 1, divisor(tile, kMaxBoxDim, 1));
   }
   for (int32_t i = 0; i < shape->axes; ++i) {
     const int64_t tile = shape->axis[i].tile;
-    const int64_t done = shape->leaf[i].extent;
-    if (tile != done) shape->add_leaf(i, done, tile / done);
+    const int64_t done = shape->factor[i].extent;
+    if (tile != done) shape->add_factor(i, done, tile / done);
   }
   return {};
 }
@@ -98,8 +98,8 @@ Status refuse(const char* text, int64_t got) {
               "the layout of shared memory %s (%lld)", text, static_cast<long long>(got));
 }
 
-// Adds the leaves of one mode of the shared memory layout. Their extents must multiply to the
-// tile's.
+// Adds a factor for each leaf of one mode of the shared memory layout. The extents of the leaves
+// must multiply to that of the tile.
 Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int64_t* strides) {
   const Layout& layout = *request.shared;
   const Node node = layout.mode(mode);
@@ -111,8 +111,9 @@ Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int6
     const int64_t extent = layout.shape.value[leaf];
     if (extent > 1) {
       if (axis < 0) return refuse("has more than one element along a mode of extent 1", mode);
-      strides[shape->leaves] = layout.stride[leaf];
-      if (!shape->add_leaf(axis, step, extent)) return refuse("has too many leaves", shape->leaves);
+      strides[shape->factors] = layout.stride[leaf];
+      if (!shape->add_factor(axis, step, extent))
+        return refuse("has too many leaves", shape->factors);
     }
     step *= extent;
   }
@@ -121,10 +122,10 @@ Status add_mode(const TileRequest& request, int32_t mode, TileShape* shape, int6
   return {};
 }
 
-// Gives each axis without leaves, along which the tile has one position, a leaf of extent 1.
-void add_unit_leaves(TileShape* shape) {
+// Gives each axis without factors, along which the tile has one position, a factor of 1.
+void add_unit_factors(TileShape* shape) {
   for (int32_t a = 0; a < shape->axes; ++a)
-    if (shape->leaves_of(a) == 0) shape->add_leaf(a, 1, 1);
+    if (shape->factors_of(a) == 0) shape->add_factor(a, 1, 1);
 }
 
 Swizzle swizzle_of(const BitSwizzle& swizzle, int64_t bytes) {
@@ -136,7 +137,7 @@ Swizzle swizzle_of(const BitSwizzle& swizzle, int64_t bytes) {
 
 }  // namespace
 
-Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
+Status factors_of_layout(const TileRequest& request, TileShape* shape) {
   const Layout& layout = *request.shared;
   const int64_t bytes = dtype_bytes(request.dtype);
   if (layout.has_basis_strides)
@@ -148,24 +149,24 @@ Status leaves_of_layout(const TileRequest& request, TileShape* shape) {
     return refuse("has another swizzle than the one asked for", layout.swizzle.bits);
 
   int64_t strides[2 * kMaxTileRank] = {};
-  shape->leaves = 0;
+  shape->factors = 0;
   for (int32_t mode = 0; mode < request.rank; ++mode)
     TW_TRY(add_mode(request, mode, shape, strides));
   // Sort by stride.
-  for (int32_t i = 1; i < shape->leaves; ++i)
+  for (int32_t i = 1; i < shape->factors; ++i)
     for (int32_t j = i; j > 0 && strides[j] < strides[j - 1]; --j) {
       std::swap(strides[j], strides[j - 1]);
-      std::swap(shape->leaf[j], shape->leaf[j - 1]);
+      std::swap(shape->factor[j], shape->factor[j - 1]);
     }
   int64_t next = 1;
-  for (int32_t i = 0; i < shape->leaves; ++i) {
+  for (int32_t i = 0; i < shape->factors; ++i) {
     if (strides[i] != next)
       return refuse("has gaps or overlaps, which a box cannot have; stride", strides[i]);
-    next *= shape->leaf[i].extent;
+    next *= shape->factor[i].extent;
     // Rows narrower than the swizzle are one swizzle width apart.
     if (i == 0) next = std::max<int64_t>(next, swizzle_span(request.swizzle) / bytes);
   }
-  add_unit_leaves(shape);
+  add_unit_factors(shape);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The intermediate form between a TileRequest and a TileMap: the tensor as axes, and the tile as
-// leaves in the order in which they fill shared memory.
+// factors of its extents, in the order in which they fill shared memory.
 
 #include "tensor_map/tile/tile_map.hpp"
 
@@ -23,7 +23,7 @@ struct TileAxis {
 };
 
 /// A factor of the tile's extent along an axis: `extent` positions that are `step` apart.
-struct TileLeaf {
+struct TileFactor {
   int32_t axis;
   int64_t step;
   int64_t extent;
@@ -32,17 +32,17 @@ struct TileLeaf {
 struct TileShape {
   int32_t axes = 0;
   TileAxis axis[kMaxTileRank];
-  int32_t leaves = 0;
-  TileLeaf leaf[2 * kMaxTileRank];  ///< fastest-varying in shared memory first
+  int32_t factors = 0;
+  TileFactor factor[2 * kMaxTileRank];  ///< fastest-varying in shared memory first
 
-  bool add_leaf(int32_t at, int64_t step, int64_t extent) {
-    if (leaves == 2 * kMaxTileRank) return false;
-    leaf[leaves++] = {at, step, extent};
+  bool add_factor(int32_t of_axis, int64_t step, int64_t extent) {
+    if (factors == 2 * kMaxTileRank) return false;
+    factor[factors++] = {of_axis, step, extent};
     return true;
   }
-  int32_t leaves_of(int32_t at) const {
+  int32_t factors_of(int32_t of_axis) const {
     int32_t count = 0;
-    for (int32_t i = 0; i < leaves; ++i) count += leaf[i].axis == at;
+    for (int32_t i = 0; i < factors; ++i) count += factor[i].axis == of_axis;
     return count;
   }
 };
@@ -51,12 +51,13 @@ struct TileShape {
 /// before merging. Returns false if a merge would treat positions outside the tensor as inside.
 bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out);
 
-/// Makes the leaves of a tile whose boxes lie one after the other. First come leaves of one box,
-/// one per axis and as large as a box allows (that of axis 0 is also no wider than the swizzle).
-/// Then comes the quotient of each axis that did not fit, in the order of the axes.
-Status make_leaves(const TileRequest& request, TileShape* shape);
+/// Makes the factors of a tile whose boxes lie one after the other. The first factors are the
+/// extents of one box: one per axis, as large as a box allows (along axis 0 also no wider than the
+/// swizzle span). If the tile's extent along an axis is larger, the quotient is another factor.
+/// These factors follow in the order of the axes.
+Status make_factors(const TileRequest& request, TileShape* shape);
 
-/// Makes the leaves from the request's layout of shared memory.
-Status leaves_of_layout(const TileRequest& request, TileShape* shape);
+/// Makes the factors from the request's layout of shared memory.
+Status factors_of_layout(const TileRequest& request, TileShape* shape);
 
 }  // namespace tw

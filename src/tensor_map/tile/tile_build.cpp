@@ -19,28 +19,28 @@ struct Dim {
 
 class Builder {
  public:
-  Builder(const TileRequest& request, const TileShape& shape, uint32_t folds, TileMap* out)
-      : request_(request), shape_(shape), folds_(folds), out_(*out) {}
+  Builder(const TileRequest& request, const TileShape& shape, uint32_t splits, TileMap* out)
+      : request_(request), shape_(shape), splits_(splits), out_(*out) {}
 
   bool run();
 
  private:
-  bool folded(int32_t axis) const { return (folds_ >> axis & 1) != 0; }
-  bool add_dim(const TileLeaf& leaf, bool last, int64_t box);
+  bool is_split(int32_t axis) const { return (splits_ >> axis & 1) != 0; }
+  bool add_dim(const TileFactor& factor, bool last, int64_t box);
   bool add_loop(int64_t count, int32_t dim, int64_t step);
-  bool place(const TileLeaf& leaf);
-  bool split_for_multicast();
-  bool add_parts();
+  bool place(const TileFactor& factor);
+  bool divide_boxes_for_multicast();
+  bool add_coordinates();
   bool add_mode(int32_t mode, LayoutBuilder* builder);
   int32_t dim_of(int32_t axis, int64_t step) const;
 
   const TileRequest& request_;
   const TileShape& shape_;
-  uint32_t folds_;
+  uint32_t splits_;
   TileMap& out_;
   int32_t dims_ = 0;
   Dim dim_[kMaxDims];
-  bool looping_ = false;  // a loop varies faster than the following leaves, so these must loop too
+  bool looping_ = false;  // a loop varies faster than the following factors: these must loop too
 };
 
 int32_t Builder::dim_of(int32_t axis, int64_t step) const {
@@ -49,16 +49,16 @@ int32_t Builder::dim_of(int32_t axis, int64_t step) const {
   return -1;
 }
 
-bool Builder::add_dim(const TileLeaf& leaf, bool last, int64_t box) {
-  const TileAxis& axis = shape_.axis[leaf.axis];
+bool Builder::add_dim(const TileFactor& factor, bool last, int64_t box) {
+  const TileAxis& axis = shape_.axis[factor.axis];
   if (dims_ == kMaxDims || box > kMaxBoxDim || box < 1) return false;
   TensorMapDesc& desc = out_.desc;
-  const int64_t stride = axis.stride * leaf.step;
+  const int64_t stride = axis.stride * factor.step;
   if (dims_ == 0 && stride != dtype_bytes(request_.dtype)) return false;
-  desc.global_dim[dims_] = static_cast<uint64_t>(last ? axis.extent / leaf.step : leaf.extent);
+  desc.global_dim[dims_] = static_cast<uint64_t>(last ? axis.extent / factor.step : factor.extent);
   if (dims_ > 0) desc.global_stride_bytes[dims_ - 1] = static_cast<uint64_t>(stride);
   desc.box_dim[dims_] = static_cast<uint32_t>(box);
-  dim_[dims_++] = {leaf.axis, leaf.step, last};
+  dim_[dims_++] = {factor.axis, factor.step, last};
   desc.rank = dims_;
   return true;
 }
@@ -72,56 +72,58 @@ bool Builder::add_loop(int64_t count, int32_t dim, int64_t step) {
   return true;
 }
 
-bool Builder::place(const TileLeaf& leaf) {
-  const TileAxis& axis = shape_.axis[leaf.axis];
-  const int32_t parts = shape_.leaves_of(leaf.axis);
-  const bool own_dim = leaf.step == 1 || folded(leaf.axis);
-  if (parts > 1 && folded(leaf.axis)) {
-    // The fold must divide the axis, or the bounds would be wrong. A tile that begins inside a fold
-    // would be cut at its end.
-    if (axis.free_start || axis.extent % leaf.step != 0) return false;
-    if (leaf.step > 1 && dim_of(leaf.axis, 1) < 0) return false;
+bool Builder::place(const TileFactor& factor) {
+  const TileAxis& axis = shape_.axis[factor.axis];
+  const int32_t factors = shape_.factors_of(factor.axis);
+  const bool own_dim = factor.step == 1 || is_split(factor.axis);
+  if (factors > 1 && is_split(factor.axis)) {
+    // The piece length must divide the axis, or the bounds would be wrong. A box that begins inside
+    // a piece would not continue in the next piece: it would be cut off where the piece ends.
+    if (axis.free_start || axis.extent % factor.step != 0) return false;
+    if (factor.step > 1 && dim_of(factor.axis, 1) < 0) return false;
   }
   if (!own_dim) {
     looping_ = true;
-    return add_loop(leaf.extent, dim_of(leaf.axis, 1), leaf.step);
+    return add_loop(factor.extent, dim_of(factor.axis, 1), factor.step);
   }
   bool last = true;
-  if (folded(leaf.axis))
-    for (int32_t i = 0; i < shape_.leaves; ++i)
-      last &= shape_.leaf[i].axis != leaf.axis || shape_.leaf[i].step <= leaf.step;
-  if (!add_dim(leaf, last, looping_ ? 1 : leaf.extent)) return false;
-  return !looping_ || add_loop(leaf.extent, dims_ - 1, 1);
+  if (is_split(factor.axis))
+    for (int32_t i = 0; i < shape_.factors; ++i)
+      last &= shape_.factor[i].axis != factor.axis || shape_.factor[i].step <= factor.step;
+  if (!add_dim(factor, last, looping_ ? 1 : factor.extent)) return false;
+  return !looping_ || add_loop(factor.extent, dims_ - 1, 1);
 }
 
-// With multicast the blocks of a cluster load equally many boxes each. If the number of boxes does
-// not divide, split the box along its slowest dimension, which keeps the order in shared memory.
-bool Builder::split_for_multicast() {
+// With multicast the blocks of a cluster load equally many boxes each. If the number of boxes is
+// not a multiple of the number of blocks, divide each box along its slowest dimension, which keeps
+// the order in shared memory.
+bool Builder::divide_boxes_for_multicast() {
   const int32_t blocks = request_.multicast;
   if (out_.boxes % blocks == 0) return true;
-  int64_t missing = blocks;
-  for (int64_t a = missing, b = out_.boxes; b != 0;) {
+  int64_t sub_boxes = blocks;  // of each box: blocks / gcd(blocks, boxes), by Euclid's algorithm
+  for (int64_t a = sub_boxes, b = out_.boxes; b != 0;) {
     const int64_t rest = a % b;
     a = b;
     b = rest;
-    if (b == 0) missing = blocks / a;
+    if (b == 0) sub_boxes = blocks / a;
   }
   for (int32_t d = dims_ - 1; d >= 0; --d) {
     uint32_t& box = out_.desc.box_dim[d];
     if (box == 1) continue;
-    if (d == 0 || box % missing != 0 || out_.loops == kMaxTileRank) return false;
-    box /= static_cast<uint32_t>(missing);
+    if (d == 0 || box % sub_boxes != 0 || out_.loops == kMaxTileRank) return false;
+    box /= static_cast<uint32_t>(sub_boxes);
     for (int32_t i = out_.loops; i > 0; --i) out_.loop[i] = out_.loop[i - 1];
-    out_.loop[0] = {static_cast<int32_t>(missing), d, static_cast<int32_t>(box)};
+    out_.loop[0] = {static_cast<int32_t>(sub_boxes), d, static_cast<int32_t>(box)};
     ++out_.loops;
-    out_.boxes *= static_cast<int32_t>(missing);
+    out_.boxes *= static_cast<int32_t>(sub_boxes);
     return true;
   }
   return false;
 }
 
-// Adds the parts of one mode and its leaves in the coordinate layout. The mode steps through
-// positions of an axis; the dimensions of a folded axis split these positions.
+// Adds the coordinate terms of one mode, and its leaves in the coordinate layout. A step along the
+// mode is `scale` positions of its axis. If the axis is split, several dimensions together make up
+// a position.
 bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
   int32_t at = -1;
   TileAxis::Mode found{mode, 1, 1};
@@ -137,60 +139,66 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
     builder->leaf(1, 0, 1, 1);
     return true;
   }
-  struct Piece {
+  struct Leaf {
     int64_t extent;
     Stride stride;
-  } pieces[kMaxDims];
+  } leaves[kMaxDims];
   int32_t count = 0;
-  int64_t remaining = found.extent;
-  // A start past the end of the axis's outermost mode must end up outside the tensor. So this mode
-  // also counts in the outer dimensions, along which no position inside the mode moves.
-  bool beyond = mode == shape_.axis[at].mode[shape_.axis[at].modes - 1].mode;
-  for (int64_t scale = found.scale; remaining > 0 || beyond;) {
-    int32_t d = -1;  // the dimension of the axis with the largest step <= scale
+  int64_t remaining = found.extent;  // extent / product of the leaves' extents; 0 at the end
+  // The coordinate of the outermost mode may be past its extent. It must then carry into the outer
+  // dimensions of the axis, so that the TMA sees a position outside the tensor. For coordinates
+  // inside the mode these dimensions stay at 0.
+  bool must_carry = mode == shape_.axis[at].mode[shape_.axis[at].modes - 1].mode;
+  for (int64_t step = found.scale; remaining > 0 || must_carry;) {
+    int32_t d = -1;  // the dimension of the axis with the largest step <= `step`
     for (int32_t i = 0; i < dims_; ++i)
-      if (dim_[i].axis == at && dim_[i].step <= scale && (d < 0 || dim_[i].step > dim_[d].step))
+      if (dim_[i].axis == at && dim_[i].step <= step && (d < 0 || dim_[i].step > dim_[d].step))
         d = i;
-    if (d < 0 || scale % dim_[d].step != 0 || out_.parts == TileMap::kMaxParts) return false;
+    if (d < 0 || step % dim_[d].step != 0 || out_.terms == TileMap::kMaxTerms) return false;
     const int64_t dim_end = static_cast<int64_t>(out_.desc.global_dim[d]) * dim_[d].step;
-    out_.part[out_.parts++] = {.mode = mode,
+    out_.term[out_.terms++] = {.mode = mode,
                                .dim = d,
                                .scale = found.scale,
                                .divide = dim_[d].step,
                                .modulo = dim_[d].last ? 0 : dim_end / dim_[d].step};
-    beyond = beyond && !dim_[d].last;
+    must_carry = must_carry && !dim_[d].last;
     if (remaining == 0) {
-      scale = dim_end;
+      step = dim_end;
       continue;
     }
-    const int64_t end = dim_[d].last ? scale * remaining : dim_end;
-    if (end % scale != 0 || count == kMaxDims) return false;
-    const int64_t extent = std::min(remaining, end / scale);
+    const int64_t end = dim_[d].last ? step * remaining : dim_end;
+    if (end % step != 0 || count == kMaxDims) return false;
+    const int64_t extent = std::min(remaining, end / step);
     if (remaining % extent != 0) return false;
-    pieces[count++] = {extent, Stride(scale / dim_[d].step, basis_inner(0, 0, d))};
+    leaves[count++] = {extent, Stride(step / dim_[d].step, basis_inner(0, 0, d))};
     remaining = remaining == extent ? 0 : remaining / extent;
-    scale *= extent;
+    step *= extent;
   }
   for (int32_t i = 0; i < count; ++i)
-    builder->leaf(pieces[i].extent, pieces[i].stride, count > 1 ? 2 : 1, i > 0 ? 2 : 1);
+    builder->leaf(leaves[i].extent, leaves[i].stride, count > 1 ? 2 : 1, i > 0 ? 2 : 1);
   return true;
 }
 
-bool Builder::add_parts() {
+bool Builder::add_coordinates() {
   LayoutBuilder builder(&out_.coordinates);
   for (int32_t mode = 0; mode < request_.rank; ++mode)
     if (!add_mode(mode, &builder)) return false;
   for (int32_t d = 0; d < dims_; ++d) builder.origin(0, basis_inner(0, 0, d));
   for (int32_t a = 0; a < shape_.axes; ++a) {
     const TileAxis& axis = shape_.axis[a];
-    int64_t fold = 1;
+    int64_t piece_length = 1;  // stays 1 unless the axis is split
     for (int32_t d = 0; d < dims_; ++d)
-      if (dim_[d].axis == a) fold = std::max(fold, dim_[d].step);
+      if (dim_[d].axis == a) piece_length = std::max(piece_length, dim_[d].step);
     for (int32_t i = 0; i < axis.modes; ++i) {
       const int32_t mode = axis.mode[i].mode;
-      const bool covered = i + 1 < axis.modes;  // past its end, the next outer mode's row begins
-      out_.aligned[mode] = axis.modes == 1 ? fold : (covered || fold > 1 ? request_.tile[mode] : 1);
-      out_.start_limit[mode] = covered ? axis.mode[i].extent : 0;
+      const bool has_outer_mode = i + 1 < axis.modes;
+      // A tile must begin where a piece begins. In a merged axis this is so at multiples of the
+      // tile's extent. Such a tile also ends within the mode: past the end of a mode that has an
+      // outer mode begins the next index of the outer one.
+      out_.aligned[mode] = axis.modes == 1
+                               ? piece_length
+                               : (has_outer_mode || piece_length > 1 ? request_.tile[mode] : 1);
+      out_.start_limit[mode] = has_outer_mode ? axis.mode[i].extent : 0;
     }
   }
   return builder.finish().ok();
@@ -205,16 +213,16 @@ bool Builder::run() {
   desc.l2_promotion = request_.l2_promotion;
   desc.oob_fill = request_.oob_fill;
   desc.global_address = request_.address;
-  for (int32_t i = 0; i < shape_.leaves; ++i)
-    if (!place(shape_.leaf[i])) return false;
-  return split_for_multicast() && add_parts();
+  for (int32_t i = 0; i < shape_.factors; ++i)
+    if (!place(shape_.factor[i])) return false;
+  return divide_boxes_for_multicast() && add_coordinates();
 }
 
 }  // namespace
 
-bool build_tile_map(const TileRequest& request, const TileShape& shape, uint32_t folds,
+bool build_tile_map(const TileRequest& request, const TileShape& shape, uint32_t splits,
                     TileMap* out) {
-  return Builder(request, shape, folds, out).run();
+  return Builder(request, shape, splits, out).run();
 }
 
 }  // namespace tw

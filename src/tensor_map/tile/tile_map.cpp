@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A merge joins adjacent modes into one dimension of the map. A fold splits a mode into two
-// dimensions: the position within a swizzle span, and the index of the span. All merges and folds
-// are tried. The map with the fewest boxes wins; on ties the one with the fewest merges, then the
-// one with the lowest rank.
+// A merge joins adjacent modes into one dimension of the map. A split cuts a mode into pieces and
+// makes two dimensions of it: the position in a piece, and the index of the piece. All merges and
+// splits are tried. The map with the fewest boxes wins; on ties the one with the fewest merges,
+// then the one with the lowest rank.
 //
 // An axis is a mode, or several merged modes. The tile's extent along an axis is a product of
-// leaves. The first leaf lies in a dimension of the map. The others are loops over boxes, unless a
-// fold gives them dimensions too.
+// factors. The first factor, the extent of a box, lies in a dimension of the map. The others are
+// loops over boxes, unless a split gives them dimensions too.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ Status check_mode(const TileRequest& request, int32_t mode) {
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "stride", .index = mode, .got = stride, .limit = 0},
                 "stride[%d] is %lld elements: a tensor map's strides are not negative; give the "
-                "address of the mode's other end and the stride's amount",
+                "address of the mode's other end and the stride without its sign",
                 mode, static_cast<ll>(stride));
   return check_span(request, mode);
 }
@@ -152,21 +152,22 @@ Status search(const TileRequest& request, Best* best) {
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    // Stop at a mask with a bit beyond the axes, of which there are shape.axes + popcount(merges)
-    // before merging.
+    // N modes need a mask of N - 1 bits. The sum is N, or more if a bit merges nothing, so that no
+    // mask from this one on merges in a new way. Masks in between repeat earlier maps: they lose
+    // ties.
     if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
-        request.shared ? leaves_of_layout(request, &shape) : make_leaves(request, &shape);
+        request.shared ? factors_of_layout(request, &shape) : make_factors(request, &shape);
     if (!status.ok()) {
       if (request.shared) return status;
       if (first_failure.ok()) first_failure = status;
       continue;
     }
-    for (uint32_t folds = 0; folds < 1u << shape.axes; ++folds) {
-      bool has_leaves = true;  // a fold of an axis with one leaf would change nothing
+    for (uint32_t splits = 0; splits < 1u << shape.axes; ++splits) {
+      bool has_factors = true;  // a split of an axis with one factor would change nothing
       for (int32_t a = 0; a < shape.axes; ++a)
-        has_leaves &= (folds >> a & 1) == 0 || shape.leaves_of(a) > 1;
-      if (has_leaves && build_tile_map(request, shape, folds, &map))
+        has_factors &= (splits >> a & 1) == 0 || shape.factors_of(a) > 1;
+      if (has_factors && build_tile_map(request, shape, splits, &map))
         consider(request, map, std::popcount(merges), best);
     }
   }
@@ -281,16 +282,16 @@ Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t in
 }
 
 bool is_whole_mode(const TileMap& map, int32_t dimension) {
-  int32_t parts = 0;
+  int32_t terms = 0;
   int32_t mode = -1;
-  for (int32_t i = 0; i < map.parts; ++i)
-    if (map.part[i].dim == dimension) {
-      ++parts;
-      mode = map.part[i].mode;
+  for (int32_t i = 0; i < map.terms; ++i)
+    if (map.term[i].dim == dimension) {
+      ++terms;
+      mode = map.term[i].mode;
     }
-  for (int32_t i = 0; i < map.parts; ++i)
-    if (map.part[i].mode == mode && map.part[i].dim != dimension) ++parts;
-  return parts == 1;
+  for (int32_t i = 0; i < map.terms; ++i)
+    if (map.term[i].mode == mode && map.term[i].dim != dimension) ++terms;
+  return terms == 1;
 }
 
 void resize_dim(TileMap* map, int32_t dimension, uint64_t extent) {
@@ -306,10 +307,10 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
   if (index < 0 || index >= map.boxes) return no_box(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
   Wide at[5] = {};  // 128 bits: a start may be any 64-bit number, and is multiplied
-  for (int32_t i = 0; i < map.parts; ++i) {
-    const TileMap::Part& part = map.part[i];
-    const Wide steps = floor_div(Wide{start[part.mode]} * part.scale, part.divide);
-    at[part.dim] += part.modulo == 0 ? steps : steps - floor_div(steps, part.modulo) * part.modulo;
+  for (int32_t i = 0; i < map.terms; ++i) {
+    const TileMap::CoordinateTerm& term = map.term[i];
+    const Wide steps = floor_div(Wide{start[term.mode]} * term.scale, term.divide);
+    at[term.dim] += term.modulo == 0 ? steps : steps - floor_div(steps, term.modulo) * term.modulo;
   }
   int32_t rest = index;
   for (int32_t i = 0; i < map.loops; ++i) {

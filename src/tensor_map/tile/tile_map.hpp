@@ -2,11 +2,14 @@
 #pragma once
 // Makes a tensor map that moves tiles of a tensor with as few boxes (TMA instructions) as possible.
 //
-// Folding: a tile row that is wider than the swizzle gets two dimensions, of which the second
-// counts swizzle widths, so that one box holds the whole row. Merging: adjacent modes that are
-// contiguous in memory may share one dimension. Both are allowed only if bounds checks stay
-// correct: a folded extent must be a multiple of the fold, and the tile must cover a merged mode
-// whole or divide it. Otherwise the tile takes several boxes.
+// Two exceptions to "one mode, one dimension of the map" let one box move more of a tile:
+// - Split: if the tile's extent along a mode is too large for one box, the mode is cut into pieces
+//   and becomes two dimensions: the position in a piece, and the index of the piece. A piece has at
+//   most 256 elements and, along the contiguous mode, at most the bytes of the swizzle span.
+// - Merge: adjacent modes that are contiguous in memory become one dimension.
+// Both are allowed only if bounds checks stay correct: the piece length must divide the extent of a
+// split mode, and the tile must cover a merged mode whole or divide it. Otherwise the tile takes
+// several boxes.
 //
 // Callers keep using their own modes: the map translates coordinates of modes to those of the map.
 
@@ -37,7 +40,7 @@ struct TileRequest {
 };
 
 struct TileMap {
-  static constexpr int32_t kMaxParts = 16;
+  static constexpr int32_t kMaxTerms = 16;
 
   TensorMapDesc desc;
   Layout coordinates;  ///< maps coordinates of the caller's modes to coordinates of the map
@@ -54,15 +57,15 @@ struct TileMap {
   int32_t boxes = 1;
 
   /// Coordinate c of the mode adds (c * scale / divide) % modulo to the map's coordinate `dim`.
-  struct Part {
+  struct CoordinateTerm {
     int32_t mode;
     int32_t dim;
     int64_t scale;
     int64_t divide;
     int64_t modulo;  ///< 0: no modulo
   };
-  int32_t parts = 0;
-  Part part[kMaxParts];
+  int32_t terms = 0;
+  CoordinateTerm term[kMaxTerms];
   int64_t aligned[kMaxTileRank] = {};      ///< the start along mode k must be a multiple of this
   int64_t start_limit[kMaxTileRank] = {};  ///< and, if this is not 0, in [0, start_limit)
   int32_t rank = 0;                        ///< number of the caller's modes
@@ -86,7 +89,7 @@ Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t in
 /// Changes the extent of a dimension for which is_whole_mode() is true.
 void resize_dim(TileMap* map, int32_t dimension, uint64_t extent);
 
-/// Whether the dimension is exactly one mode of the tensor, neither merged nor folded.
+/// Whether the dimension is exactly one mode of the tensor, neither merged nor split.
 bool is_whole_mode(const TileMap& map, int32_t dimension);
 
 }  // namespace tw

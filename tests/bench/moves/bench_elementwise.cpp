@@ -19,11 +19,11 @@ struct Case {
   std::string name;
   DType a, b, dst;  // b is DType{} if there is one source
   int64_t rows, columns, pitch;
-  int32_t reduction = kCombineNone;
+  int32_t reduction = kReduceNone;
   double target = 0;
   bool saturates = false;
   bool any_bits = false;  // random bits instead of normal numbers
-  uint32_t combine = kSourcesAdd;
+  uint32_t combine = kCombineAdd;
   Activation activation = Activation::identity;
   bool device_scalars = false;  // alpha is 1 in device memory
 };
@@ -54,7 +54,7 @@ ElementwiseDesc describe(const Case& c, const Options& options) {
 // random bits.
 void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type) {
   uint32_t kind = 0;
-  if (!kind_of(type, &kind) || kind >= kWordUnsigned) return;
+  if (!kind_of(type, &kind) || kind >= kTypeUnsigned) return;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<uint8_t> block(1 << 22);
@@ -137,7 +137,7 @@ std::vector<Case> cases() {
   const int64_t side = 16384;
   std::vector<Case> list = {{"bf16 to f8e4m3", DType::BF16, none, DType::F8E4M3, side, side, side},
                             {"bf16 to f8e4m3 saturating", DType::BF16, none, DType::F8E4M3, side,
-                             side, side, kCombineNone, 0.98, true},
+                             side, side, kReduceNone, 0.98, true},
                             {"f8e4m3 to bf16", DType::F8E4M3, none, DType::BF16, side, side, side},
                             {"f32 to bf16", DType::F32, none, DType::BF16, side, side, side},
                             {"bf16 to f32", DType::BF16, none, DType::F32, side, side, side},
@@ -147,13 +147,13 @@ std::vector<Case> cases() {
                             {"add i64", DType::I64, DType::I64, DType::I64, side / 2, side, side}};
   for (Case& c : list) c.target = 0.98;
   list.push_back({"bf16 to f8e4m3, random bits", DType::BF16, none, DType::F8E4M3, side, side, side,
-                  kCombineNone, 0, false, true});
+                  kReduceNone, 0, false, true});
   list.push_back(
-      {"add f32 into 1 GB", DType::F32, none, DType::F32, side, side, side, kCombineAdd, 0.90});
+      {"add f32 into 1 GB", DType::F32, none, DType::F32, side, side, side, kReduceAdd, 0.90});
   list.push_back({"add bf16 into 1 GB", DType::BF16, none, DType::BF16, 2 * side, side, side,
-                  kCombineAdd, 0.90});
+                  kReduceAdd, 0.90});
   list.push_back(
-      {"add u8 into 0.5 GB", DType::U8, none, DType::U8, 2 * side, side, side, kCombineAdd, 0.90});
+      {"add u8 into 0.5 GB", DType::U8, none, DType::U8, 2 * side, side, side, kReduceAdd, 0.90});
   const auto activated = [&](const char* name, DType a, DType b, DType dst, Activation which,
                              uint32_t combine) {
     Case c{name, a, b, dst, side, side, side};
@@ -168,26 +168,26 @@ std::vector<Case> cases() {
              side,
              side,
              side,
-             kCombineNone,
+             kReduceNone,
              0.98,
              true};
   cache.device_scalars = true;
   list.push_back(cache);
   const DType bf16 = DType::BF16;
-  activated("multiply bf16", bf16, bf16, bf16, Activation::identity, kSourcesMultiply);
+  activated("multiply bf16", bf16, bf16, bf16, Activation::identity, kCombineMultiply);
   activated("multiply f32", DType::F32, DType::F32, DType::F32, Activation::identity,
-            kSourcesMultiply);
-  activated("multiply u8", DType::U8, DType::U8, DType::U8, Activation::identity, kSourcesMultiply);
-  activated("silu(bf16) * bf16", bf16, bf16, bf16, Activation::silu, kSourcesMultiply);
+            kCombineMultiply);
+  activated("multiply u8", DType::U8, DType::U8, DType::U8, Activation::identity, kCombineMultiply);
+  activated("silu(bf16) * bf16", bf16, bf16, bf16, Activation::silu, kCombineMultiply);
   activated("silu(bf16) * bf16 to f8e4m3", bf16, bf16, DType::F8E4M3, Activation::silu,
-            kSourcesMultiply);
-  activated("gelu(bf16) * bf16", bf16, bf16, bf16, Activation::gelu, kSourcesMultiply);
-  activated("gelu(bf16)", bf16, none, bf16, Activation::gelu, kSourcesAdd);
-  activated("gelu_tanh(bf16)", bf16, none, bf16, Activation::gelu_tanh, kSourcesAdd);
-  activated("silu(f32)", DType::F32, none, DType::F32, Activation::silu, kSourcesAdd);
-  activated("relu(bf16 + bf16)", bf16, bf16, bf16, Activation::relu, kSourcesAdd);
+            kCombineMultiply);
+  activated("gelu(bf16) * bf16", bf16, bf16, bf16, Activation::gelu, kCombineMultiply);
+  activated("gelu(bf16)", bf16, none, bf16, Activation::gelu, kCombineAdd);
+  activated("gelu_tanh(bf16)", bf16, none, bf16, Activation::gelu_tanh, kCombineAdd);
+  activated("silu(f32)", DType::F32, none, DType::F32, Activation::silu, kCombineAdd);
+  activated("relu(bf16 + bf16)", bf16, bf16, bf16, Activation::relu, kCombineAdd);
   activated("silu(f8e4m3) to f8e4m3", DType::F8E4M3, none, DType::F8E4M3, Activation::silu,
-            kSourcesAdd);
+            kCombineAdd);
   list.push_back({"add bf16 rows of 1000 of 1024", DType::BF16, DType::BF16, DType::BF16, 8 * side,
                   1000, 1024});
   list.push_back({"add bf16 rows of 1001 of 1003", DType::BF16, DType::BF16, DType::BF16, 8 * side,

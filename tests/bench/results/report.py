@@ -72,9 +72,10 @@ def limit_us(row):
 
 
 def gemm_class(row):
-    name = {"odd-d": "odd sizes, decode", "odd-p": "odd sizes, prefill"}.get(row["class"], row["class"])
+    name = {"odd-d": "odd sizes, m <= 256", "odd-p": "odd sizes, m > 256", "decode": "decode, m <= 256",
+            "prefill": "prefill, m > 256"}.get(row["class"], row["class"])
     if name == "random":
-        name += ", limit under 2 us" if limit_us(row) < 2 else ", the rest"
+        name += ", under 2 us at the limit" if limit_us(row) < 2 else ", longer"
     name += f", {row['dtype']}" + (" to f32" if row["out"] == "f32" else "")
     return name + (", programmatic" if row["mode"] != "cold" else "")
 
@@ -84,10 +85,15 @@ def scaled_class(row):
     return form + ", " + row["class"].replace("m <= 256", "m 65 to 256")
 
 
+# Rows of a group in the mean, and bytes of weights that a run touches.
+GROUPED = {"128 to 1,024 rows": "128 to 1,024 rows a group", "more rows": "over 1,024 rows a group",
+           "few rows, 100 MB": "under 128 rows a group, 100 MB and more", "few rows, less": "under 128 rows a group, less than 100 MB"}
+
+
 # For each kind of drawn shapes: the class of a row, and the peer's time over ours.
 DRAWN = {
     "gemm": (gemm_class, lambda row: row["cublaslt_us"] / row["us"]),
-    "grouped": (lambda row: row["class"], lambda row: row["ratio"]),
+    "grouped": (lambda row: GROUPED[row["class"]], lambda row: row["ratio"]),
     "scaled": (scaled_class, lambda row: row["ratio"]),
     "drawn_moves": (lambda row: row["operation"], lambda row: row["torch_ratio"]),
     "moe": (lambda row: row["model"], lambda row: row["ratio"]),
@@ -189,7 +195,7 @@ def draw(data, path):
     left.set_yticks(ticks, labels)
     left.set_ylim(4 * place, 2)  # rows as far apart as on the right
     left.set_xlabel("share of the speed of a contiguous copy of as many bytes; dots: cases, bars: geometric means")
-    left.set_title("Copies, gathers and scatters, drawn by seed (how many)", loc="left")
+    left.set_title("Copies, gathers and scatters, chosen at random (how many)", loc="left")
 
     place, ticks, labels, before = 0, [], [], None
     for peer, name, values in data["products"]:
@@ -210,7 +216,7 @@ def draw(data, path):
     right.set_yticks(ticks, labels)
     right.set_ylim(place + 0.3, 0.2)
     right.set_xlabel("peer's time / ours; dots: shapes, bars: geometric means")
-    right.set_title("Products, shapes drawn by seed (how many)", loc="left")
+    right.set_title("Products, shapes chosen at random (how many)", loc="left")
     figure.text(0.995, 0.004, f"{data['gpu']}, driver {data['driver']}, {' and '.join(data['dates'])}", ha="right", fontsize=7)
     figure.tight_layout(rect=(0, 0.012, 1, 1))
     figure.savefig(path, metadata={"Date": None, "Creator": "report.py", "Description": f"data {digest(data)}"})

@@ -156,7 +156,7 @@ static inline void refresh_descriptions(samples *s) {
   s->route_args.logits = s->memory;
   s->route_args.ids = s->memory + 1024;
   OK(tw_grouped_desc_init(&s->grouped_desc, sizeof s->grouped_desc));
-  s->grouped_desc.m = s->grouped_desc.n = s->grouped_desc.k = s->grouped_desc.groups = 4;
+  s->grouped_desc.m = s->grouped_desc.n = s->grouped_desc.k = s->grouped_desc.group_count = 4;
   OK(tw_grouped_args_init(&s->grouped_args, sizeof s->grouped_args));
   s->grouped_args.a = s->memory;
   s->grouped_args.b = s->memory + 512;

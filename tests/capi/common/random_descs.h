@@ -346,7 +346,7 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   d->max_sms = random_sms(r);
   d->a_alignment = random_alignment(r);
   d->m = random_extent(r), d->n = random_extent(r), d->k = random_extent(r);
-  d->groups = d->grouping == TW_GROUPING_ONE ? 1 : RANDOM_OF(r, groups);
+  d->group_count = d->grouping == TW_GROUPING_ONE ? 1 : RANDOM_OF(r, groups);
   if (random_chance(r, 40)) {
     d->flags |= TW_GROUPED_GATHER;
     d->a_count = random_extent(r);

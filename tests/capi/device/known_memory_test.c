@@ -342,7 +342,7 @@ static void grouped(void) {
   tw_grouped_args args;
   tw_plan *plan = NULL;
   OK(tw_grouped_desc_init(&desc, sizeof desc));
-  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.weight_count = 2;
+  desc.m = 5, desc.n = 6, desc.k = 4, desc.group_count = 3, desc.weight_count = 2;
   desc.bias_dtype = TW_DTYPE_F32;
   desc.lda = 8, desc.ldb = 7, desc.ldd = 9, desc.b_stride = 40, desc.bias_stride = 10;
   desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER | TW_GROUPED_INVERSE;
@@ -361,7 +361,7 @@ static void grouped(void) {
                {"workspace", &args.workspace, 0, 256});
   OK(tw_grouped_desc_init(&desc, sizeof desc));
   desc.grouping = TW_GROUPING_K_RANGES;
-  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.d_stride = 40;
+  desc.m = 5, desc.n = 6, desc.k = 4, desc.group_count = 3, desc.d_stride = 40;
   OK(tw_grouped_args_init(&args, sizeof args));
   NEED(tw_grouped_plan(s.device, &desc, &plan));
   EACH_OPERAND(grouped, args, {"a", &args.a, 0, 40}, {"b", &args.b, 0, 48},

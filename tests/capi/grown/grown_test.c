@@ -293,7 +293,7 @@ static void groups(const setup *s) {
   float d[4];
   desc->d_dtype = TW_DTYPE_F32;
   desc->m = desc->n = desc->k = 2;
-  desc->groups = 1;
+  desc->group_count = 1;
   CALL(tw_grouped_plan(s->device, desc, &plan));
   args->a = uploaded(s, twos, sizeof twos);
   args->b = uploaded(s, twos, sizeof twos);

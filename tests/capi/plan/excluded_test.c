@@ -49,7 +49,7 @@ static void fresh(void) {
   route.dtype = TW_DTYPE_F32;
   route.tokens = 4, route.experts = 16, route.top_k = 2;
   OK(tw_grouped_desc_init(&grouped, sizeof grouped));
-  grouped.m = grouped.n = grouped.k = 16, grouped.groups = 2;
+  grouped.m = grouped.n = grouped.k = 16, grouped.group_count = 2;
   OK(tw_quantize_desc_init(&quantize, sizeof quantize));
   quantize.src_dtype = TW_DTYPE_BF16, quantize.dst_dtype = TW_DTYPE_F8E4M3;
   quantize.scale = TW_SCALE_TENSOR;

@@ -37,7 +37,7 @@ static tw_grouped_desc scaled_desc(void) {
   desc.grouping = TW_GROUPING_OFFSETS;
   desc.flags = TW_GROUPED_GATHER;
   desc.m = kRows, desc.n = kN, desc.k = kK;
-  desc.groups = kGroups;
+  desc.group_count = kGroups;
   desc.a_count = kTokens;
   desc.a_scale = TW_SCALE_1X128;
   desc.a_scale_order = TW_COLUMN_MAJOR;

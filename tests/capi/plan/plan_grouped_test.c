@@ -18,7 +18,7 @@ static tw_grouped_desc grouped_desc(void) {
   OK(tw_grouped_desc_init(&desc, sizeof desc));
   desc.d_dtype = TW_DTYPE_F32;
   desc.m = kRows, desc.n = kN, desc.k = kK;
-  desc.groups = kGroups;
+  desc.group_count = kGroups;
   return desc;
 }
 
@@ -51,7 +51,7 @@ static void inits(void) {
   CHECK(desc.gate_limit == 0 && desc.gate_offset == 0 && desc.gate_slope == 1);
   EQUAL(desc.flags | desc.max_sms | desc.a_alignment | desc.b_alignment | desc.d_alignment, 0);
   CHECK(desc.m == TW_UNSET && desc.n == TW_UNSET && desc.k == TW_UNSET);
-  CHECK(desc.groups == TW_UNSET);
+  CHECK(desc.group_count == TW_UNSET);
   EQUAL(desc.weight_count | desc.lda | desc.ldb | desc.ldd | desc.b_stride | desc.d_stride, 0);
   EQUAL(desc.bias_stride | desc.group_rows | desc.row_alignment | desc.expected_rows, 0);
   EQUAL(desc.a_count | desc.d_count | desc.a_divisor | desc.d_divisor, 0);
@@ -83,7 +83,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", desc.m = TW_UNSET);
   BAD(TW_ERROR_INVALID_ARGUMENT, "n", desc.n = TW_UNSET);
   BAD(TW_ERROR_INVALID_ARGUMENT, "k", desc.k = TW_UNSET);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "groups", desc.groups = TW_UNSET);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "group_count", desc.group_count = TW_UNSET);
   BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_TF32);
   BAD(TW_ERROR_UNSUPPORTED, "b_dtype", desc.b_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_UNSUPPORTED, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
@@ -97,14 +97,14 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_count", desc.flags = TW_GROUPED_SCATTER);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_count", desc.a_count = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "gate_offset", desc.gate_offset = 1);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "groups", desc.groups = -1);
-  BAD(TW_ERROR_UNSUPPORTED, "groups", desc.groups = 1025);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "group_count", desc.group_count = -1);
+  BAD(TW_ERROR_UNSUPPORTED, "group_count", desc.group_count = 1025);
   BAD(TW_ERROR_INVALID_ARGUMENT, "lda", desc.lda = 1);
   BAD(TW_ERROR_OVERFLOW, "b_stride", desc.b_stride = INT64_MAX);
 #undef BAD
   desc = grouped_desc();
   desc.grouping = TW_GROUPING_ONE;
-  desc.groups = TW_UNSET;
+  desc.group_count = TW_UNSET;
   NEED(tw_grouped_plan(s.device, &desc, &plan));
   describes_itself(plan, TW_OP_GROUPED);
   tw_plan_destroy(plan);
@@ -295,7 +295,8 @@ static void from_tensors(void) {
   EQUAL(desc.a_dtype, TW_DTYPE_F16);
   EQUAL(desc.b_dtype, TW_DTYPE_F16);
   EQUAL(desc.d_dtype, TW_DTYPE_F32);
-  CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.groups == 3 && desc.weight_count == 3);
+  CHECK(desc.m == 10 && desc.n == 8 && desc.k == 6 && desc.group_count == 3 &&
+        desc.weight_count == 3);
   CHECK(desc.lda == 6 && desc.ldb == 8 && desc.ldd == 8 && desc.b_stride == 48);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
   /* B as n rows of k elements. */
@@ -327,7 +328,7 @@ static void from_tensors(void) {
   b = tensor_of(TW_DTYPE_F16, 2, 10, 8, 0);
   d = tensor_of(TW_DTYPE_F32, 3, 4, 6, 8);
   OK(tw_grouped_desc_from_tensors(&a, &b, &d, &desc));
-  CHECK(desc.m == 6 && desc.n == 8 && desc.k == 10 && desc.groups == 4 && desc.d_stride == 48);
+  CHECK(desc.m == 6 && desc.n == 8 && desc.k == 10 && desc.group_count == 4 && desc.d_stride == 48);
   b = tensor_of(TW_DTYPE_F16, 2, 9, 8, 0);
   FAILS(TW_ERROR_INVALID_ARGUMENT, "b", tw_grouped_desc_from_tensors(&a, &b, &d, &desc));
 }

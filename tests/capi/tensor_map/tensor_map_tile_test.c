@@ -72,7 +72,8 @@ static void beside_the_tensor(void) {
   tw_tensor_map *map = NULL;
   tw_layout *layout = NULL;
   tw_tile_desc desc = matrix(device, &address);
-  /* A fold as wide as the tensor is a fold, too: coordinate 0 must be a multiple of 16 bytes. */
+  /* A piece as wide as the tensor also splits the mode: coordinate 0 must be a multiple of 16
+   * bytes. */
   desc.shape[1] = 64;
   NEED(tw_tensor_map_create_tile(device, &desc, NULL, &map));
   FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(map, 0, 128));

@@ -263,7 +263,7 @@ void PlanSet::add_grouped(int k) {
   std::memcpy(job.expected.data(), d.data(), job.expected.size());
   tw_grouped_desc desc;
   TW_REQUIRE_CALL(tw_grouped_desc_init(&desc, sizeof desc));
-  desc.m = m, desc.n = desc.k = width, desc.groups = groups;
+  desc.m = m, desc.n = desc.k = width, desc.group_count = groups;
   tw_grouped_args args;
   TW_REQUIRE_CALL(tw_grouped_args_init(&args, sizeof args));
   args.a = input(a.data(), a.size() * 2);

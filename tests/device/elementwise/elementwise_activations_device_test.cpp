@@ -41,14 +41,14 @@ ElementwiseCase matrix(DType a, DType b, DType dst, int64_t rows, int64_t column
 void check_numbers(ElementwiseBench& bench, Activation which, DType from, DType to) {
   const int64_t count = dtype_bytes(from) == 1 ? 4096 : 65536;
   for (const bool two : {false, true})
-    for (const uint32_t combine : {kSourcesAdd, kSourcesMultiply})
+    for (const uint32_t combine : {kCombineAdd, kCombineMultiply})
       for (const uint32_t method : {kElementwiseVectors, kElementwiseStrided}) {
-        if (!two && combine == kSourcesMultiply) continue;
+        if (!two && combine == kCombineMultiply) continue;
         ElementwiseCase c = matrix(from, two ? from : DType{}, to, 1, count, count);
         c.desc.activation = which;
         c.desc.combine = combine;
         c.desc.methods = 1u << method;
-        c.beta = two && combine == kSourcesAdd ? 0.5f : 1.0f;
+        c.beta = two && combine == kCombineAdd ? 0.5f : 1.0f;
         check_case(bench, c);
       }
 }
@@ -145,7 +145,7 @@ TEST_CASE("elementwise: gated layers, in place and with a factor for each row or
       for (const int64_t columns : {200, 201}) {
         // The sources are the halves of a row of 2 * columns; the result replaces the second half.
         ElementwiseCase c = matrix(type, type, type, 19, columns, 2 * columns);
-        c.desc.combine = kSourcesMultiply;
+        c.desc.combine = kCombineMultiply;
         c.desc.activation = which;
         c.alpha = 1.5f;
         check_case(bench, c);
@@ -155,7 +155,7 @@ TEST_CASE("elementwise: gated layers, in place and with a factor for each row or
       }
   for (const bool by_row : {false, true}) {
     ElementwiseCase c = matrix(DType::BF16, DType::F32, DType::F8E4M3, 40, 130, 144);
-    c.desc.combine = kSourcesMultiply;
+    c.desc.combine = kCombineMultiply;
     c.desc.saturates = true;
     c.desc.stride[kOperandB][by_row ? 1 : 0] = 0;
     c.desc.stride[kOperandB][by_row ? 0 : 1] = 1;

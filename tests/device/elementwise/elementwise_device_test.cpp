@@ -15,17 +15,17 @@ constexpr DType kSame[] = {DType::U8,  DType::I8,  DType::U16, DType::I16, DType
                            DType::I32, DType::U64, DType::I64, DType::F64};
 
 bool reduces(DType type, int64_t op) {
-  if (op <= int64_t{kCombineNone}) return true;
-  if (op <= int64_t{kCombineMax}) return dtype_bytes(type) > 1 || !is_float(type);
-  if (op <= int64_t{kCombineXor}) return !is_float(type) && type != DType::F64;
+  if (op <= int64_t{kReduceNone}) return true;
+  if (op <= int64_t{kReduceMax}) return dtype_bytes(type) > 1 || !is_float(type);
+  if (op <= int64_t{kReduceXor}) return !is_float(type) && type != DType::F64;
   return type == DType::U32;
 }
 
 // Draws how the sources are combined, an activation, and where the factors are.
 void random_options(std::mt19937_64& random, bool two, ElementwiseCase* c) {
   ElementwiseDesc& desc = c->desc;
-  if (two && pick(random, 0, 1) == 0) desc.combine = kSourcesMultiply;
-  if (!two || desc.combine == kSourcesMultiply) c->beta = 1;
+  if (two && pick(random, 0, 1) == 0) desc.combine = kCombineMultiply;
+  if (!two || desc.combine == kCombineMultiply) c->beta = 1;
   const bool floats = is_float(desc.dtype[kOperandDst]);
   if (floats && pick(random, 0, 2) == 0)
     desc.activation = static_cast<Activation>(pick(random, 1, 4));
@@ -33,7 +33,7 @@ void random_options(std::mt19937_64& random, bool two, ElementwiseCase* c) {
   desc.device_scalars = pick(random, 0, 2) == 0;
   c->on_device[0] = desc.device_scalars && pick(random, 0, 3) != 0;
   c->on_device[1] =
-      desc.device_scalars && two && desc.combine == kSourcesAdd && pick(random, 0, 1) == 0;
+      desc.device_scalars && two && desc.combine == kCombineAdd && pick(random, 0, 1) == 0;
 }
 
 // Draws a valid combination of types, reduction and factors.
@@ -59,8 +59,8 @@ void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
   if (pick(random, 0, 1) == 0) {
     do desc.reduction = static_cast<int32_t>(pick(random, 1, 8));
     while (!reduces(desc.dtype[kOperandDst], desc.reduction) &&
-           reduces(desc.dtype[kOperandDst], kCombineAdd));
-    if (!reduces(desc.dtype[kOperandDst], desc.reduction)) desc.reduction = kCombineNone;
+           reduces(desc.dtype[kOperandDst], kReduceAdd));
+    if (!reduces(desc.dtype[kOperandDst], desc.reduction)) desc.reduction = kReduceNone;
   }
 }
 
@@ -177,7 +177,7 @@ void check_patterns(ElementwiseBench& bench, DType from, const std::vector<Eleme
         check_case(bench, c);
         // The kernels with reductions convert too: test them as well.
         if (method == kElementwiseVectors && dtype_bytes(to) > 1) {
-          c.desc.reduction = kCombineMax;
+          c.desc.reduction = kReduceMax;
           check_case(bench, c);
         }
       }
@@ -222,7 +222,7 @@ TEST_CASE("elementwise: bytes and halves in vectors, with factors and reductions
   if (!bench.device) return;
   for (const DType type : {DType::U8, DType::I8, DType::U16, DType::I16})
     for (const float factor : {1.0f, -1.0f, 255.0f, 65537.0f})
-      for (int32_t op = 0; op <= int32_t{kCombineDec}; ++op) {
+      for (int32_t op = 0; op <= int32_t{kReduceDec}; ++op) {
         if (!reduces(type, op)) continue;
         ElementwiseCase c = flat(type, type, type, 5003);
         c.alpha = factor;
@@ -274,7 +274,7 @@ TEST_CASE("elementwise: more vectors than a grid's threads take at once") {
       check_case(bench, c);
       c = flat(DType::U8, DType::U8, DType::U8, elements);
       c.desc.max_sms = max_sms;
-      c.desc.reduction = kCombineXor;
+      c.desc.reduction = kReduceXor;
       c.offset[0] = c.offset[1] = c.offset[2] = 259;
       check_case(bench, c);
     }

@@ -93,19 +93,19 @@ Number min_or_max(Number x, Number y, bool greater) {
 inline uint64_t finished(const ElementwiseCase& c, double value, uint64_t before) {
   const DType type = c.desc.dtype[kOperandDst];
   const uint64_t bits = pattern_of(type, value, c.desc.saturates);
-  if (c.desc.reduction == kCombineNone) return bits;
+  if (c.desc.reduction == kReduceNone) return bits;
   const float old = number_at(type, before);
   const float now = number_at(type, bits);
   // In double a sum of 8- or 16-bit numbers is exact. A sum of f32 is rounded to double first,
   // which does not change its rounding to f32.
-  const double result = c.desc.reduction == kCombineAdd
+  const double result = c.desc.reduction == kReduceAdd
                             ? static_cast<double>(old) + static_cast<double>(now)
-                            : min_or_max(old, now, c.desc.reduction == kCombineMax);
+                            : min_or_max(old, now, c.desc.reduction == kReduceMax);
   return pattern_of(type, result, c.desc.saturates);
 }
 
 inline bool multiplies(const ElementwiseCase& c) {
-  return c.desc.combine == kSourcesMultiply;
+  return c.desc.combine == kCombineMultiply;
 }
 
 // The argument of the activation.
@@ -177,9 +177,9 @@ inline uint64_t expected_double(const ElementwiseCase& c, uint64_t a, uint64_t b
     value *= y;
   else if (c.desc.dtype[kOperandB] != DType{})
     value = std::fma(static_cast<double>(c.alpha), x, product);
-  if (c.desc.reduction == kCombineAdd) value = old + value;
-  if (c.desc.reduction == kCombineMin || c.desc.reduction == kCombineMax)
-    value = min_or_max(old, value, c.desc.reduction == kCombineMax);
+  if (c.desc.reduction == kReduceAdd) value = old + value;
+  if (c.desc.reduction == kReduceMin || c.desc.reduction == kReduceMax)
+    value = min_or_max(old, value, c.desc.reduction == kReduceMax);
   if (std::isnan(value)) return 0x7fffffffffffffff;
   uint64_t bits;
   std::memcpy(&bits, &value, 8);
@@ -206,21 +206,21 @@ inline uint64_t expected_integer(const ElementwiseCase& c, uint64_t a, uint64_t 
   const bool less =
       is_signed(type) ? static_cast<int64_t>(now) < static_cast<int64_t>(old) : now < old;
   switch (c.desc.reduction) {
-    case kCombineAdd:
+    case kReduceAdd:
       return old + now;
-    case kCombineMin:
+    case kReduceMin:
       return less ? now : old;
-    case kCombineMax:
+    case kReduceMax:
       return less ? old : now;
-    case kCombineAnd:
+    case kReduceAnd:
       return old & now;
-    case kCombineOr:
+    case kReduceOr:
       return old | now;
-    case kCombineXor:
+    case kReduceXor:
       return old ^ now;
-    case kCombineInc:
+    case kReduceInc:
       return old >= now ? 0 : old + 1;
-    case kCombineDec:
+    case kReduceDec:
       return old == 0 || old > now ? now : old - 1;
     default:
       return now;

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kSecondList = 1 << 16;  // offset of the second list from the first
 
 bool moves(const KernelEntry& entry) {
-  return entry.variant != kCopiesSkipped && entry.variant != kRaggedFaults;
+  return entry.variant != kCopiesSkipped && entry.variant != kRaggedCountInvalid;
 }
 
 // Addresses most of which suit bulk copies; some are odd and some 0, which skips the pair.
@@ -166,7 +166,7 @@ void repeat_elementwise(RepeatLab& lab, TakenRows* taken, DType a, DType b, DTyp
   desc.dtype[kOperandDst] = dst;
   desc.reduction = static_cast<int32_t>(reduction);
   desc.activation = activation;
-  if (activation != Activation::identity) desc.combine = kSourcesMultiply;
+  if (activation != Activation::identity) desc.combine = kCombineMultiply;
   desc.rank = 2;
   desc.shape[0] = 300;
   desc.shape[1] = 1600;
@@ -186,7 +186,7 @@ void repeat_elementwise(RepeatLab& lab, TakenRows* taken, DType a, DType b, DTyp
   INFO(plan->explain());
   taken->take(*plan);
   const bool words = a == DType::I64 || a == DType::I32 || a == DType::I16 || a == DType::U8;
-  const bool adds = b != DType{} && desc.combine == kSourcesAdd;
+  const bool adds = b != DType{} && desc.combine == kCombineAdd;
   const auto run = [&](const Plan& which, uint64_t to) {
     return static_cast<const ElementwisePlan&>(which).run(
         *lab.stream, {.address = {lab.source(), b == DType{} ? 0 : lab.other(), to},
@@ -331,20 +331,20 @@ TEST_CASE("elementwise: a thousand runs with every kernel") {
     repeat_elementwise(lab, &taken, a, b, dst, reduction, kElementwiseVectors);
   };
   const DType none{};
-  repeat(DType::F32, none, DType::BF16, kCombineNone);
-  repeat(DType::BF16, none, DType::F8E4M3, kCombineNone);
-  repeat(DType::F8E4M3, none, DType::F8E5M2, kCombineNone);
-  repeat(DType::F32, DType::F32, DType::F32, kCombineNone);
-  repeat(DType::BF16, DType::BF16, DType::BF16, kCombineNone);
-  repeat(DType::F8E5M2, DType::F8E4M3, DType::F8E4M3, kCombineNone);
-  repeat(DType::BF16, none, DType::F32, kCombineAdd);
+  repeat(DType::F32, none, DType::BF16, kReduceNone);
+  repeat(DType::BF16, none, DType::F8E4M3, kReduceNone);
+  repeat(DType::F8E4M3, none, DType::F8E5M2, kReduceNone);
+  repeat(DType::F32, DType::F32, DType::F32, kReduceNone);
+  repeat(DType::BF16, DType::BF16, DType::BF16, kReduceNone);
+  repeat(DType::F8E5M2, DType::F8E4M3, DType::F8E4M3, kReduceNone);
+  repeat(DType::BF16, none, DType::F32, kReduceAdd);
   for (const DType type : {DType::I64, DType::I32, DType::I16, DType::U8}) {
-    repeat(type, type, type, kCombineNone);
-    repeat(type, none, type, kCombineAdd);
+    repeat(type, type, type, kReduceNone);
+    repeat(type, none, type, kReduceAdd);
   }
-  repeat_elementwise(lab, &taken, DType::BF16, DType::BF16, DType::BF16, kCombineNone,
+  repeat_elementwise(lab, &taken, DType::BF16, DType::BF16, DType::BF16, kReduceNone,
                      kElementwiseVectors, Activation::silu);
-  repeat_elementwise(lab, &taken, DType::F32, DType::F32, DType::F32, kCombineNone,
+  repeat_elementwise(lab, &taken, DType::F32, DType::F32, DType::F32, kReduceNone,
                      kElementwiseStrided);
   taken.check_all(*lab.device, Family::elementwise, [](const KernelEntry&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");

@@ -108,19 +108,19 @@ TEST_CASE("elementwise_plan: what is read and written, and by what, in words") {
   auto plan = plan_of(desc);
   CHECK(plan->info().bytes_read == 100 * 64 * 2 + 64 * 4);
   CHECK(plan->info().bytes_written == 100 * 64 * 4);
-  desc.reduction = kCombineMin;
+  desc.reduction = kReduceMin;
   plan = plan_of(desc);
   CHECK(plan->info().bytes_read == 100 * 64 * 6 + 64 * 4);
   CHECK(plan->explain().find("min of f32 by comparing ordered integers") != std::string::npos);
   desc = desc_of(DType::I64, DType{}, DType::I64, {{64, 1, 0, 1}});
-  desc.reduction = kCombineAdd;
+  desc.reduction = kReduceAdd;
   CHECK(plan_of(desc)->explain().find("add of i64 with the bits of u64 addition") !=
         std::string::npos);
   desc = desc_of(DType::U8, DType{}, DType::U8, {{64, 1, 0, 1}});
-  desc.reduction = kCombineMax;
+  desc.reduction = kReduceMax;
   CHECK(plan_of(desc)->explain().find("max of u8 in registers") != std::string::npos);
   desc = desc_of(DType::U32, DType{}, DType::U32, {{64, 1, 0, 1}});
-  desc.reduction = kCombineInc;
+  desc.reduction = kReduceInc;
   CHECK(plan_of(desc)->explain().find("inc of u32 with the result of the hardware's") !=
         std::string::npos);
 }
@@ -168,7 +168,7 @@ TEST_CASE("elementwise_plan: which types have activations, products and factors 
     REQUIRE(kind_of(type, &kind));
     const ElementwiseDesc two = desc_of(type, type, type, {{4, 1, 1, 1}});
     ElementwiseDesc desc = two;
-    desc.combine = kSourcesMultiply;
+    desc.combine = kCombineMultiply;
     CHECK(code_of(desc) == Code::OK);
     desc.dtype[kOperandB] = DType{};
     CHECK(code_of(desc) == Code::ERROR_INVALID_ARGUMENT);
@@ -176,11 +176,11 @@ TEST_CASE("elementwise_plan: which types have activations, products and factors 
          {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
       desc = two;
       desc.activation = which;
-      CHECK(code_of(desc) == (kind < kWordUnsigned ? Code::OK : Code::ERROR_UNSUPPORTED));
+      CHECK(code_of(desc) == (kind < kTypeUnsigned ? Code::OK : Code::ERROR_UNSUPPORTED));
     }
     desc = two;
     desc.device_scalars = true;
-    const bool whole = kind >= kWordUnsigned && kind != kWordF64;
+    const bool whole = kind >= kTypeUnsigned && kind != kTypeF64;
     CHECK(code_of(desc) == (whole ? Code::ERROR_UNSUPPORTED : Code::OK));
   }
 }
@@ -202,7 +202,7 @@ TEST_CASE("elementwise_plan: the combination, in words") {
   desc.activation = Activation::gelu_tanh;
   CHECK(plan_of(desc)->explain().find("dst f8e4m3 = gelu_tanh(alpha * a bf16 + beta * b bf16), ") !=
         std::string::npos);
-  desc.combine = kSourcesMultiply;
+  desc.combine = kCombineMultiply;
   desc.device_scalars = true;
   const std::string text = plan_of(desc)->explain();
   CHECK(text.find("dst f8e4m3 = gelu_tanh(alpha * a bf16) * b bf16, ") != std::string::npos);

@@ -62,13 +62,13 @@ TEST_CASE("after calibration the model predicts the measured times") {
     GemmRates rates = gemm_rates(device->info()), published = rates;
     tuning.apply_rates(device->info().name, &rates);
     if (factor == 1.0)
-      CHECK(rates.dram_bytes == doctest::Approx(published.dram_bytes).epsilon(0.01));
+      CHECK(rates.dram_bytes_per_ns == doctest::Approx(published.dram_bytes_per_ns).epsilon(0.01));
     else
-      CHECK((rates.dram_bytes < published.dram_bytes) == (factor > 1));
+      CHECK((rates.dram_bytes_per_ns < published.dram_bytes_per_ns) == (factor > 1));
     CHECK(rates.clock == published.clock);
     GemmRates other = published;
     tuning.apply_rates("another", &other);
-    CHECK(other.dram_bytes == published.dram_bytes);
+    CHECK(other.dram_bytes_per_ns == published.dram_bytes_per_ns);
   }
 }
 
@@ -106,12 +106,12 @@ TEST_CASE("rates in the text of a tuning set") {
   CHECK(tuning.format() == text);
   GemmRates rates;
   tuning.apply_rates("NVIDIA H200", &rates);
-  CHECK(rates.dram_bytes == 4321.5);
-  CHECK(rates.limit_flops == 612000);
+  CHECK(rates.dram_bytes_per_ns == 4321.5);
+  CHECK(rates.power_limit_flop_per_ns == 612000);
   // Later rates of the same device replace earlier ones.
   REQUIRE(tuning.load("tilewright gemm tuning 1\ndevice other\nrates 2000 200\n").ok());
   tuning.apply_rates("other", &rates);
-  CHECK(rates.dram_bytes == 2000);
+  CHECK(rates.dram_bytes_per_ns == 2000);
   for (const char* line : {"rates", "rates 1", "rates 0 1", "rates 1 -1", "rates nan 1",
                            "rates 1 1e7", "rates 1 1 1", "rates x 1"}) {
     INFO(line);

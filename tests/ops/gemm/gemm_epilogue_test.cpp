@@ -198,7 +198,7 @@ TEST_CASE("what a full row is told") {
     CHECK(launch.kernel == kernel.substr(0, kernel.find('/')));
     CHECK(launch.full.bias_by == kFullPerElement);
     CHECK(launch.full.scale_by == kFullPerLine);
-    CHECK(launch.full.bias_f32 == 1);
+    CHECK(launch.full.bias_type == kBiasF32);
     CHECK(launch.full.bias == 0x80000000);
     CHECK(launch.full.amax == 0);  // not requested
     CHECK(launch.full.batch == 1);

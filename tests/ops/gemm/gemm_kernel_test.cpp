@@ -421,7 +421,8 @@ TEST_CASE("a programmatic plan takes the rows that it would take, and asks for w
       // With swap-AB the kernel's A is the caller's B.
       const bool swapped = launch.kernel.find("swap") != std::string::npos ||
                            launch.kernel.find("stream") != std::string::npos;
-      const u32 a = swapped ? kGemmEarlyB : kGemmEarlyA, b = swapped ? kGemmEarlyA : kGemmEarlyB;
+      const u32 a = swapped ? kGemmOperandB : kGemmOperandA,
+                b = swapped ? kGemmOperandA : kGemmOperandB;
       CHECK(launch.args.early ==
             (constant & kGemmConstantA ? a : 0) + (constant & kGemmConstantB ? b : 0));
     }
@@ -456,7 +457,8 @@ TEST_CASE("behind a copy of its own a product loads early what was not copied, a
         CHECK_FALSE(device->launches[0].config.programmatic);
         CHECK(device->launches[1].config.programmatic);
         const bool swapped = text.find("swap") != std::string::npos;
-        const u32 a = swapped ? kGemmEarlyB : kGemmEarlyA, b = swapped ? kGemmEarlyA : kGemmEarlyB;
+        const u32 a = swapped ? kGemmOperandB : kGemmOperandA,
+                  b = swapped ? kGemmOperandA : kGemmOperandB;
         CHECK(device->launches[1].args.early == (odd == 1 ? b : odd == 2 ? a : 0));
       }
 }

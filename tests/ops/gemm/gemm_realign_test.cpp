@@ -251,7 +251,7 @@ TEST_CASE(
     const bool alone = n * 128 <= kMost;
     CHECK((device->launches[0].kernel == "gemm_realign") == alone);
     CHECK((device->launches[0].kernel.find("copy") == 0) == !alone);
-    CHECK(device->launches[1].args.early == (alone ? u32{kGemmEarlyA} : 0u));
+    CHECK(device->launches[1].args.early == (alone ? u32{kGemmOperandA} : 0u));
     CHECK(device->launches[1].config.programmatic);
   }
 }

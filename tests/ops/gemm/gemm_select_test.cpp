@@ -111,8 +111,9 @@ TEST_CASE("a chip without a line is estimated from its clocks") {
   const GemmRates estimated = gemm_rates(info);
   CHECK(estimated.clock == doctest::Approx(known.clock));
   CHECK(estimated.flops_per_clock == known.flops_per_clock);
-  CHECK(estimated.limit_flops == doctest::Approx(known.limit_flops).epsilon(0.1));
-  CHECK(estimated.dram_bytes == doctest::Approx(known.dram_bytes).epsilon(0.1));
+  CHECK(estimated.power_limit_flop_per_ns ==
+        doctest::Approx(known.power_limit_flop_per_ns).epsilon(0.1));
+  CHECK(estimated.dram_bytes_per_ns == doctest::Approx(known.dram_bytes_per_ns).epsilon(0.1));
   CHECK(estimated.l2_size == doctest::Approx(60 << 20));
 }
 

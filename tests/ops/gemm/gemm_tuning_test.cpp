@@ -82,6 +82,11 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
       {changed("12.500", "12.500 programmatical"), 5, "superfluous"},
       {changed("12.500", "12.500 programmatic programmatic"), 5, "superfluous"},
       {changed("12.500", "12.500 programmatic x2"), 5, "superfluous"},
+      {changed("12.500", "12.500 by"), 5, "type of B"},
+      {changed("12.500", "12.500 by bf17"), 5, "type of B"},
+      {changed("12.500", "12.500 scales"), 5, "two letters"},
+      {changed("12.500", "12.500 by f8e5m2 scales"), 5, "two letters"},
+      {changed("12.500", "12.500 scales kx"), 5, "two letters"},
   };
   for (const Bad& bad : cases) {
     INFO(bad.text);

@@ -297,9 +297,9 @@ TEST_CASE("grouped: sizes and pitches that cannot be are refused by name") {
     refused(kInvalid, names[i], "grouped_extent", [&](D& d) { d.*extents[i] = -1; });
     refused(kUnsupported, names[i], "grouped_extent", [&](D& d) { d.*extents[i] = kPast; });
   }
-  refused(kInvalid, "groups", "grouped_groups", [](D& d) { d.groups = -1; });
-  refused(kUnsupported, "groups", "grouped_groups", [](D& d) { d.groups = 1025; });
-  refused(kInvalid, "groups", "grouped_groups", [](D& d) { d.grouping = Grouping::one; });
+  refused(kInvalid, "group_count", "grouped_groups", [](D& d) { d.groups = -1; });
+  refused(kUnsupported, "group_count", "grouped_groups", [](D& d) { d.groups = 1025; });
+  refused(kInvalid, "group_count", "grouped_groups", [](D& d) { d.grouping = Grouping::one; });
   refused(kInvalid, "group_rows", "grouped_group_rows",
           [](D& d) { d.grouping = Grouping::masked, d.group_rows = 126; });
   refused(kInvalid, "lda", "grouped_pitch", [](D& d) { d.lda = 31; });

@@ -129,7 +129,7 @@ TEST_CASE("max_sms: elementwise operations of vectors and of elements") {
       desc.dtype[kOperandA] = DType::F32;
       desc.dtype[kOperandB] = two ? DType::F32 : DType{};
       desc.dtype[kOperandDst] = DType::BF16;
-      desc.reduction = two ? kCombineAdd : kCombineNone;
+      desc.reduction = two ? kReduceAdd : kReduceNone;
       desc.rank = 1;
       desc.shape[0] = 1 << 24;
       for (auto& strides : desc.stride) strides[0] = 1;

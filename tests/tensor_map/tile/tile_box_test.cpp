@@ -33,8 +33,8 @@ TEST_CASE("a start whose coordinates leave 32 bits is refused, however far it is
   }
   const TileMap map = made(request);
   const auto merged =
-      std::find_if(map.part, map.part + map.parts, [](const auto& part) { return part.scale > 1; });
-  REQUIRE(merged != map.part + map.parts);
+      std::find_if(map.term, map.term + map.terms, [](const auto& term) { return term.scale > 1; });
+  REQUIRE(merged != map.term + map.terms);
   int32_t coord[5];
   uint32_t offset;
   const int64_t aligned = map.aligned[merged->mode], far = int64_t{1} << 62;

@@ -178,15 +178,15 @@ TEST_CASE("a row wider than the swizzle becomes a dimension of its own") {
   CHECK(offset == 0);
 }
 
-TEST_CASE("no fold where it would change what is outside: several boxes") {
+TEST_CASE("no split where it would change what is outside: several boxes") {
   for (const int64_t columns : {504, 520, 64, 96}) {
     TileRequest request = matrix(300, columns, 128, 128, Swizzle::b128);
     const TileMap map = made(request);
-    const bool folds = columns % 64 == 0;
-    CHECK(map.boxes == (folds ? 1 : 2));
-    CHECK(map.desc.rank == (folds ? 3 : 2));
+    const bool splits = columns % 64 == 0;
+    CHECK(map.boxes == (splits ? 1 : 2));
+    CHECK(map.desc.rank == (splits ? 3 : 2));
   }
-  // A free start along the folded mode forbids the fold.
+  // A free start along a mode forbids a split of the mode.
   TileRequest request = matrix(1024, 512, 128, 128, Swizzle::b128);
   request.free_start = 2;
   CHECK(made(request).boxes == 2);
@@ -198,12 +198,12 @@ TEST_CASE("no fold where it would change what is outside: several boxes") {
   uint32_t offset;
   CHECK(tile_box(map, start, 0, coord, &offset).ok());
   CHECK(coord[1] == 77);
-  const int64_t inside_fold[] = {0, 8};
-  CHECK(tile_box(map, inside_fold, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
+  const int64_t inside_piece[] = {0, 8};
+  CHECK(tile_box(map, inside_piece, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
   CHECK(last_failure().fault.limit == 64);
 }
 
-TEST_CASE("a fold as wide as the tensor: what is beside it is outside") {
+TEST_CASE("a piece as wide as the tensor: what is beside it is outside") {
   const Tensor tensor(matrix(128, 64, 64, 128, Swizzle::b128));
   const TileMap map = made(tensor.request);
   REQUIRE(map.boxes == 1);
@@ -245,7 +245,7 @@ TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
   }
 }
 
-TEST_CASE("folded boxes lie as wgmma reads them: column blocks of 64, each swizzled") {
+TEST_CASE("boxes of split rows lie as wgmma reads them: column blocks of 64, each swizzled") {
   const Tensor tensor(matrix(64, 256, 32, 128, Swizzle::b128));
   const TileMap map = made(tensor.request);
   REQUIRE(map.boxes == 1);
@@ -305,7 +305,7 @@ TEST_CASE("a multicast cuts the tile into equal runs of boxes") {
   request.multicast = 2;
   const TileMap two = made(request);
   CHECK(two.boxes == 2);
-  CHECK(two.desc.rank == 2);  // two boxes need no fold
+  CHECK(two.desc.rank == 2);  // two boxes need no split
   request.multicast = 4;
   const TileMap four = made(request);
   CHECK(four.boxes == 4);
@@ -419,7 +419,7 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
   const auto pick = [&](std::initializer_list<int64_t> values) {
     return values.begin()[random() % values.size()];
   };
-  int served = 0, folded = 0, merged = 0, several = 0;
+  int served = 0, split = 0, merged = 0, several = 0;
   for (int round = 0; round < 4000; ++round) {
     TileRequest request;
     request.rank = static_cast<int32_t>(1 + random() % 7);
@@ -446,7 +446,7 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
     TileMap map;
     if (!make_tile_map(tensor.request, &map).ok()) continue;
     ++served;
-    folded += map.desc.rank > 1 && map.parts > map.coordinates.rank();
+    split += map.desc.rank > 1 && map.terms > map.coordinates.rank();
     several += map.boxes > 1;
     REQUIRE(map.boxes % request.multicast == 0);
     REQUIRE(map.coordinates.rank() == request.rank);
@@ -473,9 +473,9 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
       check_coordinates(map, request, start);
     }
   }
-  MESSAGE("served ", served, ", folded ", folded, ", merged ", merged, ", several ", several);
+  MESSAGE("served ", served, ", split ", split, ", merged ", merged, ", several ", several);
   CHECK(served > 500);
-  CHECK(folded > 20);
+  CHECK(split > 20);
   CHECK(merged > 20);
   CHECK(several > 50);
 }

@@ -796,7 +796,7 @@ pub struct tw_grouped_desc {
     pub m: i64,
     pub n: i64,
     pub k: i64,
-    pub groups: i64,
+    pub group_count: i64,
     pub weight_count: i64,
     pub lda: i64,
     pub ldb: i64,
@@ -2123,7 +2123,7 @@ mod layouts {
         bias_dtype: 16, index_dtype: 20, row_index_dtype: 24, b_order: 28, grouping: 32,
         combine: 36, activation: 40, gate: 44, gate_limit: 48, gate_offset: 52, gate_slope: 56,
         flags: 60, a_alignment: 64, b_alignment: 68, d_alignment: 72, max_sms: 76, m: 80, n: 88,
-        k: 96, groups: 104, weight_count: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144,
+        k: 96, group_count: 104, weight_count: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144,
         d_stride: 152, bias_stride: 160, group_rows: 168, row_alignment: 176, a_count: 184,
         d_count: 192, a_divisor: 200, d_divisor: 208, expected_rows: 216, b_dtype: 224, a_scale:
         228, b_scale: 232, a_scale_order: 236, b_scale_order: 240, reserved: 244, a_scale_ld:

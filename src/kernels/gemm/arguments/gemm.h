@@ -54,7 +54,9 @@ struct GemmArgs {
   u32 stage_bytes;            // bytes of A and B that land in one stage, see gemm_stage_bytes
   unsigned char adds_to_d;    // 1 if D is C and beta is 1: TMA reductions add to D, C is not read
   unsigned char more_chains;  // accumulation chains beyond the first: gemm_chain_count(k) - 1
-  unsigned short early;       // kGemmEarly bits; 0 unless this is a dependent launch
+  // kGemmOperand bits of the operands that may be loaded before griddepcontrol.wait, because no
+  // predecessor grid writes them; 0 unless this is a dependent launch.
+  unsigned short early;
 };
 
 static_assert(sizeof(GemmArgs) == 512, "host and device must agree on the layout");
@@ -74,8 +76,8 @@ TW_KERNEL_HD constexpr i32 gemm_chain_count(i64 k, i64 longest = 4096) {
   return chains;
 }
 
-/// Constant operands: a dependent launch may load them before griddepcontrol.wait.
-enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
+/// Bits of a set of operands, such as those that may be loaded early (GemmArgs::early).
+enum : u32 { kGemmOperandA = 1, kGemmOperandB = 2, kGemmOperandBoth = 3 };
 
 /// Bits of KernelEntry::variant in this family.
 enum : u32 {

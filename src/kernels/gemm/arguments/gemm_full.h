@@ -32,8 +32,9 @@ enum : unsigned char {
   kFullPerElement = 3  // one value per element of a line
 };
 
-/// Value of bias_f32: operands of a narrow type with an f16 bias.
-inline constexpr unsigned char kBiasF16 = 2;
+/// Type of the bias. kBiasAsInput: the type of A and B, but bf16 for narrow types (8 bits or tf32).
+/// kBiasF16 is used for narrow types only.
+enum : unsigned char { kBiasAsInput = 0, kBiasF32 = 1, kBiasF16 = 2 };
 
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateInterleaved = 2 };
 
@@ -61,7 +62,7 @@ struct GemmEpilogueArgs {
   float scale_value;
   u32 flags;  // kFull bits below
   unsigned char bias_by;
-  unsigned char bias_f32;  // 1: f32; 0: the type of A and B, bf16 for narrow types; or kBiasF16
+  unsigned char bias_type;  // kBiasAsInput and so on
   unsigned char scale_by;
   unsigned char activation;
   unsigned char gate;
@@ -75,9 +76,9 @@ static_assert(__builtin_offsetof(GemmEpilogueArgs, batch) == 608, "as above");
 
 /// Bits of GemmEpilogueArgs::flags. The last three are set with kFullTmaStores only.
 enum : u32 {
-  kFullEarlyA = kGemmEarlyA,  // constant operands, may be loaded before griddepcontrol.wait
-  kFullEarlyB = kGemmEarlyB,
-  kFullEarly = kGemmEarlyBoth,
+  kFullEarlyA = kGemmOperandA,  // constant operands, may be loaded before griddepcontrol.wait
+  kFullEarlyB = kGemmOperandB,
+  kFullEarly = kGemmOperandBoth,
   kFullSwapped = 4,          // operands are swapped: device_m replaces n
   kFullTmaStores = 8,        // D suits a map and is written by TMA
   kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B

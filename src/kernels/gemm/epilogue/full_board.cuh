@@ -23,15 +23,16 @@ struct FullLoaded {
 
 /// -0 in the bias's type.
 __device__ __forceinline__ u32 table_no_bias(const GemmEpilogueArgs& args) {
-  return args.bias_f32 ? 0x80000000u : 0x8000u;
+  return args.bias_type != kBiasAsInput ? 0x80000000u : 0x8000u;
 }
 
 // The following two functions load without branches. If `exists` is false, `raw` keeps its value.
 __device__ __forceinline__ void table_load_bias(const GemmEpilogueArgs& args, i32 at, bool exists,
                                                 u32& raw) {
-  const u64 address = args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1));
-  ptx::load_if_u32(raw, address, exists && args.bias_f32);
-  ptx::load_if_u16(raw, address, exists && !args.bias_f32);
+  const u64 address =
+      args.bias + (static_cast<u64>(at) << (args.bias_type != kBiasAsInput ? 2 : 1));
+  ptx::load_if_u32(raw, address, exists && args.bias_type != kBiasAsInput);
+  ptx::load_if_u16(raw, address, exists && args.bias_type == kBiasAsInput);
 }
 __device__ __forceinline__ void table_load_scale(const GemmEpilogueArgs& args, i32 at, bool exists,
                                                  u32& raw) {
@@ -47,14 +48,16 @@ __device__ __forceinline__ void table_prefetch_bias(const GemmEpilogueArgs& args
   for (i32 column = thread; column - thread < kTileN; column += kThreads) {
     const i32 at = full_line(args, n0, column, kTileN);
     if (column < kTileN && at < args.base.n)
-      ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
+      ptx::prefetch_line(args.bias +
+                         (static_cast<u64>(at) << (args.bias_type != kBiasAsInput ? 2 : 1)));
   }
 }
 
 /// Converts a loaded bias.
 template <class In>
 __device__ __forceinline__ float table_bias_value(const GemmEpilogueArgs& args, u32 raw) {
-  return args.bias_f32 ? act::from_bits(raw) : In::to_float(static_cast<typename In::Storage>(raw));
+  return args.bias_type != kBiasAsInput ? act::from_bits(raw)
+                                        : In::to_float(static_cast<typename In::Storage>(raw));
 }
 
 /// Loads bias and scale for a tile that begins at column n0 of v and, with kExtras, for the warp's

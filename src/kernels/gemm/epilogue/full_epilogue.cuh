@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogue kernels' epilogue ("full") from accumulators in shared memory, for split-K, stream-K
-// and mma.sync kernels. It computes eight neighboring elements of a line of D at a time and writes
-// them by plain stores. Bias, C, scale and D are accessed 16 bytes at once if they are aligned. One
-// body serves all options. FullRun, which every epilogue kernel needs, is here too.
-// full_fragment.cuh has the epilogue in registers.
+// The epilogue of the epilogue kernels ("full" in names), for accumulators that lie in shared
+// memory: those of split-K, stream-K and mma.sync kernels. It computes eight neighboring elements
+// of a line of D at a time and writes them by plain stores. Bias, C, scale and D are accessed 16
+// bytes at once if they are aligned. One body serves all options. FullRun, which every epilogue
+// kernel needs, is here too. full_fragment.cuh has the epilogue in registers.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/ptx/global.cuh"
@@ -120,11 +120,11 @@ __device__ __forceinline__ float full_element_of(u64 address, i32 at) {
   return Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
 }
 
-/// One element of a bias. `which` is GemmEpilogueArgs::bias_f32.
+/// One element of a bias. `bias_type` is GemmEpilogueArgs::bias_type.
 template <class In>
-__device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
-  if (In::kBytes != 2 && which == kBiasF16) return full_element_of<F16>(address, at);
-  if (which != 0) return full_element_of<F32>(address, at);
+__device__ __forceinline__ float full_element(u64 address, u32 bias_type, i32 at) {
+  if (In::kBytes != 2 && bias_type == kBiasF16) return full_element_of<F16>(address, at);
+  if (bias_type != kBiasAsInput) return full_element_of<F32>(address, at);
   return full_element_of<FullBias<In>>(address, at);
 }
 
@@ -139,9 +139,9 @@ struct FullVectors {
 template <class In>
 __device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
-  if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
+  if (In::kBytes != 2 && args.bias_type == kBiasF16)
     full_load<F16>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
-  else if (args.bias_f32)
+  else if (args.bias_type != kBiasAsInput)
     full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
   else
     full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
@@ -173,7 +173,8 @@ template <class In>
 __device__ __forceinline__ FullAcross full_across(const GemmEpilogueArgs& args, i32 line) {
   FullAcross across = {};
   if (args.bias_by == kFullPerLine)
-    across.bias = full_element<In>(args.bias, args.bias_f32, full_place(args, line, 0, false).line);
+    across.bias =
+        full_element<In>(args.bias, args.bias_type, full_place(args, line, 0, false).line);
   if (args.scale_by == kFullPerLine)
     across.scale = reinterpret_cast<const float*>(args.scale)[line];
   return across;
@@ -202,7 +203,7 @@ __device__ __forceinline__ void full_second_bias(const GemmEpilogueArgs& args, F
   for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
   if (args.bias_by == kFullPerElement) full_bias<In>(args, place, count, bias);
   if (args.bias_by == kFullPerLine && args.gate_across) {
-    const float other = full_element<In>(args.bias, args.bias_f32, place.line);
+    const float other = full_element<In>(args.bias, args.bias_type, place.line);
 #pragma unroll
     for (float& value : bias) value = other;
   }

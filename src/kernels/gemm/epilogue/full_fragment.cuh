@@ -54,8 +54,10 @@ __device__ __forceinline__ void fragment_bias(const GemmEpilogueArgs& args, u32 
   if (args.bias_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kFragmentLanes<Out>, span.count,
-      [&](i32 i) { return full_element<In>(args.bias, args.bias_f32 != 0, span.from + i); }, -0.0f,
-      bias);
+      [&](i32 i) {
+        return full_element<In>(args.bias, args.bias_type != kBiasAsInput, span.from + i);
+      },
+      -0.0f, bias);
 }
 
 template <class Out>
@@ -83,7 +85,7 @@ __device__ __forceinline__ void fragment_bias_across(const GemmEpilogueArgs& arg
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
     bias[half] = -0.0f;
     if (args.bias_by == kFullPerLine && own < run.lines)
-      bias[half] = full_element<In>(args.bias, args.bias_f32 != 0, own);
+      bias[half] = full_element<In>(args.bias, args.bias_type != kBiasAsInput, own);
   }
 }
 

@@ -42,10 +42,10 @@ struct FullJob {
         beta(gemm_scalar(a.device_beta, a.base.beta)),
         scale(gemm_scalar(a.scale_by == kFullSingle ? a.scale : 0, a.scale_value)) {
     const bool narrow = in != DType::BF16 && in != DType::F16;
-    bias_type = args.bias_f32 == 1          ? DType::F32
-                : args.bias_f32 == kBiasF16 ? DType::F16
-                : narrow                    ? DType::BF16
-                                            : in;
+    bias_type = args.bias_type == kBiasF32   ? DType::F32
+                : args.bias_type == kBiasF16 ? DType::F16
+                : narrow                     ? DType::BF16
+                                             : in;
     largest_before_scale = out == DType::F8E4M3 || out == DType::F8E5M2;
   }
   void select_matrix(i32 z) {

@@ -22,9 +22,9 @@ __device__ __forceinline__ void full_load_share(const GemmEpilogueArgs& args, u3
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
   constexpr u32 kBoxes =
       kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes_per_cta(kAlongK, kLines, kSharers);
-  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
-  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
-  const u32 k0 = kSplitK ? share * kPart : 0;
+  constexpr bool kSharesAlongK = !kAlongK && kPart < kTileK;
+  const u32 line0 = kAlongK ? share * kPart : kSharesAlongK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSharesAlongK ? share * kPart : 0;
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * (kAlongK ? kLines / 2 : 64);

@@ -102,7 +102,7 @@ __device__ __forceinline__ void full_loop(const GemmEpilogueArgs& args,
   }
   // The zeros only define d for the compiler. The first product overwrites them.
   float d[Config::kRowBlocks][Config::kAccumulators];
-  gemm_no_products<Config>(d);
+  gemm_clear_accumulators<Config>(d);
   GemmTileOrigin next = full_tile<Config>(args, sizes, unit, rank);
   using TileWarps = FullTileWarps<Config>;
   const auto thread = static_cast<i32>(tile_warps.thread);

@@ -158,7 +158,8 @@ __device__ __forceinline__ void full_prefetch_own(const GemmEpilogueArgs& args, 
     if (at >= run.extent) continue;
     if (run.beta != 0.0f) ptx::prefetch_line(full_c<Out>(args, run, {line, at, 1}));
     if (args.bias_by == kFullPerElement && item < kGroups)
-      ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
+      ptx::prefetch_line(args.bias +
+                         (static_cast<u64>(at) << (args.bias_type != kBiasAsInput ? 2 : 1)));
   }
 }
 

@@ -13,9 +13,11 @@ namespace tw {
 // completes for all warps of a warpgroup at once.
 //
 // With split-K a hardware cluster consists of several groups of kCluster CTAs, one for each part of
-// k: `own` is the rank in the hardware cluster, `rank` that in the group, and own - rank is the
-// group's first CTA. If the group is a single row or column, the stage is released to all its CTAs.
-// Without split-K that group is the whole hardware cluster, so its first CTA is 0.
+// k: `hardware_rank` is the rank in the hardware cluster, `rank` that in the group, and
+// hardware_rank - rank is the group's first CTA. If the group is a single row or column, the stage
+// is released to all its CTAs, so that only the group's first CTA is needed. Without split-K this
+// is CTA 0, because the group is the whole hardware cluster. Both ranks may then be set to 0, which
+// saves reading the special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -24,12 +26,12 @@ __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipelin
     if (lane == 0) ptx::mbarrier_arrive(pipeline.empty_barrier(stage));
   } else if (lane < Config::kCluster) {
     constexpr bool kInLine = Config::kClusterM == 1 || Config::kClusterN == 1;
-    const u32 own = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
-    const u32 rank = own % Config::kCluster;
+    const u32 hardware_rank = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
+    const u32 rank = hardware_rank % Config::kCluster;
     if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
         lane / Config::kClusterM == rank / Config::kClusterM)
       ptx::mbarrier_arrive_remote(
-          ptx::cluster_address(pipeline.empty_barrier(stage), own - rank + lane));
+          ptx::cluster_address(pipeline.empty_barrier(stage), hardware_rank - rank + lane));
   }
 }
 
@@ -59,26 +61,26 @@ __device__ __forceinline__ void gemm_multiply(
   const u32 stage_step = pipeline.step() / 16;
   const u64 descriptor = ptx::wgmma_descriptor(pipeline.base, 64 * 128, 1024);
   const u64 upper = descriptor >> 32 << 32;
-  const u32 first = static_cast<u32>(descriptor) + first_row_block * (64 * 128 / 16);
+  const u32 first_address = static_cast<u32>(descriptor) + first_row_block * (64 * 128 / 16);
   const u32 to_b = Config::kShared.a_bytes / 16 - first_row_block * (64 * 128 / 16);
-  u32 at = first + static_cast<u32>(pipeline.stage) * stage_step;
+  u32 address = first_address + static_cast<u32>(pipeline.stage) * stage_step;
   bool arrived = false;
-  // Issues the products of one k block. `first_one` is a GemmConstant if kPeelsFirstBlock, else a
-  // bool.
-  const auto send = [&](auto first_one) {
+  // Issues the products of one k block. `is_first_block` is a GemmConstant if kPeelsFirstBlock,
+  // else a bool.
+  const auto send = [&](auto is_first_block) {
     if (!arrived) ptx::mbarrier_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
     pipeline.fence_copied();
-    if (first_one && tile != nullptr && span.begin == 0)
+    if (is_first_block && tile != nullptr && span.begin == 0)
       *tile = gemm_published_tile<Config>(pipeline);
-    const u64 a = upper | at, b = upper | (at + to_b);
+    const u64 a = upper | address, b = upper | (address + to_b);
     pipeline.advance();
-    at = pipeline.stage == 0 ? first : at + stage_step;
+    address = pipeline.stage == 0 ? first_address : address + stage_step;
     if constexpr (Config::kNarrow) {
       ptx::wgmma_any_width(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
-                           first_one ? accumulate : 1, width);
+                           is_first_block ? accumulate : 1, width);
     } else if constexpr (Config::kAnyWidth) {
       ptx::wgmma_any_width<Config::kColumnA, Config::kRowB, kStepA / 16, kStepB / 16>(
-          d[0], typename Config::In{}, a, b, first_one ? accumulate : 1, width);
+          d[0], typename Config::In{}, a, b, is_first_block ? accumulate : 1, width);
     } else {
       ptx::wgmma_fence();
 #pragma unroll
@@ -88,7 +90,7 @@ __device__ __forceinline__ void gemm_multiply(
           ptx::wgmma<Config::kColumnA, Config::kRowB>(
               d[row_block], typename Config::In{},
               a + (row_block * (64 * 128) + step * kStepA) / 16, b + step * kStepB / 16,
-              first_one && step == 0 ? accumulate : 1);
+              is_first_block && step == 0 ? accumulate : 1);
         if (Config::kTestsNextStage && step == kSteps / 2 - 1)
           arrived = ptx::mbarrier_test_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
       }
@@ -111,10 +113,10 @@ __device__ __forceinline__ void gemm_multiply(
       send(GemmConstant<false>{});
     else
       send(k == span.begin);
-    const bool second = Config::kPeelsFirstBlock || previous >= 0;
-    if (second || k + Config::kTileK >= span.end) meanwhile();
+    const bool has_previous = Config::kPeelsFirstBlock || previous >= 0;
+    if (has_previous || k + Config::kTileK >= span.end) meanwhile();
     ptx::wgmma_wait<1>();
-    if (second) gemm_release<Config>(pipeline, previous);
+    if (has_previous) gemm_release<Config>(pipeline, previous);
   }
 }
 
@@ -140,9 +142,9 @@ __device__ __forceinline__ void gemm_wait_products(
     for (auto& value : row_block) gemm_pin(value);
 }
 
-// Sets d to the result of no products.
+// Sets all accumulators to 0.
 template <class Config>
-__device__ __forceinline__ void gemm_no_products(
+__device__ __forceinline__ void gemm_clear_accumulators(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators]) {
 #pragma unroll
   for (auto& row_block : d)
@@ -155,7 +157,7 @@ template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
     GemmPipeline<Config>& pipeline, u32 first_row_block) {
-  if (span.end <= span.begin) gemm_no_products<Config>(d);
+  if (span.end <= span.begin) gemm_clear_accumulators<Config>(d);
   gemm_multiply<Config>(d, span, pipeline, first_row_block, 0, nullptr, [] {});
 }
 

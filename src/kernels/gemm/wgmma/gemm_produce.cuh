@@ -68,10 +68,10 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
                                                 i32 first, i32 k, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
   constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kSharers);
-  // Whether the sharers divide the box along k instead of by lines. This is not split-K.
-  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
-  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
-  const u32 k0 = kSplitK ? share * kPart : 0;
+  // Whether the sharers divide the box along k instead of by lines.
+  constexpr bool kSharesAlongK = !kAlongK && kPart < kTileK;
+  const u32 line0 = kAlongK ? share * kPart : kSharesAlongK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSharesAlongK ? share * kPart : 0;
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * 64;
@@ -154,8 +154,8 @@ struct GemmSharers {
   }
 };
 
-// Loads this CTA's share of one k block into the stage. `which` selects the operands: kGemmEarlyA,
-// kGemmEarlyB or both.
+// Loads this CTA's share of one k block into the stage. `which` selects the operands:
+// kGemmOperandA, kGemmOperandB or both.
 template <class Config>
 __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
                                                 const GemmPipeline<Config>& pipeline,
@@ -163,10 +163,10 @@ __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
                                                 u32 which) {
   const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
-  if (which & kGemmEarlyA)
+  if (which & kGemmOperandA)
     gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
         pipeline.a(), &args.map_a, barrier, tile.m0, k, to.rank_n, to.mask_a);
-  if (which & kGemmEarlyB)
+  if (which & kGemmOperandB)
     gemm_load_share<!Config::kRowB, Config::kStageColumnsB, Config::kTileK, Config::kClusterM>(
         pipeline.b(), &args.map_b, barrier, tile.n0, k, to.rank_m, to.mask_b);
 }
@@ -290,7 +290,7 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args,
   if (k == first.begin) gemm_publish_tile<Config>(pipeline, first.tile);
   if (early == 0) {
     ptx::grid_dependency_wait();
-    k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, kGemmEarlyBoth);
+    k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, kGemmOperandBoth);
   } else {
     k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, early);
     if (stages < Config::kStages) return k;
@@ -298,7 +298,7 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args,
     GemmPipeline<Config> late(pipeline.base);
 #pragma unroll 1
     for (i32 at = first.begin; at < k; at += Config::kTileK) {
-      gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmEarlyBoth);
+      gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmOperandBoth);
       late.advance();
     }
   }
@@ -384,7 +384,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
           ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
           if (k == span.begin) gemm_publish_tile<Config>(pipeline, tile);
           ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.stage_bytes);
-          gemm_load_block<Config>(args, pipeline, tile, k, rank, kGemmEarlyBoth);
+          gemm_load_block<Config>(args, pipeline, tile, k, rank, kGemmOperandBoth);
           pipeline.template advance_by<Config::kLoaders>();
           k += kStep;
         };

@@ -212,11 +212,12 @@ __device__ __forceinline__ void stream_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
     const StreamItem& item, const StreamPartial<Config>& partial, GemmPipeline<Config>& pipeline,
     u32 group) {
-  if (item.end <= item.begin) gemm_no_products<Config>(d);
+  if (item.end <= item.begin) gemm_clear_accumulators<Config>(d);
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, item.end);
-    gemm_no_products<Config>(d);  // defines d for the compiler; the first product overwrites d
+    gemm_clear_accumulators<Config>(
+        d);  // defines d for the compiler; the first product overwrites d
     gemm_multiply<Config>(
         d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, 0, nullptr, [] {},
         args.width_index);

@@ -82,21 +82,21 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
   static_assert(!Config::kFull || Config::kCluster == 1,
                 "stream-K epilogue kernels have no multicast");
   if constexpr (Config::kNarrow) {
-    if (which & kGemmEarlyA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
+    if (which & kGemmOperandA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {
     // With kHalves, each warpgroup has 32 gate rows and the 32 value rows that belong to these.
     constexpr u32 kLines = kHalves ? 64 : Config::kTileM;
 #pragma unroll
     for (u32 first = 0; first < Config::kTileM; first += kLines)
-      if (which & kGemmEarlyA)
+      if (which & kGemmOperandA)
         full_load_share<!Config::kColumnA, kHalves, kLines, Config::kTileK, 1>(
             args.full, pipeline.a() + first * 128, maps.a, pipeline.full_barrier(pipeline.stage),
             tile.m0 + static_cast<i32>(first), k, maps.a_index, 0, 1);
   } else {
-    if (which & kGemmEarlyA)
-      gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, rank, kGemmEarlyA);
+    if (which & kGemmOperandA)
+      gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, rank, kGemmOperandA);
   }
-  if (which & kGemmEarlyB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
+  if (which & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
 }
 
 // Fills the stages with the first item's k blocks. In a dependent launch (PDL), constant operands
@@ -108,7 +108,7 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
                                            const GemmTileOrigin& tile, u32 rank) {
   const i32 end = min(item.end, item.begin + pipeline.stages());
   const u32 early = args.full.base.early;
-  const u32 first = early == 0 ? u32{kGemmEarlyBoth} : early;
+  const u32 first = early == 0 ? u32{kGemmOperandBoth} : early;
   GemmPipeline<Config> late = pipeline;
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
@@ -121,7 +121,7 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
     stream_load<Config, kHalves>(args, late, maps, tile, block * Config::kTileK, rank,
-                                 early ^ kGemmEarlyBoth);
+                                 early ^ kGemmOperandBoth);
     late.advance();
   }
   return end;
@@ -149,7 +149,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
       ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage),
                                   args.full.base.stage_bytes);
       stream_load<Config, kHalves>(args, pipeline, maps, tile, block * Config::kTileK, rank,
-                                   kGemmEarlyBoth);
+                                   kGemmOperandBoth);
       pipeline.advance();
     }
   }

@@ -215,7 +215,7 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulat
     const i32 row = row0 + half * 8;
     float bias = -0.0f;
     if (full.bias_by == kFullPerElement && row < run.extent)
-      bias = full_element<typename Config::In>(full.bias, full.bias_f32 != 0, row);
+      bias = full_element<typename Config::In>(full.bias, full.bias_type != kBiasAsInput, row);
 #pragma unroll
     for (i32 i = half * 2; i < Config::kAccumulators; i += i % 2 == 0 ? 1 : 3) {
       d[i] = act::fused(run.alpha, d[i], bias);

@@ -271,7 +271,7 @@ double Cost::memory_ns() const {
       a * matrices(d_.a_batch_stride) * (1 + missed_fraction(a * band_fraction) * (reads_a - 1)) +
       b * matrices(d_.b_batch_stride) * (1 + missed_fraction(b) * (reads_b - 1)) +
       d * (model_.stores * writes + (problem_.reads_c ? 1 : 0));
-  return bytes / (chip_.rates.dram_bytes * model_.dram);
+  return bytes / (chip_.rates.dram_bytes_per_ns * model_.dram);
 }
 
 double Cost::launch_ns() const {
@@ -369,12 +369,13 @@ double Cost::between_ns(double end) const {
   return epilogue_ns(model_.between_clocks, model_.between_element * relative_size);
 }
 
-// Time at the power limit, which limit_flops states for 16-bit operands and 128 x 256 tiles.
-// Smaller tiles load more bytes per FLOP and take more power. A product has 2 m n k FLOP; in_bytes
-// replaces the 2, since the power of other types is assumed to be proportional to their bytes.
+// Time at the power limit, which power_limit_flop_per_ns states for 16-bit operands and 128 x 256
+// tiles. Smaller tiles load more bytes per FLOP and take more power. A product has 2 m n k FLOP;
+// in_bytes replaces the 2, since the power of other types is assumed to be proportional to their
+// bytes.
 double Cost::power_ns() const {
   const double traffic_ratio = (1 / tile_m_ + 1 / tile_n_) / (1.0 / 128 + 1.0 / 256);
-  return m_ * n_ * k_ * batch_ * problem_.in_bytes / chip_.rates.limit_flops *
+  return m_ * n_ * k_ * batch_ * problem_.in_bytes / chip_.rates.power_limit_flop_per_ns *
          (1 + model_.power_bytes * (traffic_ratio - 1));
 }
 
@@ -396,7 +397,7 @@ GemmTerms Cost::terms() const {
   t.l2 = complete_waves_ * complete.load + last.load;
   if (needs_copies)
     t.copies = model_.copy_ns * problem_.staging_copies +
-               problem_.staging_copy_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
+               problem_.staging_copy_bytes / (model_.copy_reached * chip_.rates.dram_bytes_per_ns);
   const double unlimited = t.launch + complete_waves_ * complete.all() + last.all() + t.epilogue;
   t.total = t.copies + with_power_limit(unlimited, power_ns());
   return t;

@@ -30,8 +30,8 @@ struct GemmTuningKey;
 inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
-/// split-K). For a stream-K kernel it is the stream-K factor: the most parts of a divided tile, 1,
-/// 2, 4 or 8.
+/// split-K). For a stream-K kernel it is the stream-K factor: the most parts into which a tile may
+/// be divided along k, 1 (no tile is divided), 2, 4 or 8.
 struct GemmChoice {
   const KernelEntry* entry = nullptr;
   uint32_t split = 1;

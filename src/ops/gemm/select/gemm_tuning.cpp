@@ -15,6 +15,8 @@ namespace tw {
 namespace {
 
 constexpr std::string_view kHeader = "tilewright gemm tuning 1";
+constexpr const char* kNoHeader =
+    "is not \"tilewright gemm tuning 1\", which must be the first line";
 constexpr std::string_view kDevice = "device ";
 constexpr std::string_view kRates = "rates";
 constexpr std::string_view kProgrammatic = "programmatic";
@@ -92,28 +94,30 @@ char letter_of(ScaleKind kind) {
 }
 
 // Reads the optional fields of narrow types: "by <type of B>", "scales <letters of A and B>",
-// "fast", "quantized". Returns the first field that is none of these.
-std::string_view read_narrow(Fields* fields, std::string_view field, GemmTuningKey* key) {
-  if (field == kBy) {
-    if (!read_type(field = fields->next(), &key->b_dtype)) return field;
-    field = fields->next();
+// "fast", "quantized". `field` is their first field, and becomes the first field after them.
+// Returns false if "by" or "scales" has no valid value; `field` is then that value, empty if it is
+// missing.
+bool read_narrow(Fields* fields, std::string_view* field, GemmTuningKey* key) {
+  if (*field == kBy) {
+    if (!read_type(*field = fields->next(), &key->b_dtype)) return false;
+    *field = fields->next();
   }
-  if (field == kScales) {
-    field = fields->next();
-    if (field.size() != 2 || !read_scale(field[0], &key->a_scale) ||
-        !read_scale(field[1], &key->b_scale))
-      return field;
-    field = fields->next();
+  if (*field == kScales) {
+    *field = fields->next();
+    if (field->size() != 2 || !read_scale((*field)[0], &key->a_scale) ||
+        !read_scale((*field)[1], &key->b_scale))
+      return false;
+    *field = fields->next();
   }
-  if (field == kFast) {
+  if (*field == kFast) {
     key->fast = true;
-    field = fields->next();
+    *field = fields->next();
   }
-  if (field == kQuantized) {
+  if (*field == kQuantized) {
     key->quantizes = true;
-    field = fields->next();
+    *field = fields->next();
   }
-  return field;
+  return true;
 }
 
 bool read_orders(std::string_view field, GemmTuningKey* out) {
@@ -167,22 +171,24 @@ Status read_entry(int number, std::string_view line, GemmTuningEntry* out) {
     key.programmatic = true;
     field = fields.next();
   }
-  field = read_narrow(&fields, field, &key);
+  if (!read_narrow(&fields, &field, &key))
+    return refuse(number, field,
+                  "is not the type of B after \"by\", or the two letters after \"scales\"");
   if (!field.empty()) return refuse(number, field, "is an unknown or superfluous field");
   return {};
 }
 
-// "rates 4800 700": GB/s of memory, and TFLOP/s at the power limit.
+// "rates 4800 700": GB/s (bytes per ns) of memory, and TFLOP/s at the power limit.
 Status read_rates(int number, std::string_view line, GemmTuningRates* out) {
   constexpr double kMax = 1e6;
   Fields fields(line);
   fields.next();
-  for (double* value : {&out->dram_bytes, &out->limit_flops}) {
+  for (double* value : {&out->dram_bytes_per_ns, &out->power_limit_flop_per_ns}) {
     const std::string_view field = fields.next();
     if (!read_number(field, value) || !(*value > 0) || *value > kMax)
       return refuse(number, field, "is not a rate (GB/s, then TFLOP/s) above 0 and at most 1e6");
   }
-  out->limit_flops *= 1e3;
+  out->power_limit_flop_per_ns *= 1e3;
   const std::string_view rest = fields.next();
   return rest.empty() ? Status() : refuse(number, rest, "is a superfluous field");
 }
@@ -264,8 +270,7 @@ Status GemmTuning::load(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line[0] == '#') continue;
     if (!has_header) {
-      if (line != kHeader)
-        return refuse(number, line, "is not the first line, \"tilewright gemm tuning 1\"");
+      if (line != kHeader) return refuse(number, line, kNoHeader);
       has_header = true;
     } else if (line.substr(0, kDevice.size()) == kDevice) {
       device = trimmed(line.substr(kDevice.size()));
@@ -283,7 +288,7 @@ Status GemmTuning::load(std::string_view text) {
       read.entries.push_back(std::move(entry));
     }
   }
-  if (!has_header) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
+  if (!has_header) return refuse(1, "", kNoHeader);
   add_all(read);
   return {};
 }
@@ -296,8 +301,8 @@ std::string GemmTuning::format() const {
   for (const GemmTuningRates& rates : contents_->rates) {
     device = &rates.device;
     out += std::string(kDevice) + rates.device + '\n' + std::string(kRates) + ' ' +
-           Decimal(rates.dram_bytes, 1).text() + ' ' + Decimal(rates.limit_flops / 1e3, 1).text() +
-           '\n';
+           Decimal(rates.dram_bytes_per_ns, 1).text() + ' ' +
+           Decimal(rates.power_limit_flop_per_ns / 1e3, 1).text() + '\n';
   }
   for (const GemmTuningEntry& e : contents_->entries) {
     const GemmTuningKey& key = e.key;
@@ -342,8 +347,8 @@ void GemmTuning::apply_rates(const std::string& device, GemmRates* rates) const 
   const std::shared_lock lock(lock_.mutex());
   for (const GemmTuningRates& found : contents_->rates)
     if (found.device == device) {
-      rates->dram_bytes = found.dram_bytes;
-      rates->limit_flops = found.limit_flops;
+      rates->dram_bytes_per_ns = found.dram_bytes_per_ns;
+      rates->power_limit_flop_per_ns = found.power_limit_flop_per_ns;
     }
 }
 

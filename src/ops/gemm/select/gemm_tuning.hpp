@@ -35,7 +35,9 @@ struct GemmTuningKey {
   uint32_t sms = 0;
   int64_t n = 0, k = 0;
   int64_t batch = 1;
-  bool epilogue_kernel = false;  // it needs one; in the text the choice's kernel implies it
+  // The problem needs an epilogue kernel. A tuning text has no field for this: an entry has it if
+  // the kernel of its choice is an epilogue kernel.
+  bool epilogue_kernel = false;
   bool programmatic = false;
   DType b_dtype{};  // 0: the type of A
   ScaleKind a_scale{}, b_scale{};
@@ -55,7 +57,7 @@ struct GemmTuningEntry {
 /// Rates of a chip that calibration has found, in the units of GemmRates.
 struct GemmTuningRates {
   std::string device;
-  double dram_bytes = 0, limit_flops = 0;
+  double dram_bytes_per_ns = 0, power_limit_flop_per_ns = 0;
 };
 
 /// A set of tuning entries and rates. Thread-safe, and usable in a child of fork() even if another

@@ -84,7 +84,7 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
 #pragma unroll
   for (i32 half = 0; half < 2; ++half)
     if (args.bias_by == kFullPerElement && row0 + half * 8 < run.extent)
-      bias[half] = full_element<typename Config::In>(args.bias, args.bias_f32, row0 + half * 8);
+      bias[half] = full_element<typename Config::In>(args.bias, args.bias_type, row0 + half * 8);
 #pragma unroll
   for (int i = 0; i < Config::kAccumulators; ++i) {
     d[i] = act::fused(run.alpha, d[i], bias[i % 4 / 2]);
