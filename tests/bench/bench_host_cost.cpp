@@ -256,7 +256,7 @@ void Bench::add_routing() {
 void Bench::add_groups() {
   tw_grouped_desc grouped;
   REQUIRE(tw_grouped_desc_init(&grouped, sizeof grouped));
-  grouped.m = 64, grouped.n = grouped.k = 256, grouped.groups = 8;
+  grouped.m = 64, grouped.n = grouped.k = 256, grouped.group_count = 8;
   tw_grouped_args grouped_args;
   REQUIRE(tw_grouped_args_init(&grouped_args, sizeof grouped_args));
   add(

@@ -235,7 +235,7 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   for (const GemmCandidate& candidate : ranked) {
     if (!options_.regret && (candidate.nanoseconds > slowest || plans.size() == most)) break;
     // For large shapes, variants of one kernel differ only in the last wave: try one of each.
-    if (alone && !seen.insert(candidate.choice.row).second) continue;
+    if (alone && !seen.insert(candidate.choice.entry).second) continue;
     plans.emplace_back();
     require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
     const PlanInfo info = plans.back()->info();

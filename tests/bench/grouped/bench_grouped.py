@@ -53,7 +53,7 @@ class Operands:
 def ours(device, stream, o, explain, **fields):
     shape = o.shape
     desc = tw.struct("grouped_desc", a_dtype=tw.DTYPE_BF16, grouping=tw.GROUPING_ENDS, m=shape.total, n=shape.n,
-                     k=shape.k, groups=len(shape.rows), b_order=tw.COLUMN_MAJOR, **fields)
+                     k=shape.k, group_count=len(shape.rows), b_order=tw.COLUMN_MAJOR, **fields)
     plan = tw.Plan(device, "grouped", desc, o)
     if explain:
         print(plan.explain(), file=sys.stderr)

@@ -65,7 +65,7 @@ def inside(device, stream, o, gather, scatter):
     fields = dict(a_count=o.m) if gather else {}
     fields.update(dict(d_count=o.m) if scatter else {})
     p = Planned(device, "grouped", tw.struct(
-        "grouped_desc", a_dtype=tw.DTYPE_BF16, grouping=tw.GROUPING_ALL, m=o.m, n=o.n, k=o.k, weights=1,
+        "grouped_desc", a_dtype=tw.DTYPE_BF16, grouping=tw.GROUPING_ONE, m=o.m, n=o.n, k=o.k, weight_count=1,
         b_order=tw.COLUMN_MAJOR, a_alignment=16, b_alignment=16, d_alignment=16, flags=flags, **fields), o.out())
     rows = dict(a_rows=o.from_rows.data_ptr()) if gather else {}
     rows.update(dict(d_rows=o.to_rows.data_ptr()) if scatter else {})

@@ -63,13 +63,13 @@ class Ours:
             "route_desc", dtype=tw.DTYPE_F32, tokens=tokens, experts=experts, top_k=top_k,
             flags=tw.ROUTE_RENORMALIZE), None)
         common = dict(a_dtype=tw.DTYPE_BF16, b_order=tw.COLUMN_MAJOR, grouping=tw.GROUPING_OFFSETS, m=pairs,
-                      groups=experts, a_alignment=16, b_alignment=16)
+                      group_count=experts, a_alignment=16, b_alignment=16)
         self.up = tw.Plan(device, "grouped", tw.struct(
             "grouped_desc", n=2 * inner, k=hidden, flags=tw.GROUPED_GATHER | tw.GROUPED_PROGRAMMATIC, a_count=tokens,
             a_divisor=top_k, gate=tw.GATE_HALVES, activation=tw.ACTIVATION_SILU, **common), None)
         self.down = tw.Plan(device, "grouped", tw.struct(
-            "grouped_desc", n=hidden, k=inner, d_count=tokens, d_divisor=top_k, combine=tw.GROUPED_ADD,
-            flags=tw.GROUPED_SCATTER | tw.GROUPED_INVERSE | tw.GROUPED_WEIGHT_BY_INDEX | tw.GROUPED_PROGRAMMATIC,
+            "grouped_desc", n=hidden, k=inner, d_count=tokens, d_divisor=top_k, combine=tw.GROUPED_COMBINE_SUM,
+            flags=tw.GROUPED_SCATTER | tw.GROUPED_INVERSE | tw.GROUPED_ROW_WEIGHT_BY_INDEX | tw.GROUPED_PROGRAMMATIC,
             **common), None)
         self.works = [self.workspace(plan) for plan in (self.route, self.up, self.down)]
 
