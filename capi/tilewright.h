@@ -1088,11 +1088,11 @@ TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *star
 TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
 
 /** Changes one extent of a tiled map. @param map not NULL.
- *  @param dimension of the map, 0 is the innermost; not one that belongs to folded or merged modes,
+ *  @param dimension of the map, 0 is the innermost; not one that belongs to split or merged modes,
  *  see tw_tensor_map_create_tile().
  *  @param extent elements, 1 to 2^32.
  *  @retval TW_ERROR_RULE the extent is invalid; the map is unchanged.
- *  @retval TW_ERROR_UNSUPPORTED the map is an im2col map, or the dimension belongs to folded or
+ *  @retval TW_ERROR_UNSUPPORTED the map is an im2col map, or the dimension belongs to split or
  *  merged modes.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
  *  @threadsafety{external} @since 0.1 */
@@ -3117,9 +3117,9 @@ TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
  *  | only TW_GROUPED_SCATTER | rows of a | - | rows of d |
  *  | both | keeps its value | rows of a | rows of d |
  *
- *  With TW_GROUPING_K_RANGES m becomes the number of columns of a, and `groups` the number of
- *  matrices in d. Otherwise, if `groups` is unset, it becomes the number of weight matrices, except
- *  with TW_GROUPING_ONE.
+ *  With TW_GROUPING_K_RANGES m becomes the number of columns of a, and group_count the number of
+ *  matrices in d. Otherwise, if group_count is unset, it becomes the number of weight matrices,
+ *  except with TW_GROUPING_ONE.
  *  @param a [rows, k], with contiguous rows; with TW_GROUPING_K_RANGES [k, m].
  *  @param b [weights, k, n], each matrix in either order; [k, n] if there is one. With
  *  TW_GROUPING_K_RANGES [k, n], with contiguous rows.

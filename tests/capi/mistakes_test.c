@@ -325,9 +325,9 @@ static void runs(void) {
           (m.gemm_args.bias = m.memory, run_gemm()));
   MISTAKE("an amax that the plan knows nothing of", WRONG, "TW_GEMM_AMAX",
           (m.gemm_args.amax = m.memory + 12288, run_gemm()));
-  MISTAKE("scales that the plan knows nothing of", WRONG, "d_factor",
+  MISTAKE("factors that the plan knows nothing of", WRONG, "d_factor",
           (m.gemm_args.d_factor = m.memory + 12288, run_gemm()));
-  MISTAKE("a scale by value that the plan knows nothing of", WRONG, "d_factor_value",
+  MISTAKE("a factor by value that the plan knows nothing of", WRONG, "d_factor_value",
           (m.gemm_args.d_factor_value = 2, run_gemm()));
   MISTAKE("m on the device without the flag", WRONG, "TW_GEMM_DEVICE_M",
           (m.gemm_args.device_m = m.memory + 12288, run_gemm()));

@@ -24,6 +24,9 @@ THREADED = "capi/capi_threads_test"
 ALLOCATES = ("static void* volatile kept; kept = ::operator new(1); ::operator delete(kept); "
              "TW_TRY(check_run_handles(plan, stream, Op::copy));")
 
+# Faults with which the test never ends.
+HANGS = {"a row of scales is packed for the run and not for the plan"}
+
 # The fault; the file, a text in it and its replacement; the test program and its arguments; the source to
 # compile if the file is a header.
 PLAIN = [
@@ -248,7 +251,8 @@ def survives(build, commands, mutant):
         for _ in range(10 if program == THREADED else 1):
             try:
                 done = subprocess.run([changed, *arguments], capture_output=True, text=True,
-                                      errors="replace", timeout=60, env=os.environ | device)
+                                      errors="replace", timeout=30 if mutant[0] in HANGS else 300,
+                                      env=os.environ | device)
             except subprocess.TimeoutExpired:
                 return None
             last = (done.stdout + done.stderr).strip().splitlines()[-1:]

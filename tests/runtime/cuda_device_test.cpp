@@ -314,7 +314,7 @@ TEST_CASE("launches carry their attributes, kernels their raised limits") {
   CHECK(stream->launch(*kernel, {}, &info, sizeof info).code() == Code::ERROR_INTERNAL);
 }
 
-TEST_CASE("SMs are set up for shared memory where a row says so, if the driver likes") {
+TEST_CASE("SMs are set up for shared memory where an entry says so, if the driver likes") {
   const FakeDriver driver;
   constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   const auto device = open_fake();

@@ -138,8 +138,8 @@ TEST_CASE("the host device refuses what only a GPU can do") {
   CHECK(device->wrap_stream(reinterpret_cast<CUstream_st*>(16), &stream).code() ==
         Code::ERROR_WRONG_DEVICE);
   CHECK(device->load_module("x", 1, &module).code() == Code::ERROR_WRONG_DEVICE);
-  const KernelEntry device_row = host_entry("no_body", nullptr);
-  CHECK(device->prepare(device_row, 0, &kernel).code() == Code::ERROR_UNSUPPORTED);
+  const KernelEntry device_entry = host_entry("no_body", nullptr);
+  CHECK(device->prepare(device_entry, 0, &kernel).code() == Code::ERROR_UNSUPPORTED);
   CHECK(message_has("no_body"));
   const KernelEntry entry = host_entry("entry", [](HostEngine&, const void*) {});
   CHECK(device->prepare(entry, HostEngine::kSharedBytes + 1, &kernel).code() ==

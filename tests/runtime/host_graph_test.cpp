@@ -19,7 +19,7 @@ struct Gate {
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelEntry kGateRow = host_entry("gate", wait_at_gate);
+const KernelEntry kGateEntry = host_entry("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -29,12 +29,12 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelEntry kAppendRow = host_entry("append", append);
+const KernelEntry kAppendEntry = host_entry("append", append);
 
 void faulting_kernel(HostEngine& engine, const void*) {
   engine.load_bulk(0, 0, 8);  // not a multiple of 16 bytes
 }
-const KernelEntry kFaultRow = host_entry("fault", faulting_kernel);
+const KernelEntry kFaultEntry = host_entry("fault", faulting_kernel);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
@@ -50,7 +50,7 @@ std::unique_ptr<Graph> ended(Stream& stream) {
 TEST_CASE("a recording keeps the arguments as they were") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  auto kernel = make_kernel(*device, kAppendRow);
+  auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   Append arguments{&list, 1};
   REQUIRE(stream->begin_capture().ok());
@@ -69,8 +69,8 @@ TEST_CASE("a recording keeps the arguments as they were") {
 TEST_CASE("launches of one graph run one after the other on two streams") {
   const auto device = open_host();
   const auto first = make_stream(*device), second = make_stream(*device);
-  const auto gate = make_kernel(*device, kGateRow);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto gate = make_kernel(*device, kGateEntry);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::atomic<bool> open{false};
   std::vector<int> list;
   REQUIRE(first->begin_capture().ok());
@@ -92,7 +92,7 @@ TEST_CASE("launches of one graph run one after the other on two streams") {
 TEST_CASE("a fault inside of a graph loses the device when it is launched") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto kernel = make_kernel(*device, kFaultRow);
+  const auto kernel = make_kernel(*device, kFaultEntry);
   REQUIRE(stream->begin_capture().ok());
   launch(*stream, *kernel, 0);
   const auto graph = ended(*stream);
@@ -104,7 +104,7 @@ TEST_CASE("a fault inside of a graph loses the device when it is launched") {
 TEST_CASE("work of other streams goes on while one is captured") {
   const auto device = open_host();
   const auto captured = make_stream(*device), other = make_stream(*device);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   REQUIRE(captured->begin_capture().ok());
   launch(*captured, *kernel, Append{&list, 1});
@@ -119,7 +119,7 @@ TEST_CASE("work of other streams goes on while one is captured") {
 TEST_CASE("threads enqueue on a stream while it is captured") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   REQUIRE(stream->begin_capture().ok());
   std::vector<std::thread> threads;
@@ -139,7 +139,7 @@ TEST_CASE("threads enqueue on a stream while it is captured") {
 TEST_CASE("a forked child destroys what was captured and launched") {
   const auto device = open_host();
   auto stream = make_stream(*device), other = make_stream(*device);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   REQUIRE(stream->begin_capture().ok());
   launch(*stream, *kernel, Append{&list, 1});

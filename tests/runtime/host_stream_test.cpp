@@ -23,7 +23,7 @@ struct Gate {
 void wait_at_gate(HostEngine&, const void* arguments) {
   while (!static_cast<const Gate*>(arguments)->open->load()) std::this_thread::yield();
 }
-const KernelEntry kGateRow = host_entry("gate", wait_at_gate);
+const KernelEntry kGateEntry = host_entry("gate", wait_at_gate);
 
 struct Append {
   std::vector<int>* list;  // written by one stream at a time
@@ -33,7 +33,7 @@ void append(HostEngine&, const void* arguments) {
   const auto& a = *static_cast<const Append*>(arguments);
   a.list->push_back(a.value);
 }
-const KernelEntry kAppendRow = host_entry("append", append);
+const KernelEntry kAppendEntry = host_entry("append", append);
 
 struct Blocked {
   sigset_t* signals;
@@ -41,7 +41,7 @@ struct Blocked {
 void read_blocked(HostEngine&, const void* arguments) {
   pthread_sigmask(SIG_SETMASK, nullptr, static_cast<const Blocked*>(arguments)->signals);
 }
-const KernelEntry kBlockedRow = host_entry("blocked", read_blocked);
+const KernelEntry kBlockedEntry = host_entry("blocked", read_blocked);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
@@ -50,7 +50,7 @@ void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
 TEST_CASE("work of a stream runs in order, through more launches than the ring has slots") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   for (int i = 0; i < 1000; ++i) launch(*stream, *kernel, Append{&list, i});
   REQUIRE(stream->synchronize().ok());
@@ -62,8 +62,8 @@ TEST_CASE("work of a stream runs in order, through more launches than the ring h
 TEST_CASE("arguments are copied when the launch is enqueued") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto gate = make_kernel(*device, kGateRow);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto gate = make_kernel(*device, kGateEntry);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::atomic<bool> open{false};
   std::vector<int> list;
   Append arguments{&list, 1};
@@ -79,7 +79,7 @@ TEST_CASE("query tells pending work from finished work") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
   const auto event = make_event(*device);
-  const auto gate = make_kernel(*device, kGateRow);
+  const auto gate = make_kernel(*device, kGateEntry);
   CHECK(stream->query().ok());
   CHECK(event->query().ok());  // never recorded
   std::atomic<bool> open{false};
@@ -99,8 +99,8 @@ TEST_CASE("a stream waits for an event of another one") {
   const auto first = make_stream(*device);
   const auto second = make_stream(*device);
   const auto event = make_event(*device);
-  const auto gate = make_kernel(*device, kGateRow);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto gate = make_kernel(*device, kGateEntry);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::atomic<bool> open{false};
   std::vector<int> list;
   launch(*first, *gate, Gate{&open});
@@ -133,7 +133,7 @@ TEST_CASE("elapsed time needs two reached records and orders them") {
   const auto stream = make_stream(*device);
   const auto start = make_event(*device);
   const auto end = make_event(*device);
-  const auto gate = make_kernel(*device, kGateRow);
+  const auto gate = make_kernel(*device, kGateEntry);
   float milliseconds = -1;
   CHECK(end->elapsed_since(*start, &milliseconds).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(message_has("start was never recorded"));
@@ -179,7 +179,7 @@ TEST_CASE("a record counts although a later one has failed meanwhile") {
   const auto first = make_stream(*device);
   auto ended = make_ended_stream(device);
   const auto event = make_event(*device);
-  const auto gate = make_kernel(*device, kGateRow);
+  const auto gate = make_kernel(*device, kGateEntry);
   REQUIRE(first->record(*event).ok());
   REQUIRE(first->synchronize().ok());
   // The second record waits for a slot in the full queue.
@@ -253,8 +253,8 @@ TEST_CASE("a stream that is destroyed with work in flight still does it") {
   auto stream = make_stream(*device);
   const auto other = make_stream(*device);
   const auto event = make_event(*device);
-  const auto gate = make_kernel(*device, kGateRow);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto gate = make_kernel(*device, kGateEntry);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::atomic<bool> open{false};
   std::vector<int> list;
   launch(*stream, *gate, Gate{&open});
@@ -270,7 +270,7 @@ TEST_CASE("a stream that is destroyed with work in flight still does it") {
 TEST_CASE("a stream's thread takes none of the program's signals, and hides no fault of its own") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto kernel = make_kernel(*device, kBlockedRow);
+  const auto kernel = make_kernel(*device, kBlockedEntry);
   sigset_t blocked;
   sigemptyset(&blocked);
   launch(*stream, *kernel, Blocked{&blocked});
@@ -285,7 +285,7 @@ TEST_CASE("a stream's thread takes none of the program's signals, and hides no f
 TEST_CASE("many threads may use one stream") {
   const auto device = open_host();
   const auto stream = make_stream(*device);
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -301,7 +301,7 @@ TEST_CASE("many threads may use one stream") {
 
 TEST_CASE("streams that come and go leave nothing behind but their work") {
   const auto device = open_host();
-  const auto kernel = make_kernel(*device, kAppendRow);
+  const auto kernel = make_kernel(*device, kAppendEntry);
   std::vector<int> list;
   for (int i = 0; i < 50; ++i) {
     const auto stream = make_stream(*device);

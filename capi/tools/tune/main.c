@@ -66,7 +66,7 @@ static const char* const usage[] = {
     "                    and tf32: tensor, row, 1x128, 128x128; packed\n"
     "  scale_orders=ABD  their orders, as orders; the default is rrr. D's may be left out\n"
     "  programmatic a_constant b_constant device_m device_scalars batch_invariant staging_copy\n"
-    "  d_padding_free fast_accumulate  the options of tw_gemm_desc of these names\n"
+    "  d_padding_writable fast_accumulate  the options of tw_gemm_desc of these names\n"
     "  max_sms=N         SMs that a plan may use\n"
     "\n",
     "Which m\n"

@@ -185,7 +185,8 @@ static void measure(tune_session* session, const tune_jobs* jobs, tally* sum) {
   }
 }
 
-/* Writes the tuned entries, even if other jobs failed. Without any, the file is not changed. */
+/* Writes the tuned entries and, with --calibrate, the rates, even if other jobs failed. Without
+ * either, the file is not changed. */
 static int save(const tune_options* options, const tune_session* session, const tally* sum) {
   size_t length = 0;
   char* text = NULL;

@@ -91,7 +91,7 @@ static const field fields[] = {
     FLAG("device_m", TW_GEMM_DEVICE_M),
     FLAG("device_scalars", TW_GEMM_DEVICE_SCALARS),
     FLAG("staging_copy", TW_GEMM_STAGING_COPY),
-    FLAG("d_padding_free", TW_GEMM_D_PADDING_WRITABLE),
+    FLAG("d_padding_writable", TW_GEMM_D_PADDING_WRITABLE),
     LONG("lda", lda, INT64_C(1) << 40),
     LONG("ldb", ldb, INT64_C(1) << 40),
     LONG("ldd", ldd, INT64_C(1) << 40),

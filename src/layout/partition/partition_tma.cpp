@@ -169,7 +169,7 @@ Status split_among_ctas(int64_t ctas, int64_t cta, int64_t elements, BoxPlan* pl
   }
   if (remaining > 1)
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "ctas", .got = ctas},
-                "the box cannot be cut into %lld equal boxes for as nested CTAs",
+                "the box cannot be cut into %lld equal boxes for as many CTAs",
                 static_cast<long long>(ctas));
   int64_t first = cta * (elements / ctas);
   *slot = first;

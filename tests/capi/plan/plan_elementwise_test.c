@@ -63,6 +63,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_dtype", desc.b_dtype = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "dst_dtype", desc.dst_dtype = 1000);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_TF32);
   BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_I32);
   BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_F64);
   BAD(TW_ERROR_UNSUPPORTED, "b_dtype", desc.b_dtype = TW_DTYPE_U8);

@@ -6,7 +6,7 @@
 enum { kM = 5, kN = 130, kK = 257, kBlocks = 3 };
 
 static uint8_t a[kM * kK], b[kN * kK], d8[kM * kN];
-static float a_scale[kBlocks * 8], b_scale[2 * kBlocks], d[kM * kN], d_factor[kM * 2];
+static float a_scale[kBlocks * 8], b_scale[2 * kBlocks], d[kM * kN], d_block_scale[kM * 2];
 
 /* e4m3: 1, -1, 2 and 0.5. */
 static const uint8_t kCodes[] = {0x38, 0xb8, 0x40, 0x30};
@@ -213,11 +213,11 @@ static void quantized(void) {
   int wrong = 0;
   desc.d_dtype = TW_DTYPE_F8E4M3;
   desc.d_quantize = TW_SCALE_1X128;
-  args.d_block_scale = allocated(&s, sizeof d_factor);
+  args.d_block_scale = allocated(&s, sizeof d_block_scale);
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   OK(tw_gemm_run(plan, s.stream, &args));
   download(&s, d8, args.d, sizeof d8);
-  download(&s, d_factor, args.d_block_scale, sizeof d_factor);
+  download(&s, d_block_scale, args.d_block_scale, sizeof d_block_scale);
   for (int i = 0; i < kM; ++i)
     for (int block = 0; block < 2; ++block) {
       const int end = block == 0 ? 128 : kN;
@@ -230,7 +230,7 @@ static void quantized(void) {
         wrong += wanted(i, j) != 0 && (d8[i * kN + j] & 0x80) != (wanted(i, j) < 0 ? 0x80 : 0);
       }
       wrong += most != 0x7e;
-      wrong += d_factor[i * 2 + block] != largest / 448;
+      wrong += d_block_scale[i * 2 + block] != largest / 448;
     }
   EQUAL(wrong, 0);
   FAILS(TW_ERROR_INVALID_ARGUMENT, "d_block_scale",

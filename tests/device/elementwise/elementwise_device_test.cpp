@@ -41,7 +41,7 @@ void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
   ElementwiseDesc& desc = c->desc;
   const bool two = pick(random, 0, 1) == 0;
   if (pick(random, 0, 3) != 0) {
-    for (auto& type : desc.dtype) type = kFloats[pick(random, 0, 4)];
+    for (auto& type : desc.dtype) type = kFloats[pick(random, 0, std::ssize(kFloats) - 1)];
     if (pick(random, 0, 2) == 0) desc.dtype[kOperandB] = desc.dtype[kOperandA];
     desc.saturates = pick(random, 0, 2) == 0;
     const float factors[] = {1, 1, -1, 0.5f, 3.1f, 1e-3f, 0, 1e30f};

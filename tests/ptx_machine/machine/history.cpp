@@ -6,7 +6,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-// At least so many reads of a byte are kept, the latest ones, and fewer than twice as many. A race
+// At least so many reads of a byte are kept, the latest ones, and at most twice as many. A race
 // with a forgotten one shows when the warps run in another order.
 constexpr uint32_t kKeptReads = 48;
 

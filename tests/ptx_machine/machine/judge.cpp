@@ -215,7 +215,7 @@ void Judge::over_lanes(Warp& warp, const Cta& cta, const Access& access, uint64_
   const uint8_t lane = of_cta.read_lanes[word * per_cta_ + warp.number];
   const uint32_t line = of_cta.read_lines[access.agent];
   if ((read & mask) == 0 || (read >> kWord) <= met_[access.own] || lane == kNoLane ||
-      lane == access.use.lane || line == line_of(warp))
+      (lane == access.use.lane && lane != kEachLane) || line == line_of(warp))
     return;
   if ((read >> kWord) <= time_of(of(warp).likely, access.own))
     return warp.letter(after_product(warp, line));

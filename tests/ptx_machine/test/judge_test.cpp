@@ -106,6 +106,6 @@ TEST_CASE("history: at least the latest 48 reads of a byte are kept, and not man
       });
     });
     CHECK(count >= std::min(agent, 48u));
-    CHECK(count <= 97);
+    CHECK(count <= 96);
   }
 }

@@ -24,6 +24,12 @@ TEST_CASE("programs: lanes of a warp") {
   good({}, kPlaces + kStore + met + read + met + kStore);
   bad({}, kPlaces + kStore + met + read + kStore,
       "race: write is not ordered after an earlier read by another lane");
+  const std::string rows = "shl.b32 %r7, %r0, 4;\nadd.s32 %r7, %r7, %r10;\n";
+  const std::string write = "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7], {%r8};\n";
+  const std::string load = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r9}, [%r7];\n";
+  good({1}, kPlaces + rows + write + met + load + met + write);
+  bad({1}, kPlaces + rows + write + met + load + write,
+      "race: write is not ordered after an earlier read by another lane");
   // A lane may overwrite what it has read itself.
   good({}, kPlaces + kStore + "ld.shared.u64 %d5, [%r11];\n" + kStore);
   const std::string begin =

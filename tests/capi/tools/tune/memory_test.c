@@ -32,7 +32,7 @@ static void operands(void) {
       "m=8 n=48 k=80 orders=ccc types=f16->f32", /* a smaller one after a larger one */
       "m=100 n=49 k=81 staging_copy",
       "m=33 n=49 k=81 orders=crr staging_copy batch=3 batch_invariant",
-      "m=24 n=64 k=64 lda=72 ldb=80 ldd=96 d_padding_free",
+      "m=24 n=64 k=64 lda=72 ldb=80 ldd=96 d_padding_writable",
       "m=24 n=64 k=64 batch=5 programmatic b_constant a_constant",
       "m=24 n=63 k=64 batch=5 batch_pointers types=bf16->f32",
       "m=24 n=64 k=64 bias=row bias_type=f32 d_factor=row amax",

@@ -33,7 +33,7 @@ static void fields(void) {
       "k=64\tn=32 m=4,2 types=f16->f32 orders=crc accumulator=f16 bias=row bias_type=f32 "
       "activation=gelu_tanh gate=halves d_factor=column amax batch=7 lda=8 ldb=64 ldd=40 max_sms=9 "
       "programmatic a_constant b_constant device_m device_scalars batch_pointers batch_invariant "
-      "staging_copy d_padding_free fast_accumulate # all of them",
+      "staging_copy d_padding_writable fast_accumulate # all of them",
       NULL};
   tune_shapes shapes = shapes_of(kLines);
   char text[512] = "";
@@ -63,7 +63,7 @@ static void fields(void) {
        "f16->f32 crc accumulator=f16 bias=row bias_type=f32 activation=gelu_tanh gate=halves "
        "d_factor=column amax fast_accumulate batch=7 batch_pointers batch_invariant programmatic "
        "a_constant "
-       "b_constant device_m device_scalars staging_copy d_padding_free lda=8 ldb=64 ldd=40 "
+       "b_constant device_m device_scalars staging_copy d_padding_writable lda=8 ldb=64 ldd=40 "
        "max_sms=9");
   shapes_free(&shapes);
 }
