@@ -127,7 +127,7 @@ TEST_CASE("gemm: every kernel of the table, forced, against float64") {
     TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
     CHECK(lab->run(static_cast<const GemmPlan&>(*plan), c).text == "");
   }
-  MESSAGE(number << " rows and splits of rows");
+  MESSAGE(number << " kernels and splits of kernels");
   CHECK(number > 0);
 }
 
@@ -233,9 +233,9 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
     }
     ++number;
   }
-  MESSAGE(number << " rows");
+  MESSAGE(number << " kernels");
   // Kernels compiled from PTX make no chains, and a selection of kernels need not include one.
-  const bool some = std::getenv("TW_ROWS") || std::getenv("TW_EVERY");
+  const bool some = std::getenv("TW_KERNELS") || std::getenv("TW_EVERY");
   CHECK((number > 0 || some || !(lab->device()->info().kernel_features & feature::wgmma)));
 }
 

@@ -72,6 +72,17 @@ TEST_CASE("after calibration the model predicts the measured times") {
   }
 }
 
+TEST_CASE("calibration needs no workspace, whatever kernel the model prefers") {
+  const auto calibrates = [](int32_t sms, const char* name) {
+    INFO(name << " with " << sms << " SMs");
+    GemmTuning tuning;
+    calibrate(std::make_shared<PaperDevice>(kHopper, sms, name), {0.1, 2.0}, &tuning);
+    CHECK(tuning.format().find("\nrates ") != std::string::npos);
+  };
+  calibrates(78, "NVIDIA H20");
+  for (int32_t sms = 40; sms < 160; sms += 3) calibrates(sms, "paper");
+}
+
 TEST_CASE("calibration lasts about a second by the device's clock") {
   const auto device = hopper();
   GemmTuning tuning;
