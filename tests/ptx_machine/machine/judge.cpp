@@ -219,6 +219,10 @@ void Judge::over_lanes(Warp& warp, const Cta& cta, const Access& access, uint64_
     return;
   if ((read >> kWord) <= time_of(of(warp).likely, access.own))
     return warp.letter(after_product(warp, line));
+  if (access.use.lane == kEachLane)
+    return warp.letter("overwrites bytes that " + place_of(*warp.image, line) +
+                       " reads, ordered only by waiting for all lanes of the warp; bar.warp.sync "
+                       "would order them");
   report(warp, "race: write is not ordered after an earlier read by another lane", cta,
          {word * kWord, word * kWord + kWord, 0, kNoLane},
          {access.agent, line, op_at(*warp.image, line)}, remedy(Op::st, Distance::warp));
