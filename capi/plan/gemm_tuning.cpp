@@ -98,6 +98,8 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
   });
 }
 
+static_assert(TW_GEMM_CALIBRATION_BYTES == kGemmCalibrationBytes);
+
 tw_status tw_gemm_calibrate(tw_gemm_tuning* tuning, tw_stream* stream, uint64_t scratch,
                             uint64_t scratch_bytes) {
   return guard(stream, [&]() -> Status {

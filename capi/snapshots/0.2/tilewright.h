@@ -2764,6 +2764,11 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
+/** Constants of tw_gemm_calibrate(). */
+enum {
+  TW_GEMM_CALIBRATION_BYTES = 402653184 /**< scratch memory that it needs: 384 MiB */
+};
+
 /** Measures the chip's memory bandwidth, and the FLOP rate of its tensor cores when the chip runs
  *  at its power limit, and adds them to a set.
  *  For plans of tw_gemm_plan_tuned() on a device of this name, the cost model then uses these
@@ -2772,7 +2777,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  so measure while nothing else runs on the chip. It waits for the stream's earlier work.
  *  @param tuning not NULL. @param stream not NULL, of a CUDA device.
  *  @param scratch device address, a multiple of 256; the memory is overwritten.
- *  @param scratch_bytes at least 402653184 (384 MB).
+ *  @param scratch_bytes at least TW_GEMM_CALIBRATION_BYTES.
  *  @retval TW_ERROR_MISALIGNED scratch is 0 or not a multiple of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL scratch_bytes is too small.
  *  @retval TW_ERROR_UNSUPPORTED the stream is of the host device, or no kernel runs on the device.

@@ -56,10 +56,10 @@ static int load(const tune_options* options, tw_gemm_tuning* set) {
 
 /* Adds the chip's rates to the set. */
 static int calibrate(const tune_session* session) {
-  enum { BYTES = 402653184 };
   uint64_t scratch = 0;
-  tw_status status = tw_malloc(session->device, BYTES, &scratch);
-  if (status == TW_OK) status = tw_gemm_calibrate(session->set, session->stream, scratch, BYTES);
+  tw_status status = tw_malloc(session->device, TW_GEMM_CALIBRATION_BYTES, &scratch);
+  if (status == TW_OK)
+    status = tw_gemm_calibrate(session->set, session->stream, scratch, TW_GEMM_CALIBRATION_BYTES);
   if (status != TW_OK) (void)failed("--calibrate", status);
   (void)tw_free(session->device, scratch);
   return status == TW_OK ? TUNE_DONE : TUNE_FAILED;

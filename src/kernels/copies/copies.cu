@@ -59,7 +59,7 @@ __device__ __forceinline__ void copies_skipped(const CopiesArgs& args) {
                    : 1;
   skipped = __reduce_add_sync(0xffffffffu, skipped);
   if (ptx::lane_id() == 0 && skipped != 0)
-    ptx::reduce_add_u64(args.skipped, static_cast<u64>(skipped));
+    ptx::reduce_add_u64(args.invalid_count, static_cast<u64>(skipped));
 }
 
 }  // namespace tw

@@ -26,8 +26,8 @@ struct CopiesArgs {
   u64 src_list;
   u64 dst_list;
   u64 pairs;
-  u64 skipped;     // address of a 64-bit counter to which kCopiesSkipped adds
-  i64 src_offset;  // from a pair's address to its first row
+  u64 invalid_count;  // address of a 64-bit counter to which kCopiesSkipped adds
+  i64 src_offset;     // from a pair's address to its first row
   i64 dst_offset;
   i64 src_low;  // a pair's source occupies [address + src_low, address + src_high)
   i64 src_high;

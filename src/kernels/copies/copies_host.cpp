@@ -44,7 +44,7 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
                            listed_address_host(args.dst_list, i))
                    ? 0
                    : 1;
-  *reinterpret_cast<u64*>(args.skipped) += skipped;
+  *reinterpret_cast<u64*>(args.invalid_count) += skipped;
 }
 
 #define TW_COPIES_BULK(feature, part, symbol) \

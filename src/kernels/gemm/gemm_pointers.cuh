@@ -47,7 +47,8 @@ __device__ void gemm_read_pointers(const GemmPointersArgs& args) {
   }
   if (__any_sync(0xffffffffu, bad)) {
     address = 0;
-    if (lane == 0 && args.skipped != 0) atomicAdd(reinterpret_cast<u64*>(args.skipped), u64{1});
+    if (lane == 0 && args.invalid_count != 0)
+      atomicAdd(reinterpret_cast<u64*>(args.invalid_count), u64{1});
   }
   if (lane < kGemmOperands)
     reinterpret_cast<u64*>(args.matrices)[static_cast<i64>(index) * kGemmOperands + lane] = address;

@@ -22,8 +22,7 @@ enum : u32 {
   kQuantizeAmax = 4,        // the largest magnitude that each block reads
   kQuantizeByOneScale = 5,  // by one scale for the matrix: a given one, or after kQuantizeAmax
   kQuantizeDequantize = 6,  // dequantizes by scales of any kind
-  kQuantizeRegions = 7,     // the first three bodies, element by element
-  kQuantizeBodies = 8
+  kQuantizeRegions = 7      // the first three bodies, element by element
 };
 
 /// A narrow type that convert.h does not have.

@@ -126,7 +126,7 @@ const char* CopiesPlan::bulk_refusal() const {
 Status CopiesPlan::check_pair(const CopiesArgs& args, u64 pair) const {
   const u64 src = listed_address_host(args.src_list, pair);
   const u64 dst = listed_address_host(args.dst_list, pair);
-  const bool counts = args.skipped != 0;
+  const bool counts = args.invalid_count != 0;
   if (counts && !copies_pair(args, src, dst)) return {};
   if (src == 0 || (src & args.src_mask) != 0) return wrong_pair("src", pair, src, args.src_mask);
   if (dst == 0 || (dst & args.dst_mask) != 0) return wrong_pair("dst", pair, dst, args.dst_mask);
@@ -153,7 +153,7 @@ Status CopiesPlan::fill(const CopiesRun& run, int64_t count, CopiesArgs* out) co
   args.src_list = run.src_list;
   args.dst_list = run.dst_list;
   args.pairs = static_cast<u64>(count);
-  args.skipped = run.invalid_count;
+  args.invalid_count = run.invalid_count;
   args.src_offset = shape_.src_offset;
   args.dst_offset = shape_.dst_offset;
   args.src_low = shape_.src_range.low;

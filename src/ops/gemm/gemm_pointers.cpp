@@ -39,7 +39,7 @@ Status GemmPointers::create(Device& device, const GemmProblem& kernel_problem, b
 // On the host device, if the caller gives no invalid_count, waits for the stream and checks the
 // arrays, so that a run with a bad address fails before it writes anything.
 Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
-  if (prepared_.entry->feature != feature::host || args.skipped != 0) return {};
+  if (prepared_.entry->feature != feature::host || args.invalid_count != 0) return {};
   bool captured = false;
   TW_TRY(stream.is_captured(&captured));
   if (captured) return {};  // the arrays' contents may differ at each launch of the graph
@@ -84,7 +84,7 @@ Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmEpilogueArgs
   pointer_args.alignment[3] = std::max(d.d_alignment, result);
   pointer_args.matrices = run.workspace;
   pointer_args.product_maps = uses_maps_ ? run.workspace + matrices_bytes(d) : 0;
-  pointer_args.skipped = run.invalid_count;
+  pointer_args.invalid_count = run.invalid_count;
   pointer_args.count = static_cast<i32>(d.batch);
   TW_TRY(check_arrays(stream, pointer_args));
   args->matrices = pointer_args.matrices;

@@ -284,7 +284,7 @@ static void refusals(void) {
 
 /* On a GPU the rates are a line of the text; the host device has none. */
 static void calibrates(void) {
-  enum { BYTES = 402653184 };
+  enum { BYTES = TW_GEMM_CALIBRATION_BYTES };
   setup s = open_setup();
   tw_gemm_tuning *tuning = NULL;
   uint64_t scratch = 0;

@@ -80,7 +80,7 @@ TEST_CASE("calibration needs no workspace, whatever kernel the model prefers") {
     CHECK(tuning.format().find("\nrates ") != std::string::npos);
   };
   calibrates(78, "NVIDIA H20");
-  for (int32_t sms = 40; sms < 160; sms += 3) calibrates(sms, "paper");
+  for (const int32_t sms : {85, 113, 144}) calibrates(sms, "paper");
 }
 
 TEST_CASE("calibration lasts about a second by the device's clock") {

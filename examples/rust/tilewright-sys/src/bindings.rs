@@ -200,6 +200,7 @@ pub const TW_SCALE_1X128: tw_scale_kind = 3;
 pub const TW_SCALE_128X128: tw_scale_kind = 4;
 pub const TW_SCALE_K32_UE8M0: tw_scale_kind = 20;
 pub const TW_SCALE_K16_UE4M3: tw_scale_kind = 21;
+pub const TW_GEMM_CALIBRATION_BYTES: i32 = 402653184;
 pub const TW_GROUPING_ONE: tw_grouping = 0;
 pub const TW_GROUPING_ENDS: tw_grouping = 1;
 pub const TW_GROUPING_OFFSETS: tw_grouping = 2;

@@ -136,7 +136,8 @@ struct GemmTile {
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
 /// Columns of accumulators that a stream-K epilogue kernel stages in shared memory at a time: one
-/// slab. They are lines of D, because these kernels use swap-AB.
+/// StreamSlab (stream_write.cuh), not a slab of gemm_slab(). They are lines of D, because these
+/// kernels use swap-AB.
 inline constexpr u32 kGemmStreamSlabLines = 16;
 /// Shared memory for a grouped kernel's table of groups, see kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17600;

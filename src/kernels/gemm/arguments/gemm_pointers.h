@@ -24,7 +24,7 @@ struct GemmPointersArgs {
   u64 alignment[kGemmOperands];  // promised alignment of the addresses in bytes, a power of two
   u64 matrices;                  // output: GemmMatrix[count]
   u64 product_maps;              // output: KernelMap[count][kGemmMaps]; 0: none
-  u64 skipped;                   // u64 to which the number of skipped products is added; 0: none
+  u64 invalid_count;             // u64 to which the number of skipped products is added; 0: none
   i32 count;
   i32 reserved;
 };

@@ -27,7 +27,7 @@ void gemm_host_pointers(HostEngine&, const void* arguments) {
     u64 address[kGemmOperands];
     if (!read_addresses(args, index, address)) {
       for (u64& one : address) one = 0;
-      if (args.skipped != 0) ++*reinterpret_cast<u64*>(args.skipped);
+      if (args.invalid_count != 0) ++*reinterpret_cast<u64*>(args.invalid_count);
     }
     reinterpret_cast<GemmMatrix*>(args.matrices)[index] = {address[0], address[1], address[2],
                                                            address[3]};
