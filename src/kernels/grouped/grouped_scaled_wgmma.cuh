@@ -136,7 +136,7 @@ struct GroupedStages {
   __device__ __forceinline__ void before_reading(const GemmPipeline<Config>& pipeline) const {
     if (grouped_gathers<Config>(args, pipeline)) ptx::fence_async_shared();
   }
-  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline) const {
+  __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline, i32 /*width*/) const {
     return ptx::opaque(grouped_stage_scales<Config>(pipeline));
   }
 };

@@ -257,6 +257,7 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #define TW_NEWS_128(d) TW_NEWS_96(d), TW_NEW16(d, 48)
 #define TW_NEWS_144(d) TW_NEWS_128(d), TW_NEW8(d, 64)
 #define TW_NEWS_160(d) TW_NEWS_128(d), TW_NEW16(d, 64)
+#define TW_NEWS_192(d) TW_NEWS_160(d), TW_NEW16(d, 80)
 #define TW_LOW_STEP(n, kinds, a, b, step, p)                                     \
   "add.u32 x, " a ", " step ";\n\tmov.b64 p, {x, h};\n\tadd.u32 x, " b ", " step \
   ";\n\tmov.b64 q, {x, h};\n\t" TW_STEP(n, kinds, ", 1, 1", "p", "q", p)
@@ -276,13 +277,15 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
   TW_WGMMA_NEW(96, "%48", "%49", A, B, kinds)  \
   TW_WGMMA_NEW(128, "%64", "%65", A, B, kinds) \
   TW_WGMMA_NEW(144, "%72", "%73", A, B, kinds) \
-  TW_WGMMA_NEW(160, "%80", "%81", A, B, kinds)
+  TW_WGMMA_NEW(160, "%80", "%81", A, B, kinds) \
+  TW_WGMMA_NEW(192, "%96", "%97", A, B, kinds)
 TW_WGMMA_NEWS(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
 TW_WGMMA_NEWS(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
 TW_WGMMA_NEWS(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_WGMMA_NEWS
 #undef TW_WGMMA_NEW
 #undef TW_LOW_STEP
+#undef TW_NEWS_192
 #undef TW_NEWS_160
 #undef TW_NEWS_144
 #undef TW_NEWS_128

@@ -138,9 +138,11 @@ Status GemmKernel::encode_maps(Device& device) {
                          {span, b_boxes_.box_lines, true}, rank,
                          {problem_.map_batch(d.b_batch_stride), d.b_batch_stride}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);
+  const u32 store_columns =
+      choice_.streams_rows() ? 128 / static_cast<u32>(problem_.out_bytes) : slab.contiguous;
   if (has_epilogue && has_d_map_)
     TW_TRY(encode_gemm_map(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
-                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
+                           {store_columns, kGemmStoreLines, slab.swizzled}, rank,
                            {problem_.map_batch(d.d_batch_stride), d.d_batch_stride}, &args_.map_d));
   if (!has_epilogue && problem_.d_pitch_suits_maps())
     TW_TRY(encode_gemm_map(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
@@ -347,6 +349,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
     base = args_;
   }
   bind(run, m, &base);
+  if (choice_.has(kGemmEpilogue)) bind_d_map(run, &args.full);
   GemmShares s = shares(base);
   if (base.k == 0 || depends_on_device(run)) s.share_nothing(resident_clusters_);
   bind_width(s, &args);
@@ -387,19 +390,21 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
 }
 
 // Whether an epilogue kernel may write D through a map, as far as the description tells. A tile
-// must consist of whole boxes. In a swapped problem D is contiguous along the caller's m, so the
-// answer of writes_d_by_tma() depends on m. Kernels round gelu_tanh differently with and without
-// TMA stores (FullChunks::kFactor), so a batch-invariant plan then never uses the map.
+// must consist of whole boxes. Kernels for many tokens of narrow types do so for a 16-bit D. In a
+// swapped problem D is contiguous along the caller's m, so the answer of writes_d_by_tma() depends
+// on m. Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor), so a
+// batch-invariant plan then never uses the map.
 bool GemmKernel::can_write_d_by_tma() const {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
+  if (!choice_.has(kGemmEpilogue) || !choice_.uses_maps() ||
+      choice_.entry->feature == feature::host || !problem_.d_pitch_suits_maps() ||
+      !problem_.batch_suits_maps(d.d_batch_stride, problem_.out_bytes))
+    return false;
+  if (choice_.streams_rows()) return problem_.out_bytes == 2 && !d.has(kGemmPointers);
   const int64_t tile_columns = d_extent(choice_.entry->tile[1]);  // of D
-  return choice_.has(kGemmEpilogue) && choice_.uses_maps() &&
-         tile_columns % gemm_slab(tile_).contiguous == 0 &&
-         choice_.entry->feature != feature::host && !choice_.has(kGemmSplit | kGemmSwapAB) &&
-         problem_.d_pitch_suits_maps() &&
-         problem_.batch_suits_maps(d.d_batch_stride, problem_.out_bytes);
+  return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
 }
 
 // The columns of D that n columns of A B give.
@@ -471,6 +476,15 @@ void GemmKernel::bind_options(const GemmRun& run, GemmEpilogueArgs* args) const 
   args->device_beta = run.device_beta;
 }
 
+// Completes D's map of an epilogue kernel, if the run writes D through it.
+void GemmKernel::bind_d_map(const GemmRun& run, GemmEpilogueArgs* args) const {
+  GemmArgs& base = args->base;
+  if (!writes_d_by_tma(base.n, run.d)) return;
+  args->flags |= tma_store_flags(run, base.n);
+  rebind_map(&base.map_d, run.d, 0, d_extent(base.n));
+  rebind_map(&base.map_d, run.d, 1, base.m);
+}
+
 Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m,
                                    bool after_staging_copy) const {
   GemmScaledArgs scaled{.full = epilogue_args_, .scales = {}};
@@ -478,11 +492,7 @@ Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m
   bind(run, m, &args.base);
   bind_options(run, &args);
   if (choice_.has(kGemmNarrow)) fill_scales(problem_, run, &scaled.scales);
-  if (writes_d_by_tma(args.base.n, run.d)) {
-    args.flags |= tma_store_flags(run, args.base.n);
-    rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
-    rebind_map(&args.base.map_d, run.d, 1, args.base.m);
-  }
+  bind_d_map(run, &args);
   if (pointers_)
     TW_TRY(pointers_->launch(stream, run, &args));
   else if (!depends_on_device(run))

@@ -252,6 +252,29 @@ TEST_CASE("gemm scaled: tiles of every width") {
     }
 }
 
+TEST_CASE("gemm scaled: tiles of every width whose rows are tokens") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(14);
+  int number = 0;
+  for (const auto& pair : kPairs) {
+    if (!is_f8(pair.first)) continue;
+    for (const int64_t n : {24, 56, 96, 120, 152, 192, 320, 456, 580})
+      for (const int form : {0, 3}) {
+        ScaledCase c = case_of(pair, number);
+        k_major(&c);
+        c.desc.m = 70 + number % 3 * 64;
+        c.desc.n = n;
+        c.desc.k = 128 + number % 3 * 100;
+        scales(form, number % 4, &c);
+        scale_pitches(number % 3, &c);
+        pitches(16, 0, &c);
+        ++number;
+        lab.check(random, c);
+      }
+  }
+}
+
 TEST_CASE("gemm scaled: random shapes, options and pitches") {
   Lab lab;
   if (!lab) return;

@@ -91,6 +91,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     if (entry.feature != feature::wgmma || (entry.variant & kGemmNarrow) == 0) continue;
     INFO(entry.symbol);
     const GemmChoice choice{&entry, 1};
+    if (choice.streams_rows()) continue;  // such kernels compute no scales of D
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
@@ -132,5 +133,66 @@ TEST_CASE("gemm narrow: launches of pairs walk an even number of tiles in even b
     CHECK((launch.full.flags & kFullPairs) != 0);
     CHECK(launch.config.grid[0] <=
           static_cast<uint32_t>(launch.args.units_m * launch.args.units_n / 2));
+  }
+}
+
+TEST_CASE("gemm narrow: many tokens take kernels whose rows are tokens") {
+  const auto streams_rows = [](const GemmCandidate& c) { return c.choice.streams_rows(); };
+  for (const bool blocks : {false, true}) {
+    INFO("block scales: " << blocks);
+    GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 4096, 4096, 4096);
+    if (blocks) {
+      desc.a_scaling = {.kind = ScaleKind::row128, .order = Order::column};
+      desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
+    }
+    const auto many = candidates(desc);
+    CHECK(streams_rows(many.front()));
+    CHECK(many.front().choice.entry->tile[1] == 192);
+    desc.m = 16;
+    CHECK_FALSE(streams_rows(candidates(desc).front()));
+    // Their tiles depend on m, and so would the bits.
+    desc.flags |= kGemmInvariant;
+    for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(streams_rows(c));
+  }
+}
+
+TEST_CASE("gemm narrow: kernels whose rows are tokens refuse gates and scales that they lack") {
+  const auto device = hopper();
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x192_1x1_rowstream/2", &choice)
+          .ok());
+  GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 1000, 4096, 4096);
+  CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  desc.epilogue.gate = Gate::interleaved;
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_failure().message).find("has no gates") != std::string::npos);
+  desc.epilogue.gate = Gate::none;
+  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::row128};
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_failure().message).find("only as 1x128 of A by 128x128 of B") !=
+        std::string::npos);
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none)), choice).ok());
+}
+
+TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 64 columns") {
+  const auto device = hopper(132, "NVIDIA H200");
+  for (const DType out : {DType::BF16, DType::F32}) {
+    const GemmDesc desc = narrow(DType::F8E4M3, out, 4096, 4096, 4096);
+    const GemmCandidate best = GemmRanking(*device, gemm_problem_of(desc)).candidates(4096).front();
+    REQUIRE(best.choice.streams_rows());
+    for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_tile_columns(best.choice, desc, n) % 64 == 0);
+    const auto plan = plan_of(device, desc);
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, {.a = 1 << 20,
+                                .b = 1 << 28,
+                                .d = 1 << 30,
+                                .workspace = 1ull << 32,
+                                .workspace_bytes = 1ull << 30})
+                .ok());
+    REQUIRE(device->launches.size() == 1);
+    CHECK(((device->launches[0].full.flags & kFullTmaStores) != 0) == (out == DType::BF16));
   }
 }

@@ -116,6 +116,7 @@ inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
 inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmNarrow;
 inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmNarrow;
 inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmNoPromotion;
+inline constexpr u32 kSchedule_rowstream = kSchedule_scaledstream & ~u32{kGemmSwapAB};
 inline constexpr u32 kSchedule_plainsplit = kGemmNoMaps | kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmEpilogue;
 inline constexpr u32 kSchedule_fullping = kGemmEpilogue | kGemmPingpong;
@@ -271,6 +272,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
     shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmNarrow)
                             ? accumulators
                             : (accumulators + 1023) / 1024 * 1024;
+    // Without swap-AB, the two slabs hold all of a warpgroup's rows of a 16-bit D, which the TMA
+    // stores while the next tile is multiplied.
+    if (!(tile.variant & kGemmSwapAB)) shared.slab_bytes = 64 * tile.n;
   }
   // Split-K CTAs reduce and write D in the memory of the pipeline.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;

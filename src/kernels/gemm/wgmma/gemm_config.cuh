@@ -133,8 +133,9 @@ struct GemmConfig {
   // CTAs that receive this CTA's multicast loads: those in its row and column of the cluster.
   static constexpr u32 kMulticastCtas = kClusterM + kClusterN - 1;
   static_assert(kCluster <= 8, "a portable cluster has at most 8 CTAs");
-  static_assert(!kAnyWidth || (kRowBlocks == 1 && kN == (kPromotes ? 160 : 256)),
-                "wgmma_any_width takes one row block of 256 columns, or 160 with promotion");
+  static_assert(
+      !kAnyWidth || (kRowBlocks == 1 && kN == (kPromotes ? kSwapAB ? 160 : 192 : 256)),
+      "wgmma_any_width takes one row block of 256 columns, or as many as promotion allows");
   static_assert(!kColumnA || kM % 64 == 0, "a column-major A is loaded in boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0,
                 "a CTA's share of B must be whole swizzle atoms of 8 columns");

@@ -15,10 +15,11 @@ struct StreamSlice {
 };
 
 // Whether the CTAs are joined. They cannot be in kernels for integers, which lack the registers
-// (gemm_shares.cpp), nor in kernels with multicast, which have clusters for another purpose.
+// (gemm_shares.cpp), nor in kernels with multicast, which have clusters for another purpose, nor in
+// kernels for many tokens (without swap-AB), whose shared memory is full.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
-  return !Config::kIntegerSums && Config::kCluster == 1 && args.joined > 0;
+  return !Config::kIntegerSums && Config::kCluster == 1 && Config::kSwapAB && args.joined > 0;
 }
 
 // A kernel whose CTAs may be joined calls these three functions. One thread initializes the

@@ -80,8 +80,9 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
 }
 
-// Accumulators of kGemmStreamSlabLines columns in shared memory, as lines of D. The pitch puts the
-// lines that a warp accesses at once in different banks.
+// Accumulators in shared memory, as kGemmStreamSlabLines lines of D: with swap-AB those columns,
+// else 64 columns of a warp's 16 rows. The pitch puts the lines that a warp accesses at once in
+// different banks.
 template <class Config>
 struct StreamSlab {
   static constexpr u32 kRows = 64;
@@ -91,7 +92,24 @@ struct StreamSlab {
 
   template <i32 kSlab>
   __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators]) const {
-    if constexpr (kSlab < Config::kTileN / kLines) put_slab<kSlab>(d);
+    if constexpr (!Config::kSwapAB)
+      put_rows<kSlab>(d);
+    else if constexpr (kSlab < Config::kTileN / kLines)
+      put_slab<kSlab>(d);
+  }
+  // Slab kSlab without swap-AB: one warp has all of it.
+  template <i32 kSlab>
+  __device__ __forceinline__ void put_rows(const float (&d)[Config::kAccumulators]) const {
+    static_assert(kLines == 16, "a warp has 16 rows");
+    constexpr i32 kFirst = kSlab / 4 * (static_cast<i32>(kRows) / 2);
+    if (threadIdx.x / 32 % 4 != kSlab % 4) return;
+    const u32 lane = ptx::lane_id();
+    const u32 to = base + (lane / 4 * kPitch + lane % 4 * 2) * 4;
+#pragma unroll
+    for (u32 i = 0; i < kRows / 2; ++i)
+      if (kFirst + static_cast<i32>(i) < Config::kAccumulators)
+        ptx::store_shared(to + ((i & 2) * 4 * kPitch + i / 4 * 8 + (i & 1)) * 4,
+                          d[kFirst + static_cast<i32>(i)]);
   }
   template <i32 kSlab>
   __device__ __forceinline__ void put_slab(const float (&d)[Config::kAccumulators]) const {

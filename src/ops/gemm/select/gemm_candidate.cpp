@@ -162,7 +162,16 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   " blocks of %d",
                   name, choice.split, d.k, ceil_div(d.k, choice.entry->tile[2]),
                   choice.entry->tile[2]);
+    case GemmMisfit::scales:
+      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_scales", 0, 0),
+                  "candidate %s takes scales that differ for each 128 of k only as 1x128 of A by "
+                  "128x128 of B%s, and no d_quantize: take a scaledstream kernel",
+                  name, kernel_problem.swapped ? " of the swapped operands" : "");
     case GemmMisfit::epilogue:
+      if (choice.streams_rows())
+        return fail(Code::ERROR_UNSUPPORTED,
+                    fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
+                    "candidate %s has no gates: take a scaledstream kernel", name);
       if (choice.has(kGemmBatched))
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),

@@ -187,7 +187,11 @@ double Cost::k_block_ns() const {
   const double floor = products * std::max(tile_n_ / 2 * slower, 16 + tile_n_ / 4);
   const double clocks = model_.tensor * floor;
   if (!choice_.has(kGemmNarrow) || choice_.has(kGemmNoPromotion)) return ns(clocks);
-  if (d_.a_scaling.kind < ScaleKind::row128) return ns(clocks + model_.promote_clocks * tile_n_);
+  const bool scaled = d_.a_scaling.kind >= ScaleKind::row128;
+  if (choice_.streams_rows())
+    return ns(clocks +
+              tile_n_ * (scaled ? model_.promote_rows_scaled_clocks : model_.promote_rows_clocks));
+  if (!scaled) return ns(clocks + model_.promote_clocks * tile_n_);
   return ns(std::max(clocks + model_.promote_scaled_clocks * tile_n_, model_.promote_step_clocks));
 }
 
@@ -297,9 +301,9 @@ double Cost::epilogue_ns(double fixed, double element) const {
 
 double Cost::element_clocks() const {
   const GemmEpilogue& e = d_.epilogue;
-  const double store = choice_.has(kGemmSwapAB)     ? model_.swap_element
-                       : choice_.has(kGemmPingpong) ? model_.ping_element
-                                                    : model_.element_clocks;
+  const double store = choice_.has(kGemmSwapAB | kGemmStreamK) ? model_.swap_element
+                       : choice_.has(kGemmPingpong)            ? model_.ping_element
+                                                               : model_.element_clocks;
   double clocks = store * problem_.out_bytes / 2;
   const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
   if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;

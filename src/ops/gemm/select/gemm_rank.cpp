@@ -58,6 +58,7 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
   if (!choice.has(kGemmEpilogue)) return false;
   // One CTA multiplies all tiles that have scales of D in common, so their k is not divided.
   if (gemm_tiles_together(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
+  if (choice.streams_rows()) return !kernel_problem.gated();
   if (!kernel_problem.gated() || !choice.uses_maps()) return true;
   if (!kernel_problem.gates_along_lines()) return false;
   // If half of a tile's width is no multiple of a 128-byte line, a gated kernel cannot stage D in
@@ -89,6 +90,16 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
          (d.d_padding_writable ||
           (kernel_problem.d_contiguous() * kernel_problem.out_bytes % kMapAlignment == 0 &&
            (!along_m || d.min_m == kernel_problem.rows())));
+}
+
+// A stream-K kernel whose rows are tokens takes scales that change along k only as 1x128 of A by
+// 128x128 of B, and no scales of D's blocks.
+bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
+  if (!choice.streams_rows()) return true;
+  if (kernel_desc.d_quantize.any()) return false;
+  return kernel_desc.a_scaling.kind < ScaleKind::row128 ||
+         (kernel_desc.a_scaling.kind == ScaleKind::row128 &&
+          kernel_desc.b_scaling.kind == ScaleKind::block128);
 }
 
 }  // namespace
@@ -125,6 +136,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
     return GemmMisfit::k;
   if (choice.has(kGemmStreamK) && kernel_problem.desc.k > kGemmMaxStreamK) return GemmMisfit::k;
   if (choice.has(kGemmShort) && kernel_problem.desc.k > entry.tile[2]) return GemmMisfit::k;
+  if (!scales_fit(choice, kernel_problem.desc)) return GemmMisfit::scales;
   if (!epilogue_fits(choice, kernel_problem)) return GemmMisfit::epilogue;
   if (choice.has(kGemmBatched) && !kernel_problem.d_suits_map()) return GemmMisfit::d_map;
   if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue) && !tma_can_write_d(kernel_problem))
@@ -216,13 +228,14 @@ void GemmRanking::keep_batch_invariant() {
   const bool addresses_suit =
       d.staging_copy || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto keeps_bits = [&](const GemmChoice& c) {
-    return addresses_suit && c.uses_maps() && !c.has(kGemmSwapAB) &&
+    return addresses_suit && c.uses_maps() && !c.has(kGemmSwapAB | kGemmStreamK) &&
            !(c.divides_k_into_chains() && !c.keeps_whole_chains() && gemm_chain_count(d.k) > 1);
   };
   // If no such kernel has these types and orders, use stream-K kernels that divide no unit.
   const bool use_stream_k = std::none_of(choices_.begin(), choices_.end(), keeps_bits);
   const auto possible = [&](const GemmChoice& c) {
-    return use_stream_k ? addresses_suit && c.has(kGemmStreamK) && gemm_serves_every_run(c, d)
+    return use_stream_k ? addresses_suit && c.has(kGemmStreamK) && c.has(kGemmSwapAB) &&
+                              gemm_serves_every_run(c, d)
                         : keeps_bits(c);
   };
   // Keep the TMA kernels with the smallest split-K factor; of equal factors, kernels without

@@ -38,6 +38,9 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
+  /// Whether the kernel is a stream-K kernel whose rows are tokens: for many tokens of narrow
+  /// types.
+  bool streams_rows() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
   bool divides_k_among_ctas() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
   /// a factor of 1.
@@ -167,6 +170,7 @@ enum class GemmMisfit {
   k,             // k is too small for the split-K factor, or too large for the kernel
   promises,      // a map needs promised alignments of addresses that only the device knows
   epilogue,      // the kernel has no epilogue, or does not support this gate
+  scales,        // the kernel does not support these scales of A and B or of D
   d_map,         // the kernel writes D through a map only, and D does not suit one
   split_factor,  // the factor of a stream-K kernel must be 1, 2, 4 or 8
 };

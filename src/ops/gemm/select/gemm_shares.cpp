@@ -26,7 +26,9 @@ uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
                                 ? std::min(choice.entry->tile[1], kGemmMaxHeldColumns)
                                 : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, max_width * cluster);
-  const int64_t wanted = ceil_div(columns, tiles * cluster);
+  int64_t wanted = ceil_div(columns, tiles * cluster);
+  // Pieces of 64 columns of D are stored by TMA, and have one scale each.
+  if (choice.streams_rows()) wanted = round_up(wanted, 64);
   return static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
@@ -53,12 +55,12 @@ void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares*
 constexpr int64_t kMaxJoinedBytes = 80 << 10;
 
 // Joins the CTAs that share a unit, which means that they form a cluster. Returns false if the
-// kernel cannot do that (stream_is_joined() in stream_join.cuh; i8 kernels cannot), or if not all
-// clusters could run at the same time. `clusters` is as in gemm_shares().
+// kernel cannot do that (stream_is_joined() in stream_join.cuh), or if not all clusters could run
+// at the same time. `clusters` is as in gemm_shares().
 bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
                GemmShares* s) {
-  const bool can_join =
-      choice.cluster() == 1 && s->tiles_together == 1 && choice.entry->dtypes[0] != DType::I8;
+  const bool can_join = choice.cluster() == 1 && s->tiles_together == 1 &&
+                        choice.has(kGemmSwapAB) && choice.entry->dtypes[0] != DType::I8;
   if (!can_join) return false;
   const int64_t max_parts = std::min(
       {int64_t{choice.split}, s->k_blocks, resident_clusters / std::max<int64_t>(s->units(), 1)});

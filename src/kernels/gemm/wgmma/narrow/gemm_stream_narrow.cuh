@@ -15,11 +15,13 @@
 
 namespace tw {
 
-// The epilogue arguments for matrix z of the batch. No lines are written if its D is null.
+// The epilogue arguments for matrix z of the batch. No lines are written if its D is null. Lines
+// of D are rows, or columns with swap-AB.
 template <class Config>
 __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
   const GemmEpilogueArgs& full = all.stream.full;
-  FullRun run = full_run(full, n, full.gate == kGateNone ? m : full.half);
+  FullRun run = Config::kSwapAB ? full_run(full, n, full.gate == kGateNone ? m : full.half)
+                                : full_run(full, m, n);
   const GemmMatrix matrix =
       gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(all.scales.d_type));
   run.c = matrix.c;
@@ -56,7 +58,8 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
     GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, 0);
     FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
     tile.n0 += slice.first;
-    run.lines = min(run.lines, tile.n0 + slice.columns);
+    i32& end = Config::kSwapAB ? run.lines : run.extent;  // of the columns to write
+    end = min(end, tile.n0 + slice.columns);
     u32 largest = 0;
     narrow_write<Config>(sums, all, run, tile, pipeline.base, group, largest);
     scaled_amax(args.full, all.scales.d_type, largest);
@@ -88,6 +91,7 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
     ptx::async_copy_wait_all();
     narrow_finish<Config>(d[0], all, work, item, pipeline, group);
   }
+  if constexpr (!Config::kSwapAB) full_store_finish();
 }
 
 // Initializes the barriers. If scales change along k, a stage is full only when its scales have

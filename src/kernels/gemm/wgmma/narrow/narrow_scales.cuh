@@ -119,6 +119,10 @@ struct NarrowScaleAddresses {
   __device__ __forceinline__ void load_columns(int group16, float (&scale)[4]) const {
     ptx::load_shared_v4(columns + static_cast<u32>(group16) * 64, scale);
   }
+  // The first of them, where all columns of the group have the same scale.
+  __device__ __forceinline__ float load_first_column(int group16) const {
+    return __uint_as_float(ptx::shared_load<4>(columns + static_cast<u32>(group16) * 64));
+  }
 };
 
 // Whether scales are applied once, to the finished accumulators.

@@ -2,9 +2,11 @@
 #pragma once
 // Epilogue of the stream-K kernels for narrow types. The run's arguments select the type of D.
 // narrow_write() chooses between a short path, which finishes accumulators in registers, and the
-// general path, which stages them in shared memory and applies every kind of epilogue.
+// general path, which stages them in shared memory and applies every kind of epilogue. Without
+// swap-AB, rows of a tile are lines of D, and each warp has 16 whole lines of it.
 // "full" in names means an epilogue kernel.
 
+#include "kernels/gemm/epilogue/full_store.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_blocks.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
@@ -72,24 +74,114 @@ __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, co
          args.activation <= kActRelu;
 }
 
-// The short epilogue, in registers. A thread's accumulators belong to two rows, so that it needs
-// only two elements of the bias.
+// The element of the bias for element `at` of a line of D.
+template <class Config>
+__device__ __forceinline__ float narrow_bias(const GemmEpilogueArgs& args, const FullRun& run,
+                                             i32 at) {
+  if (at >= run.extent) return -0.0f;
+  return full_element<typename Config::In>(args.bias, args.bias_type, at);
+}
+
+// The short epilogue, in registers. With swap-AB a thread's accumulators belong to two elements of
+// D's lines, else to two neighboring ones in each group of eight. Options that a run does not have
+// are skipped as a whole: instructions of an epilogue cost the more, the fewer tiles execute them
+// from the instruction cache.
 template <class Config>
 __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args, const FullRun& run,
-                                                  i32 m0) {
-  const bool relu = args.activation == kActRelu;
-  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
-  float bias[2] = {-0.0f, -0.0f};
+                                                  i32 m0, i32 n0) {
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  const i32 first = Config::kSwapAB ? m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16) + lane / 4
+                                    : n0 + lane % 4 * 2;
+  if (args.bias_by == kFullPerElement) {
+    float bias[2];
+    if constexpr (Config::kSwapAB) {
+      bias[0] = narrow_bias<Config>(args, run, first);
+      bias[1] = narrow_bias<Config>(args, run, first + 8);
+    }
 #pragma unroll
-  for (i32 half = 0; half < 2; ++half)
-    if (args.bias_by == kFullPerElement && row0 + half * 8 < run.extent)
-      bias[half] = full_element<typename Config::In>(args.bias, args.bias_type, row0 + half * 8);
+    for (int i = 0; i < Config::kAccumulators; ++i) {
+      if (!Config::kSwapAB && i % 4 < 2)
+        bias[i % 2] = narrow_bias<Config>(args, run, first + i / 4 * 8 + i % 2);
+      d[i] = act::fused(run.alpha, d[i], bias[Config::kSwapAB ? i % 4 / 2 : i % 2]);
+    }
+  } else if (run.alpha != 1.0f) {
 #pragma unroll
-  for (int i = 0; i < Config::kAccumulators; ++i) {
-    d[i] = act::fused(run.alpha, d[i], bias[i % 4 / 2]);
-    if (relu) d[i] = activate(kActRelu, d[i]);
+    for (float& value : d) value *= run.alpha;
   }
+  if (args.activation != kActRelu) return;
+#pragma unroll
+  for (float& value : d) value = activate(kActRelu, value);
+}
+
+// Stores 64 columns of a 16-bit D of the warp's 16 lines by TMA, by way of the warp's own part of
+// the staging memory. The TMA reads it while the next tile is multiplied. m0 is the warpgroup's
+// first line.
+template <class Config>
+__device__ __forceinline__ void narrow_store_rows(const float (&d)[Config::kAccumulators],
+                                                  const GemmEpilogueArgs& args,
+                                                  const GemmTileOrigin& tile, i32 extent,
+                                                  u32 staging, u32 group, i32 m0) {
+  constexpr auto kColumns = static_cast<i32>(Config::kSlab.contiguous);
+  constexpr u32 kPieceBytes = 64 * 128;
+  static_assert(Config::kTileN / kColumns * kPieceBytes <= 2 * Config::kShared.slab_bytes);
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kTileN / kColumns; ++piece)
+    epilogue_stage<Config>(d, staging + static_cast<u32>(piece) * kPieceBytes, piece);
+  ptx::fence_async_shared();
+  ptx::sync_warp();
+  const u32 first = threadIdx.x / 32 % 4 * kGemmStoreLines;
+  if (ptx::lane_id() == 0) {
+#pragma unroll
+    for (i32 piece = 0; piece < Config::kTileN / kColumns; ++piece)
+      if (tile.n0 + piece * kColumns < extent)
+        ptx::store_tile(&args.base.map_d,
+                        staging + static_cast<u32>(piece) * kPieceBytes + first * 128,
+                        tile.n0 + piece * kColumns, m0 + static_cast<i32>(first), tile.z);
+    ptx::store_commit();
+  }
+  stream_sync_group(group);  // the next tile overwrites the scales
+}
+
+// Whether the TMA may store the tile: D's map has the sizes of the arguments, which may exceed
+// those in device memory.
+template <class Config>
+__device__ __forceinline__ bool narrow_stores_rows(const GemmNarrowArgs& all, const FullRun& run,
+                                                   i32 m0, i32 n0) {
+  const GemmEpilogueArgs& args = all.stream.full;
+  return !Config::kSwapAB && (args.flags & kFullTmaStores) != 0 &&
+         (args.device_m == 0 || (m0 + 64 <= run.lines && n0 + all.stream.width <= run.extent));
+}
+
+// Converts a warp's 16 lines of the tile and stores them to D in pieces of 16 bytes, by way of its
+// own part of the warpgroup's staging memory. m0 is the warpgroup's first line.
+template <class Config>
+__device__ __forceinline__ void narrow_write_rows(const float (&d)[Config::kAccumulators],
+                                                  const GemmEpilogueArgs& args, const FullRun& run,
+                                                  u32 staging, u32 group, i32 m0, i32 n0) {
+  using Out = typename Config::Out;
+  constexpr auto kColumns = static_cast<i32>(Config::kSlab.contiguous);
+  static_assert(Config::kSlab.swizzled && Config::kTileN % kColumns == 0);
+  static_assert(64 * 128 <= 2 * Config::kShared.slab_bytes, "a piece of all 64 lines is staged");
+  const u32 lane = ptx::lane_id(), line0 = threadIdx.x / 32 % 4 * 16 + lane / 8;
+  const auto x = static_cast<i32>(lane % 8 * (16 / Out::kBytes));
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kTileN / kColumns; ++piece) {
+    const i32 at = n0 + piece * kColumns + x;
+    ptx::sync_warp();  // all lanes have read the previous piece
+    epilogue_stage<Config>(d, staging, piece);
+    ptx::sync_warp();
+    if (at >= run.extent) continue;
+#pragma unroll
+    for (u32 line = line0; line < line0 + 16; line += 4) {
+      if (m0 + static_cast<i32>(line) >= run.lines) break;
+      const i64 element = (m0 + static_cast<i32>(line)) * args.base.d_stride_m + at;
+      ptx::store_unit<16>(run.d + static_cast<u64>(element) * Out::kBytes,
+                          ptx::shared_load<16>(epilogue_place<Config>(staging, line, lane % 8)));
+    }
+  }
+  // The next tile overwrites the scales and the staging memory, which other warps may still read.
+  stream_sync_group(group);
 }
 
 // Computes eight neighboring elements of a line of D with the general path, and updates `largest`
@@ -141,17 +233,24 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
                                                      const GemmTileOrigin& tile, u32 shared,
                                                      u32 group, u32& largest) {
   using Slab = StreamSlab<Config>;
-  const i32 end = min(tile.n0 + all.stream.width, run.lines);
+  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
+  const i32 end = Config::kSwapAB ? min(tile.n0 + all.stream.width, run.lines) : run.lines;
   const u32 staging = narrow_staging<Config>(shared, group);
-  const bool in_blocks = all.scales.d.address != 0;
+  const bool in_blocks = Config::kSwapAB && all.scales.d.address != 0;
+  // A slab is in memory from which the TMA may have stored other warps' lines of the previous tile.
+  if constexpr (!Config::kSwapAB) stream_sync_group(group);
 #pragma unroll 1
-  for (i32 slab = 0; tile.n0 + slab * Slab::kLines < end; ++slab) {
+  for (i32 slab = 0;; ++slab) {
+    // With swap-AB a slab has the warpgroup's rows of 16 columns, else 64 columns of 16 rows.
+    const i32 at = Config::kSwapAB ? m0 : tile.n0 + slab / 4 * Slab::kRows;
+    const i32 first_line = Config::kSwapAB ? tile.n0 + slab * Slab::kLines : m0 + slab % 4 * 16;
+    if (Config::kSwapAB ? first_line >= end : at >= run.extent) break;
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
     staged.put(d, slab);
     // Every thread that arrives here has read the previous slab. The next one may overwrite it.
     stream_sync_group(group);
-    const NarrowEight<Config> own(all.stream.full, run, tile.m0 + static_cast<i32>(group) * 64);
-    const i32 line = tile.n0 + slab * Slab::kLines + own.slab_line;
+    const NarrowEight<Config> own(all.stream.full, run, at);
+    const i32 line = first_line + own.slab_line;
     const bool inside = own.slab_line < Slab::kLines && line < end;
     float v[8] = {};
     if (inside && own.count > 0) narrow_make_eight<Config>(all, run, staged, line, own, largest, v);
@@ -174,14 +273,24 @@ __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
                                              u32& largest) {
   const GemmEpilogueArgs& args = all.stream.full;
   const u32 type = all.scales.d_type;
+  if constexpr (!Config::kSwapAB) store_wait_for_slabs<0>(ptx::lane_id());
   if (!narrow_is_short(args, run, type))
     return narrow_write_general<Config>(d, all, run, tile, shared, group, largest);
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
-  if (!Config::kIntegerSums || type != kGemmI32) narrow_make_short<Config>(d, args, run, m0);
+  if (!Config::kIntegerSums || type != kGemmI32)
+    narrow_make_short<Config>(d, args, run, m0, tile.n0);
+  const u32 staging = narrow_staging<Config>(shared, group);
   const auto write = [&](auto out) {
-    stream_write_sums<NarrowOut<Config, decltype(out)>>(d, all.stream, run.d, run.lines, run.extent,
-                                                        narrow_staging<Config>(shared, group),
-                                                        group, m0, tile.n0);
+    using Typed = NarrowOut<Config, decltype(out)>;
+    if constexpr (Config::kSwapAB) {
+      stream_write_sums<Typed>(d, all.stream, run.d, run.lines, run.extent, staging, group, m0,
+                               tile.n0);
+    } else {
+      if constexpr (decltype(out)::kBytes == 2)
+        if (narrow_stores_rows<Config>(all, run, m0, tile.n0))
+          return narrow_store_rows<Typed>(d, args, tile, run.extent, staging, group, m0);
+      narrow_write_rows<Typed>(d, args, run, staging, group, m0, tile.n0);
+    }
   };
   if (type == kFormatBF16) return write(Bf16{});
   if (type == kFormatF16) return write(F16{});
