@@ -43,14 +43,16 @@ struct GroupedRowTargets {
   __device__ __forceinline__ float weight_of(const GroupedWgmmaTile& tile, i32 r) const {
     return has_table ? weight(static_cast<u32>(r - tile.row0)) : 1.0f;
   }
+  /// The row of D for row r of the run; negative: the row is not written.
+  __device__ __forceinline__ i32 row(const GroupedWgmmaTile& tile, i32 r) const {
+    if (!has_table) return r;
+    return static_cast<i32>(ptx::shared_load<4>(base + static_cast<u32>(r - tile.row0) * 8));
+  }
   /// Address in D of row r of the run; 0: the row is not written.
   template <class Out>
   __device__ __forceinline__ u64 address(const GroupedArgs& args, const GroupedWgmmaTile& tile,
                                          i32 r) const {
-    const i32 to =
-        has_table
-            ? static_cast<i32>(ptx::shared_load<4>(base + static_cast<u32>(r - tile.row0) * 8))
-            : r;
+    const i32 to = row(tile, r);
     if (to < 0) return 0;
     return args.d + static_cast<u64>(to * args.d_pitch * static_cast<i64>(Out::kBytes));
   }

@@ -26,7 +26,7 @@ __device__ __forceinline__ bool grouped_can_write_pieces(const GroupedArgs& args
   constexpr u32 kBytes = Config::Out::kBytes;
   const u64 alignments = args.d | static_cast<u64>(args.d_pitch) * kBytes |
                          static_cast<u64>(grouped_columns(args)) * kBytes;
-  if (alignments % 16 != 0) return false;
+  if (alignments % 16 != 0 || args.d_pitch > 0xffffffff / i64{kBytes}) return false;
   const bool has_activation = args.activation == kActIdentity || args.activation == kActRelu ||
                               (kPiecesHaveSilu<Config> && args.activation == kActSilu);
   if (!has_activation) return false;
@@ -37,7 +37,9 @@ __device__ __forceinline__ bool grouped_can_write_pieces(const GroupedArgs& args
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
-/// Writes a piece of 16 bytes to column `column` of row r.
+/// Writes a piece of 16 bytes to column `column` of row r. Most pieces are stored: without a
+/// branch, and with 32 bits for the bytes of a row of D, which grouped_can_write_pieces() has
+/// checked.
 template <class Config>
 struct GroupedPieceWriter {
   const GroupedArgs& args;
@@ -46,11 +48,11 @@ struct GroupedPieceWriter {
 
   __device__ __forceinline__ void operator()(i32 r, i32 column, uint4 piece) const {
     using Out = typename Config::Out;
-    const u64 row = targets.template address<Out>(args, tile, r);
-    if (row == 0) return;
-    const u64 to = row + static_cast<u64>(column) * Out::kBytes;
-    if (args.row_output != kRowsAddedAtomically) return ptx::store_unit<16>(to, piece);
-    GroupedAdd<Out>::piece(to, piece);
+    const i32 row = targets.row(tile, r);
+    const u64 to = args.d + u64{static_cast<u32>(column)} * Out::kBytes +
+                   u64{static_cast<u32>(row)} * (static_cast<u32>(args.d_pitch) * Out::kBytes);
+    if (args.row_output != kRowsAddedAtomically) return ptx::store_unit_if(row >= 0, to, piece);
+    if (row >= 0) GroupedAdd<Out>::piece(to, piece);
   }
 };
 
@@ -98,9 +100,11 @@ __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumu
       column0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
   const float bias[2] = {grouped_bias_at<typename Config::In>(args, alpha_bias, bias_column),
                          grouped_bias_at<typename Config::In>(args, alpha_bias, bias_column + 8)};
+  if (alpha_bias.alpha != 1.0f || alpha_bias.bias != 0) {
 #pragma unroll
-  for (int i = 0; i < Config::kAccumulators; ++i)
-    d[i] = act::fused(alpha_bias.alpha, d[i], bias[epilogue_half(i)]);
+    for (int i = 0; i < Config::kAccumulators; ++i)
+      d[i] = act::fused(alpha_bias.alpha, d[i], bias[epilogue_half(i)]);
+  }
   if (args.activation == kActRelu) grouped_activate<kActRelu>(d);
   if (kPiecesHaveSilu<Config> && args.activation == kActSilu) grouped_activate<kActSilu>(d);
   grouped_weigh<Config>(d, args, targets, tile.width);

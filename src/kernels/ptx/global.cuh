@@ -147,6 +147,15 @@ __device__ __forceinline__ Unit<kBytes> load_unit_cached_hint(u64 address, u64 p
   return value;
 }
 
+/// store_unit() of 16 bytes if `stores`, without a branch.
+__device__ __forceinline__ void store_unit_if(bool stores, u64 address, uint4 value) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %5, 0;\n\t"
+      "@p st.global.v4.u32 [%0], {%1, %2, %3, %4};\n\t}" ::"l"(address),
+      "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "r"(static_cast<u32>(stores))
+      : "memory");
+}
+
 /// Like store_unit, with a cache policy.
 template <int kBytes>
 __device__ __forceinline__ void store_unit_hint(u64 address, Unit<kBytes> value, u64 policy) {

@@ -152,6 +152,25 @@ __device__ __forceinline__ void gemm_clear_accumulators(
     for (auto& value : row_block) value = 0;
 }
 
+// Defines all accumulators for the compiler, without an instruction: the first product overwrites
+// them. A tile would need as many instructions to clear them as a part of its epilogue.
+template <class Config>
+__device__ __forceinline__ void gemm_define_accumulators(
+    float (&d)[Config::kRowBlocks][Config::kAccumulators]) {
+#pragma unroll
+  for (auto& row_block : d)
+#pragma unroll
+    for (float& value : row_block) asm volatile("" : "=f"(value));
+}
+template <class Config>
+__device__ __forceinline__ void gemm_define_accumulators(
+    i32 (&d)[Config::kRowBlocks][Config::kAccumulators]) {
+#pragma unroll
+  for (auto& row_block : d)
+#pragma unroll
+    for (i32& value : row_block) asm volatile("" : "=r"(value));
+}
+
 // Sets d to the products of the span, or to 0 if the span is empty.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(

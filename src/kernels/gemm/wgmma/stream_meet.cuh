@@ -216,8 +216,7 @@ __device__ __forceinline__ void stream_accumulate(
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, item.end);
-    gemm_clear_accumulators<Config>(
-        d);  // defines d for the compiler; the first product overwrites d
+    gemm_define_accumulators<Config>(d);
     gemm_multiply<Config>(
         d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, 0, nullptr, [] {},
         args.width_index);
