@@ -5,14 +5,17 @@
 //              [--peer_rounds=5]
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--programmatic] [--clocks]
-//   bench_gemm --random=SEED --class=decode|prefill|random|odd [--count=20] [--f32] ...
+//   bench_gemm --random=SEED --class=decode|prefill|random|odd [--count=20] [--f32]
+//              [--alone_seconds=0.5] [--rounds_only] ...
 //   bench_gemm --regret --random=SEED --class=decode,prefill,random
 //   bench_gemm --sustained=3 --random=SEED [--class=large] [--count=12] ...
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // Prints a line per shape, then the classes for which speed is stated. gemm_table.py joins the JSON
 // lines of several runs.
 // --random draws the shapes of a class (gemm_draw.hpp). Shapes of up to 400 us are then timed in
-// graphs. For longer ones each side runs alone for half a second twice, in the order ABBA.
+// graphs. For longer ones each side runs alone for half a second twice, in the order ABBA;
+// --alone_seconds changes that, and with --rounds_only they are launched in rounds like shapes of
+// the sets, so that all candidates of many shapes can be recorded.
 // --sustained=S runs each side of every shape alone for S seconds twice, and prints the energy per
 // product by the GPU's counter.
 // --all_candidates times each candidate whose modeled time is at most --within times the best.
@@ -54,6 +57,7 @@ struct Arguments {
   int count = 0;  // 0: 12 if sustained, else 20
   bool f32 = false;
   double sustained = 0;
+  bool rounds_only = false;
   int shard = 1, shards = 1;
   int64_t min_m = 0, max_m = INT64_MAX;
   std::vector<std::string> extents;  // measure only these; empty: all
@@ -137,6 +141,10 @@ Arguments parse(int argc, char** argv) {
       all.race.within = std::atof(value.c_str());
     else if (name == "--all_candidates")
       all.race.all_candidates = true;
+    else if (name == "--rounds_only")
+      all.rounds_only = true;
+    else if (name == "--alone_seconds")
+      all.race.alone_seconds = std::atof(value.c_str());
     else
       require(false, ("argument " + argument).c_str());
   }
@@ -144,7 +152,7 @@ Arguments parse(int argc, char** argv) {
     all.race.alone_us = 1e-3;
     all.race.alone_seconds = all.sustained;
     if (all.classes == Arguments().classes) all.classes = {"large"};
-  } else if (all.random) {
+  } else if (all.random && !all.rounds_only) {
     all.race.alone_us = 400;
   }
   all.race.order_seed = all.seed;
@@ -166,6 +174,7 @@ std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
       if (!arguments.extents.empty() &&
           std::count(arguments.extents.begin(), arguments.extents.end(), extents(shape)) == 0)
         continue;
+      if (shape.m < arguments.min_m || shape.m > arguments.max_m) continue;
       shape.f32_out = arguments.f32;
       shapes.push_back(shape);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates the cost model for gemm_fit.py: recorded cases with parameters that the script chooses.
-// gemm_fit CASES reads a case per line, "in out orders programmatic m n k kernel", and prints a
-// line with 1 for each case whose kernel the library has, else 0. Then, until its input ends, it
+// gemm_fit CASES reads a case per line, "chip in out orders programmatic m n k kernel", and prints
+// a line with 1 for each case whose kernel the library has, else 0. Then, until its input ends, it
 // reads vectors of parameters (doubles in the order of gemm_model.inc) and answers each with the
 // nanoseconds of all cases marked 1, as doubles.
 #include <cstdio>
@@ -17,6 +17,7 @@ using namespace tw;
 namespace {
 
 struct Case {
+  GemmChip chip;
   GemmChoice choice;
   GemmProblem seen;
 };
@@ -25,12 +26,29 @@ DType type_of(const std::string& name) {
   return name == "f16" ? DType::F16 : name == "f32" ? DType::F32 : DType::BF16;
 }
 
+// The chip of a record file by the first part of the file's name. "cool" means that the records
+// were too short for the power limit to matter; then the limit is one that no product reaches.
+GemmChip chip_of_records(const std::string& name) {
+  constexpr double kCoolFlopPerNs = 900e3;
+  GemmChip chip{.sms = 132,
+                .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
+                .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,
+                .no_maps_split_blocks = 132 * kGemmNoMapsSplitBlocksPerSm};
+  DeviceInfo info;
+  info.name = name.starts_with("h100") ? "NVIDIA H100 80GB HBM3" : "NVIDIA H200";
+  info.sm_count = 132;
+  chip.rates = gemm_rates(info);
+  if (name.ends_with("cool")) chip.rates.power_limit_flop_per_ns = kCoolFlopPerNs;
+  return chip;
+}
+
 bool read_case(std::istream& in, Case* out, bool* known) {
-  std::string type, d_type, orders, kernel;
+  std::string chip, type, d_type, orders, kernel;
   int programmatic = 0;
   GemmDesc d;
-  if (!(in >> type >> d_type >> orders >> programmatic >> d.m >> d.n >> d.k >> kernel))
+  if (!(in >> chip >> type >> d_type >> orders >> programmatic >> d.m >> d.n >> d.k >> kernel))
     return false;
+  out->chip = chip_of_records(chip);
   d.a_dtype = type_of(type);
   d.d_dtype = type_of(d_type);
   d.a_order = orders[0] == 'r' ? Order::row : Order::column;
@@ -49,18 +67,6 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   return true;
 }
 
-GemmChip chip_of_records() {
-  GemmChip chip{.sms = 132,
-                .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
-                .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,
-                .no_maps_split_blocks = 132 * kGemmNoMapsSplitBlocksPerSm};
-  DeviceInfo info;
-  info.name = "NVIDIA H200";
-  info.sm_count = 132;
-  chip.rates = gemm_rates(info);
-  return chip;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,12 +80,11 @@ int main(int argc, char** argv) {
   }
   std::printf("%s\n", known_cases.c_str());
   std::fflush(stdout);
-  const GemmChip chip = chip_of_records();
   GemmModel model;
   std::vector<double> nanoseconds(cases.size());
   while (std::fread(&model, sizeof model, 1, stdin) == 1) {
     for (size_t i = 0; i < cases.size(); ++i)
-      nanoseconds[i] = gemm_terms(cases[i].choice, cases[i].seen, chip, model).total;
+      nanoseconds[i] = gemm_terms(cases[i].choice, cases[i].seen, cases[i].chip, model).total;
     std::fwrite(nanoseconds.data(), sizeof(double), nanoseconds.size(), stdout);
     std::fflush(stdout);
   }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/checked.hpp"
 #include "kernels/gemm/arguments/gemm_stream.h"
@@ -19,7 +20,7 @@
 namespace tw {
 namespace {
 
-constexpr double kL2Line = 128;  // bytes
+constexpr int64_t kL2Line = 128, kL2Sector = 32;  // bytes
 
 double at_least_one(int64_t value) {
   return static_cast<double>(std::max<int64_t>(value, 1));
@@ -53,9 +54,11 @@ class Cost {
   };
   struct Wave {
     double tensor, load, memory;
-    double all() const { return soft_max({tensor, load, memory}); }
+    double restart = 0;  // until the SM computes again; the others' memory traffic goes on
+    double all() const { return soft_max({soft_max({tensor, load}) + restart, memory}); }
   };
   double ns(double clocks) const { return clocks / chip_.rates.clock; }
+  double accumulator_bytes() const { return tile_m_ * tile_n_ * 4; }
   bool shares_loads() const { return cluster_m_ * cluster_n_ > 1; }
   void count_tiles();
   void count_waves();
@@ -64,15 +67,17 @@ class Cost {
   double mma_k_block_ns() const;
   Segments segments_of(bool along_k, double extent, double tile, double ctas, double multicast_ctas,
                        double units) const;
-  double straddle_fraction(int64_t pitch) const;
+  double straddle_fraction(int64_t alignment) const;
+  int64_t segment_alignment(bool along_k, int64_t pitch, double tile, double units) const;
   void count_segments();
   double memory_ns() const;
   double launch_ns() const;
   double epilogue_ns(double fixed, double element) const;
   double element_clocks() const;
-  double chains_ns() const;
+  double chains_ns(double k_blocks) const;
   double reduce_ns() const;
   double between_ns(double end) const;
+  double paired_fraction(double ctas) const;
   double power_ns() const;
   Wave wave(double clusters, double k_blocks, double between, bool unaligned_shares = false) const;
 
@@ -92,6 +97,7 @@ class Cost {
   double complete_waves_ = 0;                     // waves before the last one
   double last_clusters_ = 1;                      // clusters that have work in the last wave
   double last_k_blocks_ = 1;  // k blocks that each of these multiplies in the last wave
+  double chain_blocks_ = 1;   // stream-K: most k blocks of an accumulation chain
   double parts_ = 1;          // stream-K: parts of k into which a tile of the last wave is divided
   bool joined_ = false;       // stream-K: the CTAs that multiply these parts form a cluster
   double stages_ = 1;
@@ -175,6 +181,7 @@ void Cost::count_stream_k() {
       (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
       gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
+  chain_blocks_ = static_cast<double>(s.chain_blocks);
 }
 
 // A wgmma of 64 rows and 32 bytes of k takes N / 2 clocks. Reading its A and B from shared memory
@@ -224,25 +231,36 @@ Cost::Segments Cost::segments_of(bool along_k, double extent, double tile, doubl
   return {all, tile - extent / (units * ctas)};
 }
 
-// The fraction by which loads take longer because segments straddle sectors of the L2 (32 bytes).
-double Cost::straddle_fraction(int64_t pitch) const {
-  const int64_t bytes = pitch * problem_.in_bytes;
-  return bytes % 32 == 0 ? 0 : model_.straddle;
+// The largest power of two up to an L2 line, in bytes, at whose multiples all segments of an
+// operand begin. Those of an operand that is not contiguous along k begin at a tile's first row or
+// column.
+int64_t Cost::segment_alignment(bool along_k, int64_t pitch, double tile, double units) const {
+  const int64_t first = along_k || units == 1 ? 0 : static_cast<int64_t>(tile);
+  return std::gcd(std::gcd(pitch, first) * problem_.in_bytes, kL2Line);
+}
+
+// The fraction by which loads take longer because segments straddle lines or sectors of the L2.
+double Cost::straddle_fraction(int64_t alignment) const {
+  const double lines = 1 - static_cast<double>(alignment) / static_cast<double>(kL2Line);
+  return model_.straddle_line * lines + (alignment < kL2Sector ? model_.straddle_sector : 0);
 }
 
 // Two SMs share a path to the L2. A CTA whose neighbor SM is idle has all of it. A segment that
 // both SMs load is transferred once: one that a cluster multicasts, or one of the operand that
-// neighboring CTAs have in common.
+// neighboring CTAs have in common. Joined CTAs have none, since they are at different k.
 void Cost::count_segments() {
   const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
   const Segments a = segments_of(ak, m_, tile_m_, cluster_m_, cluster_n_, units_m_);
   const Segments b = segments_of(bk, n_, tile_n_, cluster_n_, cluster_m_, units_n_);
-  const double a_straddle = straddle_fraction(d_.lda);
-  // If B is not contiguous along k, a tile's segments begin at the tile's first column, which may
-  // lie inside a sector.
-  const bool inside_sector = !bk && units_n_ > 1 && entry_.tile[1] % 64 != 0;
-  const double b_straddle = inside_sector ? model_.straddle : straddle_fraction(d_.ldb);
-  const bool neighbors_share = choice_.cluster() == 1 && a_straddle == 0 && b_straddle == 0;
+  const int64_t a_alignment = segment_alignment(ak, d_.lda, tile_m_, units_m_);
+  // Tiles of other widths than multiples of 64 columns are as slow as unaligned ones.
+  const bool odd_tile = !bk && units_n_ > 1 && entry_.tile[1] % 64 != 0;
+  const int64_t b_alignment =
+      odd_tile ? kL2Sector / 2 : segment_alignment(bk, d_.ldb, tile_n_, units_n_);
+  const double a_straddle = straddle_fraction(a_alignment);
+  const double b_straddle = straddle_fraction(b_alignment);
+  const bool neighbors_share =
+      choice_.cluster() == 1 && !joined_ && std::min(a_alignment, b_alignment) >= kL2Sector;
   const double common = cluster_m_ > 1    ? b.all
                         : cluster_n_ > 1  ? a.all
                         : neighbors_share ? std::max(a.all, b.all)
@@ -295,7 +313,7 @@ double Cost::launch_ns() const {
 double Cost::epilogue_ns(double fixed, double element) const {
   const double threads =
       128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(entry_.tile[0])));
-  const double parts = choice_.has(kGemmSplit) ? choice_.split : 1;
+  const double parts = choice_.has(kGemmSplit) ? choice_.split : joined_ ? parts_ : 1;
   return ns(fixed + element * tile_m_ * tile_n_ / (threads * parts));
 }
 
@@ -315,7 +333,14 @@ double Cost::element_clocks() const {
   return clocks;
 }
 
-double Cost::chains_ns() const {
+// Time to add up the accumulation chains of a tile of which a CTA multiplies `k_blocks`. A stream-K
+// kernel keeps the sum in the L2: each chain but the first reads it, and each but the last writes
+// it.
+double Cost::chains_ns(double k_blocks) const {
+  if (choice_.has(kGemmStreamK)) {
+    const double chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_));
+    return (chains - 1) * 2 * accumulator_bytes() / model_.stream_chain_bytes;
+  }
   if (!choice_.divides_k_into_chains()) return 0;
   const double element = choice_.adds_chains_in_d() ? element_clocks() : model_.chain_element;
   return (gemm_chain_count(d_.k) - 1) * epilogue_ns(0, element);
@@ -324,9 +349,10 @@ double Cost::chains_ns() const {
 // Time to add partial accumulators: within the cluster (split-K, and stream-K whose CTAs form a
 // cluster), or through the L2 (other stream-K).
 double Cost::reduce_ns() const {
-  const double bytes = tile_m_ * tile_n_ * 4;  // of a tile's accumulators
+  const double bytes = accumulator_bytes();
   if (joined_)
-    return model_.part_ns * parts_ + ns(bytes * (1 - 1 / parts_) * model_.exchange_clocks);
+    return model_.join_ns + model_.part_ns * parts_ +
+           ns(bytes * (1 - 1 / parts_) * model_.exchange_clocks);
   if (choice_.has(kGemmStreamK)) {
     return parts_ == 1 ? 0 : model_.stream_ns + bytes * parts_ / model_.stream_bytes;
   }
@@ -338,17 +364,24 @@ double Cost::reduce_ns() const {
          ns(bytes * (1 - 1.0 / choice_.split) * model_.exchange_clocks);
 }
 
+// The fraction of CTAs whose SM shares its path with a busy one. CTAs first occupy one SM of each
+// pair, but joined ones are neighbors.
+double Cost::paired_fraction(double ctas) const {
+  const double in_pairs = joined_ ? std::floor(parts_ / 2) * 2 / parts_ : 0;
+  return std::clamp(2 * ctas / chip_.sms - 1, in_pairs, 1.0);
+}
+
 // A wave in which each of `clusters` multiplies `k_blocks`. `between` ns are added to the time of
 // the tensor cores.
 Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
                       bool unaligned_shares) const {
   const double ctas = clusters * choice_.cluster();
-  // The fraction of SM pairs with two busy SMs, if CTAs first occupy one SM of each pair.
-  const double paired = std::clamp(2 * ctas / chip_.sms - 1, 0.0, 1.0);
+  const double paired = paired_fraction(ctas);
   const double segments = segments_ * (1 - paired) +
                           (unaligned_shares ? unaligned_segments_ : crowded_segments_) * paired;
   // This is 1 in all TMA kernels, whose k blocks have 128 bytes of k.
-  const double l2_lines_per_segment = entry_.tile[2] * problem_.in_bytes / kL2Line;
+  const double l2_lines_per_segment =
+      entry_.tile[2] * problem_.in_bytes / static_cast<double>(kL2Line);
   const double stages = std::min(stages_, k_blocks_);
   const double load = std::max(ns(model_.line_clocks) * segments * l2_lines_per_segment,
                                model_.latency_ns / stages);
@@ -388,21 +421,21 @@ GemmTerms Cost::terms() const {
   // Kernels without maps and host bodies read the caller's operands, whatever their addresses are.
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
-  const double chains = chains_ns();
-  // A split-K cluster computes one unit and exits. Starting the next wave's clusters takes
-  // next_wave_ns, which is added to t.epilogue.
-  const Wave complete = wave(resident_, k_blocks_, chains + (split ? 0 : between_ns(end)));
-  const Wave last = wave(last_clusters_, last_k_blocks_, chains, unaligned_shares_);
+  Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
+  const Wave last =
+      wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), unaligned_shares_);
+  // A split-K cluster computes one unit and exits. Then the next cluster starts.
+  if (split) complete.restart = end + model_.next_wave_ns;
   GemmTerms t;
   t.launch = launch_ns();
-  t.epilogue = end + (split ? complete_waves_ * (end + model_.next_wave_ns) : 0);
+  t.epilogue = end + complete_waves_ * complete.restart;
   t.tensor = complete_waves_ * complete.tensor + last.tensor;
   t.memory = complete_waves_ * complete.memory + last.memory;
   t.l2 = complete_waves_ * complete.load + last.load;
   if (needs_copies)
     t.copies = model_.copy_ns * problem_.staging_copies +
                problem_.staging_copy_bytes / (model_.copy_reached * chip_.rates.dram_bytes_per_ns);
-  const double unlimited = t.launch + complete_waves_ * complete.all() + last.all() + t.epilogue;
+  const double unlimited = t.launch + complete_waves_ * complete.all() + last.all() + end;
   t.total = t.copies + with_power_limit(unlimited, power_ns());
   return t;
 }
