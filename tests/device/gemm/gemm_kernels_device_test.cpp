@@ -3,6 +3,7 @@
 // PTX machine. Compares every element with float64.
 #include <cmath>
 
+#include "tests/device/common/predecessor.hpp"
 #include "tests/device/gemm/gemm_choices.hpp"
 
 using namespace tw;
@@ -14,24 +15,39 @@ int64_t up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// Extents a few elements below a tile, and k above a stage. `round`: two tiles per block if
-/// possible, and k above all stages, so that the block uses each stage twice.
-GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
+/// What a run is like: alone; or behind another kernel, with two tiles per block if possible, and a
+/// k above all stages, so that the block uses each stage twice.
+enum class Kind {
+  alone,
+  lines,  // D does not suit a tensor map
+  rest,   // D suits one, except for the last elements of its lines
+  whole,  // D suits one
+  added,  // the same, and the product is added to D
+  empty   // k is 0, so that nothing is multiplied between two tiles
+};
+constexpr Kind kKinds[] = {Kind::lines, Kind::rest, Kind::whole, Kind::added, Kind::empty};
+
+/// Extents a few elements below a tile, and k above a stage.
+GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   const KernelEntry& entry = *choice.entry;
   GemmDesc desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
   desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
   desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
-  if (round) {
+  if (kind != Kind::alone) {
     desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;
     if (!choice.has(kGemmSplit) && !choice.has(kGemmNoMaps)) {
       desc.m += int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
       desc.max_sms = choice.cluster();
     }
+    number = kind == Kind::lines ? 0 : 1;
   }
+  if (kind == Kind::empty) desc.k = 0;
+  if (kind == Kind::whole || kind == Kind::added) desc.n = up(desc.n, 8);
   set_pitches(choice, number, &desc);
+  if (kind == Kind::added) desc.ldc = desc.ldd;
   if (!does_product_alone(choice)) return desc;
   // These kernels need lines of D of multiples of 16 bytes.
   desc.n = up(desc.n, 8);
@@ -45,6 +61,13 @@ std::vector<double> values(Matrix& matrix) {
   for (int64_t r = 0; r < matrix.rows; ++r)
     for (int64_t c = 0; c < matrix.columns; ++c) out.push_back(matrix.value(r, c));
   return out;
+}
+
+/// Whether the choice's kernel itself runs such a product.
+bool does_kind(const GemmChoice& choice, Kind kind) {
+  if (does_product_alone(choice)) return kind == Kind::whole;
+  if (kind == Kind::empty) return !choice.divides_k_among_ctas();
+  return kind != Kind::added || choice.entry->dtypes[1] == DType::F32;
 }
 
 /// Number of elements of D that differ from A B + beta C. Small integers make it exact.
@@ -67,42 +90,46 @@ int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matr
   return wrong;
 }
 
-/// Two dependent launches before the run under test, of which the second reads the first's D.
-void run_before(GemmPlan& plan, Stream& stream, const GemmRun& run,
-                const std::vector<const Matrix*>& matrices) {
-  uint64_t bytes = 16;
-  for (const Matrix* matrix : matrices) bytes = std::max(bytes, matrix->bytes());
-  Guarded between(plan.device(), stream, bytes);
-  GemmRun first = run, second = run;
-  first.d = second.a = second.b = second.c = between.address();
-  TW_REQUIRE_OK(plan.run(stream, first));
-  TW_REQUIRE_OK(plan.run(stream, second));
-  TW_REQUIRE_OK(stream.synchronize());
-}
-
 void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const GemmChoice& choice,
-                  int number, bool round) {
-  const GemmDesc d = beside_tile(choice, number, round);
-  const float beta = does_product_alone(choice) || number % 2 ? 0.0f : 1.0f;
+                  int number, Kind kind) {
+  const GemmDesc d = beside_tile(choice, number, kind);
+  const bool no_c = kind == Kind::alone ? number % 2 != 0 : kind == Kind::whole;
+  const float beta = does_product_alone(choice) || no_c ? 0.0f : 1.0f;
   std::mt19937_64 random(static_cast<uint64_t>(number) + 1);
   Matrix a(device, stream, d.m, d.k, d.a_order, d.a_dtype, d.lda, 0);
   Matrix b(device, stream, d.k, d.n, d.b_order, d.a_dtype, d.ldb, 0);
   Matrix c(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldc, 0);
   Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldd, 0);
   for (Matrix* each : {&a, &b, &c}) each->fill_integers(random);
+  if (kind == Kind::added) {
+    std::copy_n(c.memory.data(), c.memory.bytes(), out.memory.data());
+    out.memory.upload();
+  }
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create_forced(device, d, choice, &plan));
   CHECK(std::string(plan->info().kernel) == choice.entry->symbol);
   const uint64_t bytes = plan->info().workspace_bytes;
   Guarded workspace(device, stream, std::max<uint64_t>(bytes, 16), 0);
+  Guarded between(device, stream, out.memory.bytes());
   const GemmRun run{.beta = beta,
                     .a = a.memory.address(),
                     .b = b.memory.address(),
-                    .c = c.memory.address(),
+                    .c = kind == Kind::added ? out.memory.address() : c.memory.address(),
                     .d = out.memory.address(),
                     .workspace = workspace.address(),
                     .workspace_bytes = bytes};
-  if (round) run_before(static_cast<GemmPlan&>(*plan), stream, run, {&a, &b, &c, &out});
+  Predecessor before(device, stream);
+  if (kind != Kind::alone) {
+    for (const Guarded* memory :
+         {&a.memory, &b.memory, &c.memory, &out.memory, &workspace, &between})
+      before.add(memory->address(), memory->bytes());
+    before.launch();
+  }
+  if (kind == Kind::whole) {
+    GemmRun first = run;
+    first.d = between.address();
+    TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, first));
+  }
   TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));
   TW_REQUIRE_OK(stream.synchronize());
   workspace.read();
@@ -114,12 +141,17 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
 }
 
 void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr<Device>& device,
-                   bool round = false) {
+                   bool behind = false) {
   const auto stream = new_stream(device);
   int number = 0;
   for (const GemmChoice& choice : choices) {
     INFO(gemm_choice_text(choice));
-    check_choice(device, *stream, choice, number++, round);
+    if (!behind) check_choice(device, *stream, choice, number, Kind::alone);
+    for (const Kind kind : kKinds) {
+      CAPTURE(static_cast<int>(kind));
+      if (behind && does_kind(choice, kind)) check_choice(device, *stream, choice, number, kind);
+    }
+    ++number;
   }
   MESSAGE(number << " choices");
 }
@@ -162,7 +194,7 @@ TEST_CASE("gemm kernels: one of each kind beside its tile") {
   if (device) check_choices(small_kinds(*device), device);
 }
 
-TEST_CASE("gemm kernels: stages that are taken again, tile behind tile and run behind run") {
+TEST_CASE("gemm kernels: stages that are taken again, tile behind tile, behind another kernel") {
   const auto device = open_gpu();
   if (device) check_choices(small_kinds(*device), device, true);
 }
