@@ -15,14 +15,15 @@ int64_t up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// What a run is like: alone; or behind another kernel, with two tiles per block if possible, and a
-/// k above all stages, so that the block uses each stage twice.
+/// What a run is like: alone; or behind another kernel, with several tiles per block if possible,
+/// and a k above all stages, so that the block uses each stage twice.
 enum class Kind {
   alone,
   lines,    // D does not suit a tensor map
-  rest,     // D suits one, except for the last elements of its lines; B is constant
+  rest,     // D suits one, except for the last elements of its lines; k is short and B constant
   whole,    // D suits one, and two runs follow each other
-  shallow,  // the same, with a single k block
+  shallow,  // D suits one, and there is a single k block
+  single,   // the same with a single tile per block, and B is constant
   added,    // the same as whole, and the product is added to D
   empty,    // k is 0, so that nothing is multiplied between two tiles
   divided,  // the CTAs of a stream-K kernel divide k
@@ -31,9 +32,9 @@ enum class Kind {
   gated,
   arrays  // of addresses of the operands, from which another kernel makes tensor maps
 };
-constexpr Kind kBehind[] = {Kind::lines,   Kind::rest,  Kind::whole,   Kind::shallow,
-                            Kind::added,   Kind::empty, Kind::divided, Kind::ahead,
-                            Kind::options, Kind::gated, Kind::arrays};
+constexpr Kind kBehind[] = {Kind::lines,  Kind::rest,    Kind::whole, Kind::shallow,
+                            Kind::single, Kind::added,   Kind::empty, Kind::divided,
+                            Kind::ahead,  Kind::options, Kind::gated, Kind::arrays};
 
 /// Whether the choice's kernel itself runs such a product.
 bool does_kind(const GemmChoice& choice, Kind kind) {
@@ -42,7 +43,8 @@ bool does_kind(const GemmChoice& choice, Kind kind) {
   if (kind == Kind::divided) return choice.has(kGemmStreamK) && choice.split == 2;
   if (does_product_alone(choice)) return kind == Kind::whole;
   if (kind == Kind::ahead) return small && choice.cluster() == choice.split;
-  if (kind == Kind::shallow || kind == Kind::empty) return !choice.divides_k_among_ctas();
+  if (kind == Kind::shallow || kind == Kind::single || kind == Kind::empty)
+    return !choice.divides_k_among_ctas();
   if (kind == Kind::options || kind == Kind::gated || kind == Kind::arrays)
     return choice.has(kGemmEpilogue);
   return kind != Kind::added || entry.dtypes[1] == DType::F32;
@@ -54,28 +56,34 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   const KernelEntry& entry = *choice.entry;
   GemmDesc desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
-  const bool one_tile = kind == Kind::alone || kind == Kind::divided || kind == Kind::ahead ||
-                        choice.has(kGemmSplit) || choice.has(kGemmNoMaps);
+  const bool one_tile = kind == Kind::alone || kind == Kind::single || kind == Kind::divided ||
+                        kind == Kind::ahead || choice.has(kGemmSplit) || choice.has(kGemmNoMaps);
   desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
   desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
+  const int64_t shortest = desc.k;
   if (kind != Kind::alone) {
     desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;
     number = kind == Kind::lines ? 0 : 1;
   }
   if (!one_tile) {
-    desc.m += int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
+    // A kernel may write a tile while it multiplies the next, or by every second warpgroup.
+    const int more = choice.has(kGemmPingpong)                      ? 3
+                     : kind == Kind::whole || kind == Kind::shallow ? 2
+                                                                    : 1;
+    desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
     desc.max_sms = choice.cluster();
   }
   if (kind == Kind::empty) desc.k = 0;
-  if (kind == Kind::shallow) desc.k = 40;
+  if (kind == Kind::rest) desc.k = shortest;
+  if (kind == Kind::shallow || kind == Kind::single) desc.k = 40;
   if (kind == Kind::divided) desc.m = 20;
   if (kind == Kind::arrays) {
     desc.flags |= kGemmPointers;
     desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
   }
-  if (kind == Kind::rest) desc.flags |= kGemmConstantB;
+  if (kind == Kind::rest || kind == Kind::single) desc.flags |= kGemmConstantB;
   if (kind == Kind::ahead) desc.n = entry.tile[turned ? 0 : 1] * kManyCtas / choice.split;
   if (kind == Kind::options) {
     desc.epilogue.bias = Per::column;
@@ -178,7 +186,7 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
   if (kind != Kind::alone) {
     for (const Guarded* memory :
          {&a.memory, &b.memory, &c.memory, &bias.memory, &out.memory, &workspace, &between})
-      if (memory != &b.memory || (kind != Kind::rest && kind != Kind::ahead))
+      if (memory != &b.memory || (!d.has(kGemmConstantB) && kind != Kind::ahead))
         before.add(memory->address(), memory->bytes());
     before.launch();
   }
