@@ -84,10 +84,11 @@ def sweep(name, program, arguments, only, environment=None):
 
 
 def gemm_kernels(program):
-    """Returns one kernel for each schedule: the part of the name after tile and cluster."""
+    """Returns one kernel for each schedule: the part of the name after tile and cluster, or before them (plain)."""
     kinds = {}
     for kernel in listed(program, [f"-tc={GEMM_NAMES}"], "TW_PTX_KERNELS", {}):
-        kinds.setdefault(re.sub(r"^.*_\d+x\d+(_\dx\d)?_?", "", kernel), kernel)
+        plain = re.search(r"_(plain[a-z]*)_", kernel)
+        kinds.setdefault(plain.group(1) if plain else re.sub(r"^.*_\d+x\d+(_\dx\d)?_?", "", kernel), kernel)
     return kinds.values()
 
 

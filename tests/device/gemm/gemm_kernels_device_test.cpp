@@ -25,7 +25,7 @@ enum class Kind {
   shallow,  // D suits one, and there is a single k block
   single,   // the same with a single tile per block, and B is constant
   added,    // the same as whole, and the product is added to D
-  empty,    // k is 0, so that nothing is multiplied between two tiles
+  empty,    // the same as lines, with a k of 0: nothing is multiplied between two tiles
   divided,  // the CTAs of a stream-K kernel divide k
   ahead,    // so many CTAs that those of a small tile do not fill all stages at once
   options,  // a bias, relu and C
@@ -65,13 +65,13 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   if (kind != Kind::alone) {
     desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
     desc.flags |= kGemmProgrammatic;
-    number = kind == Kind::lines ? 0 : 1;
+    number = kind == Kind::lines || kind == Kind::empty ? 0 : 1;
   }
   if (!one_tile) {
-    // A kernel may write a tile while it multiplies the next, or by every second warpgroup.
-    const int more = choice.has(kGemmPingpong)                      ? 3
-                     : kind == Kind::whole || kind == Kind::shallow ? 2
-                                                                    : 1;
+    // A kernel may write a tile while it multiplies the next, use two slabs in turn, or write every
+    // tile by another warpgroup.
+    const bool few = kind == Kind::lines || kind == Kind::added || kind == Kind::empty;
+    const int more = choice.has(kGemmPingpong) ? 3 : few ? 1 : 2;
     desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
     desc.max_sms = choice.cluster();
   }
