@@ -109,9 +109,10 @@ GroupedCase again(GroupedLab& lab, DType type, Order order, DType out, Writes wr
     d.d_count = kind == 4 ? 1 : 140 / 3, d.d_divisor = kind == 4 ? 140 : 3;
     if (d.combine == Combine::store) d.d_count = 140;
   }
+  if (number % 4 == 1) d.flags |= kGroupedDescZeroOthers;
   d.bias_dtype = DType::F32;
   c.alpha = alpha;
-  c.weighted = c.counts = number % 5 == 0;
+  c.weighted = c.counts = number % 7 == 0;
   suit_maps(lab, &c);
   draw_operands(lab.random, &c, false);
   return c;
