@@ -149,7 +149,13 @@ TEST_CASE("grouped wgmma: stages and slabs that are taken again, behind another 
     lab.check(c);
   }
   GroupedCase c = again(lab, DType::BF16, Order::column, DType::F32, Writes::pieces, false, 1, 0);
-  c.desc.k = 2500, c.desc.lda = c.desc.ldb = c.desc.b_stride = 0, c.desc.max_sms = 0;
+  c.desc.k = 2500, c.desc.max_sms = 0;
+  suit_maps(lab, &c);
+  draw_operands(lab.random, &c, false);
+  lab.check(c);
+  // So many rows that a cluster of blocks finds their groups.
+  c.desc.grouping = Grouping::by_row;
+  c.desc.m = 9000, c.desc.n = 16, c.desc.k = 16;
   suit_maps(lab, &c);
   draw_operands(lab.random, &c, false);
   lab.check(c);
