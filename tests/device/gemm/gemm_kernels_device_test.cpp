@@ -76,7 +76,7 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
     desc.max_sms = choice.cluster();
   }
   if (kind == Kind::empty) desc.k = 0;
-  if (kind == Kind::rest) desc.k = shortest;
+  if (kind == Kind::rest || kind == Kind::options || kind == Kind::gated) desc.k = shortest;
   if (kind == Kind::shallow || kind == Kind::single) desc.k = 40;
   if (kind == Kind::divided) desc.m = 20;
   if (kind == Kind::arrays) {
