@@ -57,13 +57,14 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   GemmDesc desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
   const bool one_tile = kind == Kind::alone || kind == Kind::single || kind == Kind::divided ||
-                        kind == Kind::ahead || choice.has(kGemmSplit) || choice.has(kGemmNoMaps);
+                        kind == Kind::ahead || choice.has(kGemmSplit);
   desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
   desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
   const int64_t shortest = desc.k;
   if (kind != Kind::alone) {
     desc.k += (choice.split * (entry.stages + 1)) * int64_t{64};
+    if (choice.has(kGemmNoMaps)) desc.k += choice.split * int64_t{640};  // several panels of B
     desc.flags |= kGemmProgrammatic;
     number = kind == Kind::lines || kind == Kind::empty ? 0 : 1;
   }
