@@ -3,6 +3,7 @@
 // Shared by all device tests: the device under test, guarded memory, random numbers.
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -51,6 +52,12 @@ inline std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device)
   std::unique_ptr<Stream> stream;
   TW_REQUIRE_OK(device->create_stream(&stream));
   return stream;
+}
+
+/// Whether a test runs this kernel: all, or with TW_KERNELS=text those whose name has the text.
+inline bool is_chosen_kernel(const std::string& name) {
+  const char* text = std::getenv("TW_KERNELS");
+  return !text || name.find(text) != std::string::npos;
 }
 
 /// Device memory between guards: `bytes` at an address `offset` past a multiple of 1024. All of it

@@ -25,7 +25,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   int number = 0;
   const auto take = [&](const GemmChoice& choice) {
-    if (text && !std::strstr(choice.entry->symbol, text)) return;
+    if (!is_chosen_kernel(choice.entry->symbol)) return;
     if (number++ % step == 0) choices.push_back(choice);
   };
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/gemm/arguments/gemm_scales.h"
+#include "tests/device/common/predecessor.hpp"
 #include "tests/device/gemm/gemm_matrix.hpp"
 #include "tests/device/gemm/gemm_near.hpp"
 
@@ -32,6 +33,8 @@ struct ScaledCase {
   bool specials =
       false;  ///< NaNs and infinities among elements and scales; i8: the ends of its range
   float scale_size = 1.0f;
+  bool behind =
+      false;  ///< runs as a dependent launch behind a kernel that writes all of its memory
 };
 
 inline std::string describe(const ScaledCase& c) {
@@ -186,6 +189,15 @@ class ScaledBench {
       out.device_beta = c.beta != 0.0f ? words.memory.address() + 12 : 0;
     }
     return out;
+  }
+  /// Adds all memory but constant operands.
+  void add_memory(Predecessor* to) const {
+    for (const Stack* of : {&a, &b, &cc, &d, &a_scale, &b_scale, &d_scales})
+      if (of != &b || !c.desc.has(kGemmConstantB))
+        to->add(of->all.memory.address(), of->all.memory.bytes());
+    for (const Matrix* of : {&bias, &scale, &words})
+      to->add(of->memory.address(), of->memory.bytes());
+    to->add(arrays.address(), arrays.bytes());
   }
   /// Poisons D and its scales and zeroes amax.
   void clear() {

@@ -49,13 +49,14 @@ class Lab {
     bench.fill(random);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create(device_, c.desc, &plan));
-    run(bench, *plan);
+    const std::string own = plan->info().kernel;
+    if (is_chosen_kernel(own)) run(bench, *plan);
     std::vector<GemmRange> candidates;
     TW_REQUIRE_OK(gemm_candidates(*device_, c.desc, &candidates));
-    const std::string own = plan->info().kernel;
     for (const GemmRange& range : candidates) {
       const GemmChoice& choice = range.candidate.choice;
       if (own == choice.entry->symbol && !choice.divides_k_among_ctas()) continue;
+      if (!is_chosen_kernel(choice.entry->symbol)) continue;
       INFO(gemm_choice_text(choice));
       std::unique_ptr<Plan> forced;
       TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, choice, &forced));
@@ -98,6 +99,12 @@ class Lab {
     if (workspace.bytes() != 0) {
       run.workspace = workspace.address();
       run.workspace_bytes = workspace.bytes();
+    }
+    Predecessor before(device_, *stream_);
+    if (bench.c.behind) {
+      bench.add_memory(&before);
+      before.add(workspace.address(), workspace.bytes());
+      before.launch();
     }
     TW_REQUIRE_OK(static_cast<const GemmPlan&>(plan).run(*stream_, run));
     TW_REQUIRE_OK(stream_->synchronize());
@@ -340,25 +347,52 @@ TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
     }
 }
 
-// One block computes all tiles, so that it uses its stages and slabs many times.
-TEST_CASE("gemm scaled: stages and slabs that are taken again") {
+// One block computes all tiles, so that it uses its stages and slabs many times. A kernel that may
+// still run writes all of the product's memory.
+TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another kernel") {
   Lab lab;
   if (!lab) return;
+  // Kinds of runs: any D; whole pieces of 16 bytes; scales that do not change along k; D in blocks
+  // of 128 with scales, without and with a gate; arrays of addresses; a constant B, which may be
+  // read before the other kernel has ended; a long k, which CTAs divide. With a k of 0 nothing is
+  // multiplied between tiles.
+  enum Kind {
+    any,
+    pieces,
+    scaled_once,
+    blocks,
+    gated_blocks,
+    pointers,
+    constant,
+    long_k,
+    any_0,
+    pieces_0,
+    blocks_0
+  };
   std::mt19937_64 random(9);
-  int number = 0;
-  for (const auto& pair : kPairs) {
-    ScaledCase c = case_of(pair, number);
-    k_major(&c);
-    c.desc.m = 130;
-    c.desc.n = 140;
-    c.desc.k = 650;
-    c.desc.max_sms = 1;
-    c.desc.fast_accumulate = number == 1;
-    scales(number == 1 ? 1 : 3, number % 4, &c);
-    pitches(16, 0, &c);
-    lab.check(random, c);
-    ++number;
-  }
+  for (const bool fast : {false, true})
+    for (const DType type : {DType::F8E4M3, DType::I8, DType::TF32})
+      for (int kind = any; kind <= blocks_0; ++kind) {
+        const bool in_blocks = kind == blocks || kind == gated_blocks || kind == blocks_0;
+        if ((in_blocks && type == DType::I8) || (fast && !is_f8(type))) continue;
+        ScaledCase c = case_of({type, type}, kind % 3);
+        GemmDesc& d = c.desc;
+        c.behind = true;
+        d.flags |= kGemmProgrammatic;
+        d.max_sms = kind == long_k ? 0 : 1;
+        k_major(&c);
+        d.m = kind == long_k ? 9 : 66;
+        d.n = kind == pieces || kind == pieces_0 ? 144 : 140;
+        d.k = kind == long_k ? 1500 : kind >= any_0 ? 0 : type == DType::TF32 ? 330 : 650;
+        d.fast_accumulate = fast;
+        scales(!is_f8(type) || fast || kind == scaled_once ? 2 : 3 + kind % 2, kind % 4, &c);
+        if (in_blocks) d.d_dtype = DType::F8E4M3, d.d_quantize = {.kind = ScaleKind::row128};
+        if (kind == gated_blocks) d.n = 272, d.epilogue.gate = Gate::halves;
+        if (kind == pointers) d.flags |= kGemmPointers, d.batch = 2, d.m = 33;
+        if (kind == constant) d.flags |= kGemmConstantB;
+        pitches(16, 0, &c);
+        lab.check(random, c);
+      }
 }
 
 TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the grouped wgmma kernels with float64 loops.
+#include <array>
+
 #include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
@@ -42,21 +44,19 @@ void suit_maps(GroupedLab& lab, GroupedCase* c) {
   c->a_shift = c->b_shift = 0;
 }
 
-void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges,
-                  uint32_t max_sms = 0) {
+void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
   GroupedLab lab(seed);
   if (!lab.device) return;
   for (int i = 0; i < cases; ++i) {
     CAPTURE(i);
     GroupedCase c = ranges ? draw_ranges(lab.random, most) : draw_case(lab.random, most);
     suit_maps(lab, &c);
-    c.desc.max_sms = max_sms;
     lab.check(c);
   }
 }
 
 // Of 8-bit floats with scales, which the kernels take.
-void check_narrow(uint64_t seed, int cases, const GroupedMost& most, uint32_t max_sms = 0) {
+void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
   GroupedLab lab(seed);
   if (!lab.device) return;
   for (int i = 0; i < cases;) {
@@ -67,19 +67,98 @@ void check_narrow(uint64_t seed, int cases, const GroupedMost& most, uint32_t ma
         !d.a_scaling.any())
       continue;
     suit_maps(lab, &c);
-    c.desc.max_sms = max_sms;
     lab.check(c);
     ++i;
   }
 }
 
+void behind_on_one_sm(GroupedCase* c) {
+  c->behind = true;
+  c->desc.max_sms = 1;
+  c->desc.flags |= kGroupedDescProgrammatic;
+}
+
+// How a kernel writes D: with any epilogue, or in whole pieces of 16 bytes without or with a gate.
+enum class Writes { general, pieces, gated };
+
+// A product of several tiles. With alpha 0 nothing is multiplied between them.
+GroupedCase again(GroupedLab& lab, DType type, Order order, DType out, Writes writes, bool gather,
+                  float alpha, int number) {
+  constexpr Grouping kGroupings[] = {Grouping::ends, Grouping::masked, Grouping::by_row,
+                                     Grouping::psum};
+  constexpr ScaleKind kOfB[] = {ScaleKind::block128, ScaleKind::row128, ScaleKind::row};
+  GroupedCase c;
+  GroupedDesc& d = c.desc;
+  behind_on_one_sm(&c);
+  d.a_dtype = type, d.d_dtype = out, d.b_order = order;
+  d.grouping = kGroupings[number % 4];
+  d.m = 130, d.n = writes == Writes::general ? 149 : 160, d.groups = 2;
+  d.k = type == DType::BF16 ? 450 : 900;
+  if (type != DType::BF16) {
+    d.b_scaling.kind = kOfB[number % 3];
+    d.a_scaling.kind = number % 3 == 2 ? ScaleKind::row : ScaleKind::row128;
+  }
+  if (writes == Writes::gated) d.gate = Gate::halves, d.activation = Activation::silu;
+  // Both tiles then have an odd number of slabs, so that the next tile begins with the last one's.
+  if (alpha == 0.0f) d.grouping = Grouping::one, d.groups = 1;
+  if (gather) d.flags |= kGroupedDescGather, d.a_count = 60;
+  if (number % 3 == 2) {
+    const int kind = number / 3 % 5;
+    d.flags |= kGroupedDescScatter | (kind == 3 ? kGroupedDescInverse : 0);
+    d.combine = static_cast<Combine>(std::array{0, 1, 2, 1, 1}[static_cast<size_t>(kind)]);
+    d.d_count = kind == 4 ? 1 : 140 / 3, d.d_divisor = kind == 4 ? 140 : 3;
+    if (d.combine == Combine::store) d.d_count = 140;
+  }
+  if (number % 4 == 1) d.flags |= kGroupedDescZeroOthers;
+  d.bias_dtype = DType::F32;
+  c.alpha = alpha;
+  c.weighted = c.counts = number % 7 == 0;
+  suit_maps(lab, &c);
+  draw_operands(lab.random, &c, false);
+  return c;
+}
+
 }  // namespace
 
-// One block computes all tiles, so that it uses its stages and slabs many times.
-TEST_CASE("grouped wgmma: stages and slabs that are taken again") {
-  check_random(25, 10, {.m = 150, .n = 200, .k = 900, .groups = 4}, false, 1);
-  check_random(26, 4, {.m = 150, .n = 200, .k = 900, .groups = 4}, true, 1);
-  check_narrow(27, 6, {.m = 150, .n = 200, .k = 1200, .groups = 4}, 1);
+// One block computes all tiles, so that it uses its stages and slabs many times. A kernel that may
+// still run writes all of the product's memory.
+TEST_CASE("grouped wgmma: stages and slabs that are taken again, behind another kernel") {
+  GroupedLab lab(25);
+  if (!lab.device) return;
+  int number = 0;
+  for (const DType type : {DType::BF16, DType::F8E4M3})
+    for (const Order order : {Order::row, Order::column})
+      for (const DType out : {DType::BF16, DType::F32})
+        for (const Writes writes : {Writes::general, Writes::pieces, Writes::gated}) {
+          if (order == Order::row && (type != DType::BF16 || writes == Writes::gated)) continue;
+          for (const bool gather : {false, true})
+            lab.check(again(lab, type, order, out, writes, gather, 1.0f, number++));
+          lab.check(again(lab, type, order, out, writes, false, 0.0f, number++));
+        }
+  for (int i = 0; i < 4; ++i) {
+    GroupedCase c = draw_ranges(lab.random, {.k = 1500});
+    GroupedDesc& d = c.desc;
+    behind_on_one_sm(&c);
+    d.a_dtype = DType::BF16;
+    d.m = 130, d.n = 150, d.k = 1500, d.groups = 3, d.ldd = d.d_stride = 0;
+    c.beta = static_cast<float>(i % 2);
+    c.counts = i < 2;
+    suit_maps(lab, &c);
+    draw_operands(lab.random, &c, false);
+    if (i == 0) c.groups = {0, 700, 1400};  // an empty range has two tiles without products
+    lab.check(c);
+  }
+  GroupedCase c = again(lab, DType::BF16, Order::column, DType::F32, Writes::pieces, false, 1, 0);
+  c.desc.k = 2500, c.desc.max_sms = 0;
+  suit_maps(lab, &c);
+  draw_operands(lab.random, &c, false);
+  lab.check(c);
+  // So many rows that a cluster of blocks finds their groups.
+  c.desc.grouping = Grouping::by_row;
+  c.desc.m = 9000, c.desc.n = 16, c.desc.k = 16;
+  suit_maps(lab, &c);
+  draw_operands(lab.random, &c, false);
+  lab.check(c);
 }
 
 TEST_CASE("grouped wgmma: a few small products in 8 bits") {

@@ -32,6 +32,7 @@ struct GroupedCase {
   int64_t m = -1;  // the run's m; -1: desc.m
   float alpha = 1, beta = 0;
   bool mapped = false, group_scaled = false, weighted = false, counts = true;
+  bool behind = false;  // runs as a dependent launch behind a kernel that writes all of its memory
   uint64_t a_shift = 0, b_shift = 0, d_shift = 0;  // in elements, past an aligned address
   std::vector<int64_t> groups, a_rows, d_rows;
   std::vector<int32_t> map, inverse;

@@ -4,6 +4,7 @@
 // not read are NaN; bytes that it must not write are compared.
 
 #include "kernels/common/convert.h"
+#include "tests/device/common/predecessor.hpp"
 #include "tests/device/grouped/tiles_case.hpp"
 
 namespace tw::test {
@@ -20,6 +21,7 @@ struct GroupedOperand {
     std::memset(arena->image().data(), 0xff, arena->image().size());
   }
   uint64_t address() const { return arena->address() + before; }
+  uint64_t bytes() const { return arena->bytes() - before - kGuard; }
   uint8_t* data() { return arena->image().data() + before; }
 };
 
@@ -132,6 +134,7 @@ class GroupedLab {
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GroupedPlan::create(device, c.desc, &plan));
     INFO(plan->explain());
+    if (!is_chosen_kernel(plan->info().kernel)) return;
     std::vector<std::unique_ptr<GroupedOperand>> kept;
     GroupedRun run = inputs(c, &kept);
     const GroupedLayout layout = layout_of_d(c);
@@ -148,6 +151,13 @@ class GroupedLab {
     run.invalid_count = c.counts ? faults.address() : 0;
     run.workspace = workspace.address();
     run.workspace_bytes = static_cast<uint64_t>(bytes);
+    Predecessor before(device, *stream);
+    if (c.behind) {
+      for (const auto& operand : kept) before.add(operand->address(), operand->bytes());
+      for (const auto* operand : {&d, &faults, &workspace})
+        before.add(operand->address(), operand->bytes());
+      before.launch();
+    }
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*stream, run));
     const GroupedResult wanted = c.ranges() ? ranges_reference(c) : grouped_reference(c);
     compare(c, wanted, d);

@@ -213,7 +213,9 @@ void cluster_arrive(Cluster& cluster, uint32_t threads) {
   if (cluster.judge) Judge::end_phase(&cluster.judge->cluster());
 }
 
-void cluster_exit(Cluster& cluster, uint32_t threads) {
+void cluster_exit(Cluster& cluster, uint32_t threads, bool have_arrived) {
+  // Else they would count twice, and the phase would end before the others have arrived.
+  if (have_arrived) cluster.arrived -= threads;
   cluster.alive -= threads;
   if (cluster.arrived > 0) cluster_arrive(cluster, 0);
 }

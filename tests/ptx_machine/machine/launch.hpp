@@ -129,8 +129,9 @@ uint64_t special_value(const Warp& warp, Special special, uint32_t lane);
 inline uint64_t shared_base(const Warp& warp) {
   return uint64_t{warp.cta->rank} << kRankShift;
 }
-/// Removes exited threads from the count that the cluster's barrier expects.
-void cluster_exit(Cluster& cluster, uint32_t threads);
+/// Removes exited threads from the count that the cluster's barrier expects. `have_arrived`: the
+/// current phase has counted them.
+void cluster_exit(Cluster& cluster, uint32_t threads, bool have_arrived);
 void cluster_arrive(Cluster& cluster, uint32_t threads);
 
 }  // namespace tw::ptx_machine

@@ -194,7 +194,8 @@ uint32_t launched_registers(uint32_t threads) {
 void Warp::exit(uint32_t lanes) {
   alive &= ~lanes;
   group_mask &= ~lanes;
-  cluster_exit(*cta->cluster, static_cast<uint32_t>(std::popcount(lanes)));
+  cluster_exit(*cta->cluster, static_cast<uint32_t>(std::popcount(lanes)),
+               cluster_generation == cta->cluster->generation);
   if (alive == 0 && --cta->alive_warps == 0) {
     check_registers(*this);
     if (judge()) judge()->cta_exits(*this);

@@ -84,9 +84,9 @@ struct Warp {
   Wait wait;
   bool blocked = false;
 
-  bool cluster_arrived = false;   // at the cluster's barrier, and has not waited yet
-  uint32_t thread_registers = 0;  // registers per thread, as setmaxnreg has set them
-  uint64_t cluster_generation = 0;
+  bool cluster_arrived = false;                // at the cluster's barrier, and has not waited yet
+  uint64_t cluster_generation = ~uint64_t{0};  // of that barrier, at the last arrival
+  uint32_t thread_registers = 0;               // registers per thread, as setmaxnreg has set them
 
   std::vector<Group> others;
   uint32_t alive = 0;

@@ -209,6 +209,24 @@ TEST_CASE("programs: barriers of another CTA") {
       "exit");
 }
 
+TEST_CASE("programs: a CTA whose memory another CTA reads") {
+  const std::string meet =
+      "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n";
+  const std::string arrive = "barrier.cluster.arrive.release.aligned;\n";
+  // CTA 0 reads what CTA 1 has stored.
+  const std::string read = kPlaces + kStore + meet +
+                           "setp.ne.u32 %p3, %r30, 0;\n@%p3 bra OUT;\nmov.u32 %r6, 1;\n"
+                           "mapa.shared::cluster.u32 %r7, %r11, %r6;\n"
+                           "ld.shared::cluster.u64 %d5, [%r7];\nOUT:\n";
+  good(kPair, read + meet);
+  bad(kPair, read, "exit");
+  bad(kPair, read + arrive, "exit");
+  // Warps that exit after an arrival do not end the phase for others.
+  const Extent large{.warps = 8, .ctas = 4, .cluster = 4};
+  good(large, read + meet);
+  bad(large, read + arrive, "exit");
+}
+
 TEST_CASE("programs: st.async into another CTA") {
   const std::string begin =
       kPlaces + init(1) + "fence.mbarrier_init.release.cluster;\n" +
