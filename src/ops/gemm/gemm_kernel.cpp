@@ -138,11 +138,9 @@ Status GemmKernel::encode_maps(Device& device) {
                          {span, b_boxes_.box_lines, true}, rank,
                          {problem_.map_batch(d.b_batch_stride), d.b_batch_stride}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);
-  const u32 store_columns =
-      choice_.streams_rows() ? 128 / static_cast<u32>(problem_.out_bytes) : slab.contiguous;
   if (has_epilogue && has_d_map_)
     TW_TRY(encode_gemm_map(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
-                           {store_columns, kGemmStoreLines, slab.swizzled}, rank,
+                           {store_columns(), kGemmStoreLines, slab.swizzled}, rank,
                            {problem_.map_batch(d.d_batch_stride), d.d_batch_stride}, &args_.map_d));
   if (!has_epilogue && problem_.d_pitch_suits_maps())
     TW_TRY(encode_gemm_map(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
@@ -407,6 +405,13 @@ bool GemmKernel::can_write_d_by_tma() const {
   return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
 }
 
+// Columns of D's boxes in an epilogue kernel. The tile of a kernel for narrow types does not know
+// D's type.
+u32 GemmKernel::store_columns() const {
+  return choice_.streams_rows() ? 128 / static_cast<u32>(problem_.out_bytes)
+                                : gemm_slab(tile_).contiguous;
+}
+
 // The columns of D that n columns of A B give.
 int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
@@ -522,13 +527,14 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 }
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
-  if (!choice_.uses_maps() || choice_.has(kGemmSplit | kGemmStreamK)) return 0;
+  if (!choice_.uses_maps() || choice_.has(kGemmSplit)) return 0;
+  if (choice_.has(kGemmStreamK) && !choice_.streams_rows()) return 0;
   const GemmProblem problem = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
   if (choice_.has(kGemmEpilogue)) {
     if (!writes_d_by_tma(problem.desc.n, 0)) return 0;
     return static_cast<uint64_t>(ceil_div(problem.desc.m, int64_t{kGemmStoreLines}) *
-                                 ceil_div(d_extent(problem.desc.n), slab.contiguous) *
+                                 ceil_div(d_extent(problem.desc.n), store_columns()) *
                                  epilogue_args_.batch);
   }
   const int64_t times = adds_chains_in_d(m) ? gemm_chain_count(problem.desc.k) : 1;

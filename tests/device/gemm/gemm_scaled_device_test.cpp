@@ -92,6 +92,8 @@ class Lab {
     Guarded workspace(device_, *stream_, plan.info().workspace_bytes);
     start(bench, plan, workspace);
     bench.look();
+    workspace.read();
+    CHECK(workspace.guards_intact());
   }
   void start(ScaledBench& bench, const Plan& plan, const Guarded& workspace) {
     bench.clear();
@@ -354,8 +356,9 @@ TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another ke
   if (!lab) return;
   // Kinds of runs: any D; whole pieces of 16 bytes; scales that do not change along k; D in blocks
   // of 128 with scales, without and with a gate; arrays of addresses; a constant B, which may be
-  // read before the other kernel has ended; a long k, which CTAs divide. With a k of 0 nothing is
-  // multiplied between tiles.
+  // read before the other kernel has ended; a long k, which CTAs divide; many rows, which kernels
+  // whose rows are tokens store by TMA: all, all but the last columns, and up to an m in device
+  // memory. With a k of 0 nothing is multiplied between tiles.
   enum Kind {
     any,
     pieces,
@@ -365,6 +368,9 @@ TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another ke
     pointers,
     constant,
     long_k,
+    rows,
+    rows_with_rest,
+    device_rows,
     any_0,
     pieces_0,
     blocks_0
@@ -390,6 +396,17 @@ TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another ke
         if (kind == gated_blocks) d.n = 272, d.epilogue.gate = Gate::halves;
         if (kind == pointers) d.flags |= kGemmPointers, d.batch = 2, d.m = 33;
         if (kind == constant) d.flags |= kGemmConstantB;
+        if (kind == rows || kind == rows_with_rest || kind == device_rows) {
+          if (!is_f8(type)) continue;
+          d.d_dtype = DType::BF16;
+          d.m = 200;
+          d.n = kind == rows_with_rest ? 396 : 392;
+          d.d_padding_writable = kind == rows_with_rest;
+        }
+        if (kind == device_rows) {
+          d.flags |= kGemmDeviceM;
+          c.device_m = 131;
+        }
         pitches(16, 0, &c);
         lab.check(random, c);
       }

@@ -17,17 +17,29 @@ using namespace tw::test;
 
 namespace {
 
-std::vector<const KernelEntry*> stream_entries() {
+// The kernels for bf16 to bf16, and those for 8-bit floats if `narrow`.
+std::vector<const KernelEntry*> stream_entries(bool narrow = false) {
   std::vector<const KernelEntry*> entries;
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if ((entry.variant & kGemmStreamK) != 0 && entry.dtypes[0] == DType::BF16 &&
         entry.dtypes[1] == DType::BF16)
+      entries.push_back(&entry);
+    else if (narrow && (entry.variant & kGemmStreamK) != 0 && entry.dtypes[0] == DType::F8E4M3)
       entries.push_back(&entry);
   return entries;
 }
 
 GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
+}
+
+// The problem as a kernel sees it whose rows are tokens.
+GemmProblem seen_unswapped(int64_t m, int64_t n, int64_t k) {
+  GemmDesc desc = gemm_desc(m, n, k);
+  desc.a_dtype = desc.b_dtype = DType::F8E4M3;
+  desc.a_order = Order::row;
+  desc.b_order = Order::column;
+  return gemm_problem_of(desc);
 }
 
 // The work as the kernel's StreamWork iterates over it: the k blocks of each unit, by worker.
@@ -57,12 +69,14 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
   std::mt19937 random(1);
   const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
   for (int i = 0; i < 3000; ++i) {
-    const auto entries = stream_entries();
+    const auto entries = stream_entries(true);
     REQUIRE(!entries.empty());
     const KernelEntry* entry = entries[random() % entries.size()];
     const GemmChoice choice{entry, 1u << random() % 4};
     const int64_t at_once = upto(132);
-    const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
+    const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
+    const int64_t k = upto(i % 2 ? 600 : 20000);
+    const GemmProblem p = choice.streams_rows() ? seen_unswapped(many, few, k) : seen(few, many, k);
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);

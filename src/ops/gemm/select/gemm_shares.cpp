@@ -20,6 +20,13 @@ constexpr double kMaxAlignedExcess = 1.06;
 // A share can end one unit and begin another, so a worker stores up to two partial results.
 constexpr int64_t kPartsPerWorker = 2;
 
+// A number of columns rounded up to this is at least the width of a tile that holds them. Tiles
+// whose rows are tokens have whole pieces of 64 columns, which the TMA stores and which have one
+// scale each.
+int64_t width_step(const GemmChoice& choice) {
+  return choice.streams_rows() ? 64 : 32;
+}
+
 uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
   const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
@@ -27,8 +34,7 @@ uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
                                 : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, max_width * cluster);
   int64_t wanted = ceil_div(columns, tiles * cluster);
-  // Pieces of 64 columns of D are stored by TMA, and have one scale each.
-  if (choice.streams_rows()) wanted = round_up(wanted, 64);
+  if (choice.streams_rows()) wanted = round_up(wanted, width_step(choice));
   return static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
@@ -145,8 +151,8 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
 int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows,
                                  int64_t resident_clusters) {
   const KernelEntry& entry = *choice.entry;
-  const int64_t width =
-      std::min<int64_t>(entry.tile[1], round_up(ceil_div(rows, entry.cluster[1]), 32));
+  const int64_t width = std::min<int64_t>(
+      entry.tile[1], round_up(ceil_div(rows, entry.cluster[1]), width_step(choice)));
   return gemm_stream_counter_bytes(static_cast<u32>(resident_clusters), choice.cluster()) +
          resident_clusters * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(entry.tile[0]), static_cast<u32>(width));
