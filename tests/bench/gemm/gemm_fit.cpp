@@ -35,6 +35,10 @@ GemmChip chip_of_records(const std::string& name) {
                 .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,
                 .no_maps_split_blocks = 132 * kGemmNoMapsSplitBlocksPerSm};
   DeviceInfo info;
+  if (!name.starts_with("h100") && !name.starts_with("h200")) {
+    std::fprintf(stderr, "record file %s: its name must begin with h100 or h200\n", name.c_str());
+    std::exit(1);
+  }
   info.name = name.starts_with("h100") ? "NVIDIA H100 80GB HBM3" : "NVIDIA H200";
   info.sm_count = 132;
   chip.rates = gemm_rates(info);

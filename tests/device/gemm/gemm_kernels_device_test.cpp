@@ -36,6 +36,11 @@ constexpr Kind kBehind[] = {Kind::lines,  Kind::rest,    Kind::whole, Kind::shal
                             Kind::single, Kind::added,   Kind::empty, Kind::divided,
                             Kind::ahead,  Kind::options, Kind::gated, Kind::arrays};
 
+/// Whether all of D suits a tensor map.
+bool suits_map(Kind kind) {
+  return kind != Kind::alone && kind != Kind::lines && kind != Kind::rest && kind != Kind::empty;
+}
+
 /// Whether the choice's kernel itself runs such a product.
 bool does_kind(const GemmChoice& choice, Kind kind) {
   const KernelEntry& entry = *choice.entry;
@@ -94,7 +99,7 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
     desc.epilogue.gate = Gate::halves;
     desc.epilogue.activation = Activation::silu;
   }
-  if (kind > Kind::rest && kind != Kind::empty) desc.n = up(desc.n, 16);
+  if (suits_map(kind)) desc.n = up(desc.n, 16);
   set_pitches(choice, number, &desc);
   if (kind == Kind::gated) desc.ldd = desc.n / 2;
   if (kind == Kind::added || kind == Kind::options) desc.ldc = desc.ldd;
@@ -185,8 +190,8 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
   }
   Predecessor before(device, stream);
   if (kind != Kind::alone) {
-    for (const Guarded* memory :
-         {&a.memory, &b.memory, &c.memory, &bias.memory, &out.memory, &workspace, &between})
+    for (const Guarded* memory : {&a.memory, &b.memory, &c.memory, &bias.memory, &out.memory,
+                                  &workspace, &between, &arrays})
       if (memory != &b.memory || (!d.has(kGemmConstantB) && kind != Kind::ahead))
         before.add(memory->address(), memory->bytes());
     before.launch();

@@ -9,8 +9,9 @@
 //   D = act(gate element of v) * (value element of v) * scale      with a gate
 //
 // Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
-// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Otherwise D is written by
-// plain stores of pairs, or of 16 bytes if D is aligned to that.
+// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Kernels for many tokens
+// of narrow types also need a 16-bit D and at most alpha, a bias per element and relu. Otherwise D
+// is written by plain stores of pairs, or of 16 bytes if D is aligned to that.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
 // scale vary along D's lines (one value per element of a line) or across them (one value per line).
@@ -80,7 +81,7 @@ enum : u32 {
   kFullEarlyB = kGemmOperandB,
   kFullEarly = kGemmOperandBoth,
   kFullSwapped = 4,          // operands are swapped: device_m replaces n
-  kFullTmaStores = 8,        // D suits a map and is written by TMA
+  kFullTmaStores = 8,        // D suits a map and may be written by TMA
   kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B
   kFullSimpleEpilogue = 32,  // at most bias, relu, scale, amax and a C of aligned pairs; no gate
   kFullAlignedC = 64,        // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout

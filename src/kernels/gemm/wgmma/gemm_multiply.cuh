@@ -153,7 +153,7 @@ __device__ __forceinline__ void gemm_clear_accumulators(
 }
 
 // Defines all accumulators for the compiler, without an instruction: the first product overwrites
-// them. A tile would need as many instructions to clear them as a part of its epilogue.
+// them. Clearing them would take an instruction for each two accumulators of a tile.
 template <class Config>
 __device__ __forceinline__ void gemm_define_accumulators(
     float (&d)[Config::kRowBlocks][Config::kAccumulators]) {

@@ -16,7 +16,8 @@ struct StreamSlice {
 
 // Whether the CTAs are joined. They cannot be in kernels for integers, which lack the registers
 // (gemm_shares.cpp), nor in kernels with multicast, which have clusters for another purpose, nor in
-// kernels for many tokens (without swap-AB), whose shared memory is full.
+// kernels for many tokens (without swap-AB), whose staging memory for a whole tile would leave too
+// few stages.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
   return !Config::kIntegerSums && Config::kCluster == 1 && Config::kSwapAB && args.joined > 0;

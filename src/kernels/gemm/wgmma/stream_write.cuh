@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The epilogues of the stream-K kernels: accumulators through shared memory to D by plain stores.
-// TMA stores would queue behind the loads of the next tile, which the producer has already issued.
+// TMA stores would queue behind the loads of the next tile, which the producer has already issued,
+// and a slab could not be used again until then. Kernels for many tokens have memory for all of a
+// tile and do use TMA stores (narrow/narrow_write.cuh).
 // "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"

@@ -171,7 +171,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
       if (choice.streams_rows())
         return fail(Code::ERROR_UNSUPPORTED,
                     fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
-                    "candidate %s has no gates: take a scaledstream kernel", name);
+                    "candidate %s has no gates: take another of tw_gemm_candidates()", name);
       if (choice.has(kGemmBatched))
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),

@@ -395,7 +395,8 @@ Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
 // Delay between two tiles of a CTA, whose epilogue takes `end` ns. Basic cooperative kernels
 // overlap most of the epilogue with the next tile, epilogue kernels none of it. In ping-pong
 // kernels an epilogue causes a delay only if it takes longer than the other warpgroup's main loop.
-// Stream-K kernels wait for their stores while all SMs write at the same time.
+// Stream-K kernels wait for their stores while all SMs write at the same time. Those that store by
+// TMA do not, but their epilogues are not described better yet.
 double Cost::between_ns(double end) const {
   if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - k_blocks_ * k_block_ns_) / 2);
   const double relative_size = problem_.out_bytes / 2.0;  // of D's elements: 1 for 16 bits

@@ -66,9 +66,8 @@ struct NarrowLoop {
         }
       }
     }
-    // Called when the products are started, or finished if the next stage's scales are not loaded
-    // ahead. The pins keep nvcc from multiplying scales before the products are started, which
-    // would delay them.
+    // With kAhead called after the products are started, else after they are finished. The pins
+    // keep nvcc from multiplying scales before the products are started, which would delay them.
     __device__ __forceinline__ void combine() {
       if constexpr (kScales) {
 #pragma unroll

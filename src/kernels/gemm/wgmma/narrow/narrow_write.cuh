@@ -84,8 +84,8 @@ __device__ __forceinline__ float narrow_bias(const GemmEpilogueArgs& args, const
 
 // The short epilogue, in registers. With swap-AB a thread's accumulators belong to two elements of
 // D's lines, else to two neighboring ones in each group of eight. Options that a run does not have
-// are skipped as a whole: instructions of an epilogue cost the more, the fewer tiles execute them
-// from the instruction cache.
+// are skipped as a whole: a tile executes these instructions once, so that most of their time is
+// the time to fetch them.
 template <class Config>
 __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args, const FullRun& run,
@@ -114,9 +114,9 @@ __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulato
   for (float& value : d) value = activate(kActRelu, value);
 }
 
-// Stores 64 columns of a 16-bit D of the warp's 16 lines by TMA, by way of the warp's own part of
-// the staging memory. The TMA reads it while the next tile is multiplied. m0 is the warpgroup's
-// first line.
+// Stores the warp's 16 lines of a 16-bit D by TMA, in pieces of 64 columns, by way of the warp's
+// own part of the staging memory. The TMA reads it while the next tile is multiplied. m0 is the
+// warpgroup's first line.
 template <class Config>
 __device__ __forceinline__ void narrow_store_rows(const float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args,
