@@ -75,8 +75,9 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const GemmChoice choice{entry, 1u << random() % 4};
     const int64_t at_once = upto(132);
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
-    const int64_t k = upto(i % 2 ? 600 : 20000);
-    const GemmProblem p = choice.streams_rows() ? seen_unswapped(many, few, k) : seen(few, many, k);
+    const int64_t depth = upto(i % 2 ? 600 : 20000);
+    const GemmProblem p =
+        choice.streams_rows() ? seen_unswapped(many, few, depth) : seen(few, many, depth);
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
