@@ -242,7 +242,7 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
         if (b_order == Order::row) asked.variant &= ~u32{kGemmColumnB};
         return gemm_candidate({&asked, 1}, gemm_problem_of(d), chip).nanoseconds;
       }
-    FAIL("no such row");
+    FAIL("no such candidate");
     return 0.0;
   };
   // 320 and 288 bytes are not multiples of 128; 256 and 384 are.
@@ -271,9 +271,9 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
     CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));
     // 33 more tiles are a quarter of a wave.
     CHECK(time(streams, 165) > one + 0.2 * (two - one));
-    CHECK(time(streams, 165) < 0.88 * time(basic, 165));
+    CHECK(time(streams, 165) < 0.87 * time(basic, 165));
     // Few tiles with a large k.
-    CHECK(time(streams, 16) < (split == 8 ? 0.5 : 0.82) * time(basic, 16));
+    CHECK(time(streams, 16) < (split == 8 ? 0.5 : 0.8) * time(basic, 16));
     CHECK(time(streams, 131) >= time(basic, 131));
   }
 }
@@ -302,7 +302,7 @@ TEST_CASE("stream-K: each accumulation chain but the first costs a read and a wr
       if (c.choice.has(kGemmStreamK) && c.choice.split == 1 && c.choice.cluster() == 1 &&
           c.choice.entry->tile[0] == 128)
         return c.nanoseconds;
-    FAIL("no such row");
+    FAIL("no such candidate");
     return 0.0;
   };
   // One chain up to a k of 4096, then two with an f32 D. A bf16 D always has one chain.
@@ -319,7 +319,7 @@ TEST_CASE("stream-K: joined CTAs are neighbors at different k, which slows down 
       if (c.choice.has(kGemmStreamK) && c.choice.split == split && c.choice.cluster() == 1 &&
           c.choice.entry->tile[0] == 128)
         return gemm_terms(c.choice, gemm_kernel_view(c.choice, p), chip).l2;
-    FAIL("no such row");
+    FAIL("no such candidate");
     return 0.0;
   };
   // 32 CTAs, then 64 with half of the k blocks each. Both would leave every other SM idle.

@@ -156,19 +156,16 @@ __device__ __forceinline__ void gemm_clear_accumulators(
 // them. Clearing them would take an instruction for each two accumulators of a tile.
 template <class Config>
 __device__ __forceinline__ void gemm_define_accumulators(
-    float (&d)[Config::kRowBlocks][Config::kAccumulators]) {
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators]) {
 #pragma unroll
   for (auto& row_block : d)
 #pragma unroll
-    for (float& value : row_block) asm volatile("" : "=f"(value));
-}
-template <class Config>
-__device__ __forceinline__ void gemm_define_accumulators(
-    i32 (&d)[Config::kRowBlocks][Config::kAccumulators]) {
-#pragma unroll
-  for (auto& row_block : d)
-#pragma unroll
-    for (i32& value : row_block) asm volatile("" : "=r"(value));
+    for (auto& value : row_block) {
+      if constexpr (Config::kIntegerSums)
+        asm volatile("" : "=r"(value));
+      else
+        asm volatile("" : "=f"(value));
+    }
 }
 
 // Sets d to the products of the span, or to 0 if the span is empty.
