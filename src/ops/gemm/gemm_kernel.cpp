@@ -97,7 +97,7 @@ void GemmKernel::fill_batch() {
 
 Status GemmKernel::check_rows(int64_t rows) const {
   const GemmProblem problem = problem_at(rows);
-  return gemm_units(choice_, problem) <= gemm_max_units(choice_)
+  return gemm_least_units(choice_, problem) <= gemm_max_units(choice_)
              ? Status()
              : too_many_gemm_units(choice_, problem);
 }
@@ -174,7 +174,7 @@ GemmProblem GemmKernel::problem_at(int64_t m) const {
   return problem;
 }
 
-void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
+void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) const {
   const KernelEntry& entry = *choice_.entry;
   args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
   args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
@@ -184,15 +184,13 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   const auto tiles_together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
   args->units_m =
       units(args->m, entry.tile[0] * entry.cluster[0] * tiles_together) * tiles_together;
-  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, problem_.desc, args->n));
-  args->units_n = units(args->n, columns * entry.cluster[1]);
+  args->units_n = units(args->n, static_cast<i32>(tile_columns) * entry.cluster[1]);
   args->band = gemm_band(square_band_, args->units_m, std::max(args->units_n, 1),
                          static_cast<i32>(resident_clusters_), choice_.cluster() > 1);
   args->band = (args->band + tiles_together - 1) / tiles_together * tiles_together;
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
-  if (choice_.has(kGemmStreamK)) return config(shares(args));
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(epilogue_args_.batch);
   // Split-K launches a cluster per unit; all other kernels are persistent.
@@ -266,8 +264,8 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   rebind_map(&args->map_d, args->d, 1, row ? args->m : args->n);
 }
 
-void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
-  fill_sizes(m, args);
+void GemmKernel::bind(const GemmRun& run, int64_t m, int64_t tile_columns, GemmArgs* args) const {
+  fill_sizes(m, tile_columns, args);
   args->a = problem_.swapped ? run.b : run.a;
   args->b = problem_.swapped ? run.a : run.b;
   args->c = run.c;
@@ -298,7 +296,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
   if (choice_.has(kGemmStreamK)) return launch_stream(stream, run, m, staged_operands);
   if (choice_.has(kGemmEpilogue)) return launch_epilogue(stream, run, m, staged_operands != 0);
   GemmArgs args = args_;
-  bind(run, m, &args);
+  bind(run, m, choice_.entry->tile[1], &args);
   LaunchConfig launch = config(args);
   if (staged_operands != 0) {
     launch.programmatic = true;
@@ -307,8 +305,11 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
-GemmShares GemmKernel::shares(const GemmArgs& args) const {
-  return gemm_shares(choice_, problem_.desc, args.m, args.n, resident_clusters_, clusters_);
+// The division of a stream-K kernel for m rows.
+GemmShares GemmKernel::shares(int64_t m) const {
+  const GemmDesc& d = problem_.desc;
+  return gemm_shares(choice_, d, problem_.swapped ? d.m : m, problem_.swapped ? m : d.n,
+                     resident_clusters_, clusters_);
 }
 
 // Sets B's boxes for the tile width in use, and the stages and bytes per stage that follow from it.
@@ -346,9 +347,9 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
   } else {
     base = args_;
   }
-  bind(run, m, &base);
+  GemmShares s = shares(m);
+  bind(run, m, s.width, &base);
   if (choice_.has(kGemmEpilogue)) bind_d_map(run, &args.full);
-  GemmShares s = shares(base);
   if (base.k == 0 || depends_on_device(run)) s.share_nothing(resident_clusters_);
   bind_width(s, &args);
   args.workspace = run.workspace;
@@ -382,9 +383,7 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   const int64_t columns = problem_.swapped ? last : problem_.desc.n;
   if (first < last)
     return static_cast<uint64_t>(gemm_max_workspace_bytes(choice_, columns, resident_clusters_));
-  GemmArgs args = args_;
-  fill_sizes(last, &args);
-  return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));
+  return static_cast<uint64_t>(shares(last).workspace_bytes(choice_));
 }
 
 // Whether an epilogue kernel may write D through a map, as far as the description tells. A tile
@@ -494,7 +493,7 @@ Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m
                                    bool after_staging_copy) const {
   GemmScaledArgs scaled{.full = epilogue_args_, .scales = {}};
   GemmEpilogueArgs& args = scaled.full;
-  bind(run, m, &args.base);
+  bind(run, m, choice_.entry->tile[1], &args.base);
   bind_options(run, &args);
   if (choice_.has(kGemmNarrow)) fill_scales(problem_, run, &scaled.scales);
   bind_d_map(run, &args);
@@ -509,13 +508,15 @@ Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {
+  if (choice_.has(kGemmStreamK)) return config(shares(m));
   GemmArgs args = args_;
-  fill_sizes(m, &args);
+  fill_sizes(m, choice_.entry->tile[1], &args);
   return config(args);
 }
 
 uint64_t GemmKernel::units(int64_t m) const {
-  return static_cast<uint64_t>(gemm_units(choice_, problem_at(m)));
+  return static_cast<uint64_t>(
+      choice_.has(kGemmStreamK) ? shares(m).units() : gemm_least_units(choice_, problem_at(m)));
 }
 
 uint64_t GemmKernel::boxes_loaded(int64_t m) const {

@@ -84,10 +84,10 @@ class GemmKernel {
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped_lines(const OperandBoxes& boxes, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
-  void fill_sizes(int64_t m, GemmArgs* args) const;
+  void fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) const;
   bool adds_to_d(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
-  void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
+  void bind(const GemmRun& run, int64_t m, int64_t tile_columns, GemmArgs* args) const;
   void bind_options(const GemmRun& run, GemmEpilogueArgs* args) const;
   // `after_staging_copy`: the preceding kernel in the stream is the plan's staging copy.
   Status launch_epilogue(Stream& stream, const GemmRun& run, int64_t m,
@@ -95,7 +95,7 @@ class GemmKernel {
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 staged_operands) const;
   LaunchConfig config(const GemmShares& shares) const;
   LaunchConfig config(uint32_t clusters, uint32_t launch_cluster) const;
-  GemmShares shares(const GemmArgs& args) const;
+  GemmShares shares(int64_t m) const;
   void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
   u32 operands_not_copied(u32 staged_operands) const;
   LaunchConfig config(const GemmArgs& args) const;

@@ -78,7 +78,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132, clusters);
     CHECK(s.tiles_together == (gate == Gate::none ? 1 : 2));
     CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
-    CHECK(s.units() == gemm_units(choice, seen));
+    CHECK(s.units() >= gemm_least_units(choice, seen));
     if (gate == Gate::none) continue;
     CHECK(s.width <= kGemmMaxHeldColumns);
     CHECK(s.divided_units() == 0);
@@ -95,7 +95,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
-      const int64_t width = gemm_tile_columns(choice, desc, n);
+      const int64_t width = gemm_widest_tile(choice, desc, n);
       REQUIRE(width <= kGemmMaxHeldColumns);
       REQUIRE(gemm_pipeline_bytes(choice, desc, tile, width) >=
               4 * gemm_stream_stage(tile, static_cast<u32>(width)));
@@ -147,7 +147,7 @@ TEST_CASE("gemm narrow: many tokens take kernels whose rows are tokens") {
     }
     const auto many = candidates(desc);
     CHECK(streams_rows(many.front()));
-    CHECK(gemm_tile_columns(many.front().choice, desc, desc.n) == 192);
+    CHECK(gemm_widest_tile(many.front().choice, desc, desc.n) == 192);
     desc.m = 16;
     CHECK_FALSE(streams_rows(candidates(desc).front()));
     // Nothing proves that they give the same bits as the kernels that a small m takes.
@@ -181,7 +181,7 @@ TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 
     const GemmDesc desc = narrow(DType::F8E4M3, out, 4096, 4096, 4096);
     const GemmCandidate best = GemmRanking(*device, gemm_problem_of(desc)).candidates(4096).front();
     REQUIRE(best.choice.streams_rows());
-    for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_tile_columns(best.choice, desc, n) % 64 == 0);
+    for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_widest_tile(best.choice, desc, n) % 64 == 0);
     const auto plan = plan_of(device, desc);
     std::unique_ptr<Stream> stream;
     REQUIRE(device->create_stream(&stream).ok());

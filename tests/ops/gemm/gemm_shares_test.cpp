@@ -121,16 +121,82 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
   }
 }
 
-TEST_CASE("gemm shares: the width holds the columns with the least rest") {
+TEST_CASE("gemm shares: the widest tile holds the columns with the least rest") {
   const GemmChoice choice{stream_entries()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_tile_columns(choice, GemmDesc{}, m);
+    const int64_t width = gemm_widest_tile(choice, GemmDesc{}, m);
     const int64_t tiles = (m + width - 1) / width;
     CHECK(tiles == (m + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);
     REQUIRE(at != std::end(kGemmWidths));
     if (at != std::begin(kGemmWidths)) CHECK(at[-1] * tiles < m);
+  }
+}
+
+TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
+  std::mt19937 random(2);
+  const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  const auto entries = stream_entries(true);
+  int64_t narrower = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const GemmChoice choice{entries[random() % entries.size()], 1u << random() % 4};
+    const int64_t at_once = upto(132) / choice.cluster() + 1;
+    const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
+    const int64_t depth = upto(9000);
+    const GemmDesc desc =
+        choice.streams_rows() ? seen_unswapped(many, few, depth).desc : seen(few, many, depth).desc;
+    uint32_t clusters[kMaxCluster + 1] = {};
+    for (uint32_t size = 1; size <= kMaxCluster; ++size)
+      clusters[size] = static_cast<uint32_t>(at_once) / size;
+    const GemmShares s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
+    INFO(choice.entry->symbol, "/", choice.split, " m ", desc.n, " n ", desc.m, " k ", desc.k,
+         " on ", at_once);
+    const int64_t cluster_n = choice.entry->cluster[1];
+    const int64_t widest = gemm_widest_tile(choice, desc, desc.n);
+    REQUIRE(kGemmWidths[s.width_index] == s.width);
+    CHECK(s.width <= widest);
+    CHECK(s.width * cluster_n * s.units_n >= desc.n);
+    CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, desc.n, at_once));
+    if (choice.streams_rows()) CHECK(s.width == widest);
+    if (s.width == widest) continue;
+    ++narrower;
+    CHECK(kGemmWidths[s.width_index - 1] * cluster_n * s.units_n < desc.n);
+    const int64_t least_units =
+        s.units_m * ((desc.n + widest * cluster_n - 1) / (widest * cluster_n));
+    CHECK(least_units <= 16 * at_once);
+    if (choice.split > 1) continue;
+    const auto waves = [&](int64_t units) { return (units + at_once - 1) / at_once; };
+    CHECK(waves(s.units()) * s.width <= waves(least_units) * widest);
+  }
+  CHECK(narrower > 1000);
+}
+
+TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are nearly empty") {
+  const auto device = hopper(132, "NVIDIA H200");
+  constexpr const char* kText = "gemm_bf16_bf16_rc_128x256_1x1_stream/1";
+  // These widths took the least time there: with 400 x 4992 x 4992 31.5 us, and 41.4 us with 208.
+  struct Measured {
+    int64_t m, n, k, width;
+  };
+  for (const auto& [m, n, k, width] : {Measured{400, 4992, 4992, 144},
+                                       {466, 3328, 5504, 96},
+                                       {543, 6976, 6976, 144},
+                                       {1864, 20416, 4800, 208}}) {
+    INFO("m ", m, " n ", n, " k ", k);
+    GemmDesc desc = gemm_desc(m, n, k);
+    desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+    const auto plan = forced(device, desc, kText);
+    REQUIRE(plan);
+    const int64_t units_n = (m + width - 1) / width, units = (n + 127) / 128 * units_n;
+    // The launch, the plan's description and the cost model have the same tiles.
+    CHECK(launched(device, *plan, m, {.a = kA, .b = kB, .d = kD}).args.units_n == units_n);
+    CHECK(plan->info().grid[0] == std::min<int64_t>(units, 132));
+    CHECK(plan->explain().find(std::to_string(units) + " units of work") != std::string::npos);
+    GemmChoice choice;
+    REQUIRE(parse_gemm_choice("candidate", kText, &choice).ok());
+    CHECK(gemm_candidate(choice, seen(m, n, k), GemmChip::of(*device, 0)).waves ==
+          doctest::Approx(static_cast<double>(units) / 132));
   }
 }
 

@@ -214,18 +214,18 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   name, choice.split);
   }
   if (gemm_fits_launch(choice, kernel_problem)) return {};
-  if (gemm_units(choice, kernel_problem) > gemm_max_units(choice))
+  if (gemm_least_units(choice, kernel_problem) > gemm_max_units(choice))
     return fail(
         Code::ERROR_UNSUPPORTED,
-        fault("candidate_tiles", gemm_units(choice, kernel_problem), gemm_max_units(choice)),
+        fault("candidate_tiles", gemm_least_units(choice, kernel_problem), gemm_max_units(choice)),
         "candidate %s would need %" PRId64
         " work units of %u blocks: one launch can have at most %" PRId64,
-        name, gemm_units(choice, kernel_problem), choice.cluster(), gemm_max_units(choice));
-  return fail(
-      Code::ERROR_UNSUPPORTED,
-      fault("candidate_room", gemm_units(choice, kernel_problem) * choice.cluster(), d.max_sms),
-      "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", name,
-      gemm_units(choice, kernel_problem) * choice.cluster(), d.max_sms);
+        name, gemm_least_units(choice, kernel_problem), choice.cluster(), gemm_max_units(choice));
+  return fail(Code::ERROR_UNSUPPORTED,
+              fault("candidate_room", gemm_least_units(choice, kernel_problem) * choice.cluster(),
+                    d.max_sms),
+              "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", name,
+              gemm_least_units(choice, kernel_problem) * choice.cluster(), d.max_sms);
 }
 
 }  // namespace tw

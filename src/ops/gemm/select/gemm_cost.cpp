@@ -91,7 +91,8 @@ class Cost {
   double tile_m_, tile_n_;        // the tile of a CTA
   double cluster_m_, cluster_n_;  // CTAs of a cluster, which share loads, along m and n
   double units_m_ = 1, units_n_ = 1, units_ = 1;  // units along m, along n, and of the whole batch
-  double resident_ = 1;                           // clusters that run at the same time
+  double resident_;                               // clusters that run at the same time
+  GemmShares shares_;                             // of a stream-K kernel
   double band_ = 1;                               // units along m in a band of the tile scheduler
   double k_blocks_ = 1;                           // k blocks that one CTA multiplies for a tile
   double complete_waves_ = 0;                     // waves before the last one
@@ -127,10 +128,15 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& kernel_problem, const Ge
       k_(at_least_one(d_.k)),
       batch_(at_least_one(d_.batch)),
       tile_m_(entry_.tile[0]),
-      tile_n_(at_least_one(gemm_tile_columns(choice, d_, d_.n))),
+      tile_n_(at_least_one(entry_.tile[1])),
       cluster_m_(entry_.cluster[0]),
       cluster_n_(entry_.cluster[1]),
+      resident_(at_least_one(chip_.resident_clusters(choice_))),
       stages_(entry_.stages) {
+  if (choice_.has(kGemmStreamK)) {
+    shares_ = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(resident_), chip_.clusters);
+    tile_n_ = static_cast<double>(shares_.width);
+  }
   count_tiles();
   count_waves();
   count_segments();
@@ -142,7 +148,6 @@ void Cost::count_tiles() {
   units_m_ = at_least_one(gemm_units_m(choice_, d_, d_.m));
   units_n_ = std::ceil(n_ / (tile_n_ * cluster_n_));
   units_ = units_m_ * units_n_ * batch_;
-  resident_ = at_least_one(chip_.resident_clusters(choice_));
   const auto as_i32 = [](double count) { return static_cast<i32>(std::min(count, 1e9)); };
   // The band, in units along m, with which the concurrent units cover a square of D.
   const auto square =
@@ -161,8 +166,7 @@ void Cost::count_waves() {
 }
 
 void Cost::count_stream_k() {
-  const GemmShares s =
-      gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(resident_), chip_.clusters);
+  const GemmShares& s = shares_;
   parts_ = static_cast<double>(s.max_parts());
   unaligned_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
   last_k_blocks_ = s.divided_units() > 0 ? static_cast<double>(s.share) : k_blocks_;
@@ -428,6 +432,7 @@ GemmTerms Cost::terms() const {
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
   if (split) complete.restart = end + model_.next_wave_ns;
   GemmTerms t;
+  t.units = d_.m == 0 || d_.n == 0 ? 0 : units_;
   t.launch = launch_ns();
   t.epilogue = end + complete_waves_ * complete.restart;
   t.tensor = complete_waves_ * complete.tensor + last.tensor;
@@ -448,11 +453,11 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& kernel_problem
   return Cost(choice, kernel_problem, chip, model).terms();
 }
 
-int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
+int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
   const KernelEntry& entry = *choice.entry;
-  const GemmDesc& d = problem.desc;
+  const GemmDesc& d = kernel_problem.desc;
   return gemm_units_m(choice, d, d.m) *
-         ceil_div(d.n, gemm_tile_columns(choice, d, d.n) * entry.cluster[1]) * problem.desc.batch;
+         ceil_div(d.n, gemm_widest_tile(choice, d, d.n) * entry.cluster[1]) * d.batch;
 }
 
 }  // namespace tw

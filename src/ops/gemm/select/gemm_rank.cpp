@@ -149,8 +149,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& kernel_problem,
                              const GemmChip& chip) {
   const GemmTerms terms = gemm_terms(choice, kernel_problem, chip);
-  const auto units = static_cast<double>(gemm_units(choice, kernel_problem));
-  return {choice, terms.total, units / std::max(1u, chip.resident_clusters(choice)), terms};
+  return {choice, terms.total, terms.units / std::max(1u, chip.resident_clusters(choice)), terms};
 }
 
 GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& problem) {

@@ -122,6 +122,7 @@ Status query_cluster_occupancy(Device& device);
 /// The parts of the modeled time, in nanoseconds. Tensor cores, memory and L2 loads overlap, so
 /// `total` adds a softened maximum of these three to the other parts.
 struct GemmTerms {
+  double units = 0;  // work units: the tile or tiles that one cluster computes together
   double launch = 0, tensor = 0, memory = 0, l2 = 0, epilogue = 0, copies = 0, total = 0;
 };
 
@@ -137,9 +138,10 @@ std::string gemm_choice_text(const GemmChoice& choice);
 /// Inverse of gemm_choice_text(). Fails, naming `argument`, if the table has no such kernel.
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
 
-/// Work units of a problem as the kernel sees it; 0 if it is empty. A unit is the tile or tiles
-/// that one cluster computes together.
-int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
+/// The fewest work units into which the kernel may divide a problem as it sees it; 0 if that is
+/// empty. Only a stream-K kernel may have more units, and only if the fewest take few waves, far
+/// from the limits of a launch.
+int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem);
 /// Most work units of one launch. Two numbers must fit 31 bits: the blocks of the grid, and the
 /// unit index at which a block finds that no unit is left for it. That index exceeds the block's
 /// last unit by the number of units with split-K, and in persistent kernels by the number of

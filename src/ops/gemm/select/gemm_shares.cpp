@@ -27,7 +27,8 @@ int64_t width_step(const GemmChoice& choice) {
   return choice.streams_rows() ? 64 : 32;
 }
 
-uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
+// The index of the smallest width of kGemmWidths with which the fewest possible tiles cover n.
+uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
   const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
                                 ? std::min(choice.entry->tile[1], kGemmMaxHeldColumns)
@@ -87,6 +88,95 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
   return false;
 }
 
+// The part of a division that depends on the width of tiles.
+void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t resident_clusters,
+            const uint32_t* clusters, GemmShares* s) {
+  s->width_index = width_index;
+  s->width = kGemmWidths[width_index];
+  s->units_n = ceil_div(n, s->width * choice.entry->cluster[1]);
+  s->depth = s->k_blocks;
+  s->share = 1;
+  s->joined = 0;
+  if (!join_ctas(choice, resident_clusters, clusters, s)) share_rest(choice, resident_clusters, s);
+}
+
+// The fewest tiles that cover n can leave most SMs idle in the last of a few waves, when narrower
+// ones would fill it. The constants are those with which the widths that busiest_clocks() prefers
+// took the least time in 52 products of bf16 and fp8 on an H200.
+//
+// Clocks to load 128 bytes of A or B while all SMs load. If half of them are idle, each of the
+// others has a path to the L2 for itself and takes half as long.
+constexpr double kLineClocks = 2.8;
+// Clocks to load a column that lies outside the operand, in addition.
+constexpr double kUnusedClocks = 3;
+// Clocks of a tile's epilogue for each column, during which the SM multiplies nothing.
+constexpr double kColumnClocks = 90;
+// Clocks lost if units are divided: to add their parts, and because the parts are at different k.
+// Joined CTAs lose less.
+constexpr double kDivideClocks = 20000, kJoinClocks = 3000;
+// With more waves than these, the last one matters less than the loads that wider tiles save.
+// Tiles of 64 rows need more loads than others, so that narrow ones help only within one wave.
+constexpr int64_t kMaxWaves = 16, kMaxShortWaves = 1;
+// Tiles up to kMaxKeptWidth are kept, since few were measured. Tiles below kMinWidth never won.
+constexpr int64_t kMaxKeptWidth = 128, kMinWidth = 64;
+
+// Whether narrower tiles than the widest in `widest` may be faster. They were not in kernels that
+// add the accumulators of each k block outside the tensor cores.
+bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
+                     const GemmShares& widest) {
+  const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
+  const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
+  return !promotes && widest.tiles_together == 1 && widest.width > kMaxKeptWidth &&
+         widest.units() <= max_waves * resident_clusters;
+}
+
+// Estimates the clocks of the busiest SM: those of whole waves, and those of the last units or
+// shares. Multicast saved no time in these measurements.
+double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
+                      int64_t resident_clusters, const GemmShares& s) {
+  const KernelEntry& entry = *choice.entry;
+  const auto width = static_cast<double>(s.width), rows = static_cast<double>(entry.tile[0]);
+  const double lines =
+      rows +
+      static_cast<double>(kernel_desc.b_order == Order::column ? s.width : round_up(s.width, 64));
+  const double unused =
+      width - static_cast<double>(n) / static_cast<double>(s.units_n * entry.cluster[1]);
+  // As in Cost::k_block_ns() of gemm_cost.cpp, for the 128 bytes of a k block.
+  const double tensor = rows / 64 * 4 * std::max(width / 2, 16 + width / 4);
+  const auto k_block = [&](double busy) {
+    return std::max(tensor,
+                    kLineClocks * std::clamp(busy, 0.5, 1.0) * lines + kUnusedClocks * unused);
+  };
+  const bool divided = s.divided_units() > 0;
+  const int64_t waves = (divided ? s.whole_units : s.units() - 1) / resident_clusters;
+  const double busy = divided ? 1
+                              : static_cast<double>(s.units() - waves * resident_clusters) /
+                                    static_cast<double>(resident_clusters);
+  return static_cast<double>(waves * s.k_blocks) * k_block(1) +
+         static_cast<double>(divided ? s.share : s.k_blocks) * k_block(busy) +
+         static_cast<double>(waves + 1) * kColumnClocks * width +
+         (s.joined > 0 ? kJoinClocks
+          : divided    ? kDivideClocks
+                       : 0);
+}
+
+// Takes a narrower width than that of *s if it is faster.
+void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
+                  int64_t resident_clusters, const uint32_t* clusters, GemmShares* s) {
+  const int64_t cluster_n = choice.entry->cluster[1];
+  const auto tiles = [&](uint32_t index) { return ceil_div(n, kGemmWidths[index] * cluster_n); };
+  double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
+  GemmShares other = *s;
+  for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
+    if (tiles(i) == tiles(i - 1)) continue;  // the next width leaves fewer columns unused
+    divide(choice, n, i, resident_clusters, clusters, &other);
+    const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, other);
+    if (clocks >= least) continue;
+    least = clocks;
+    *s = other;
+  }
+}
+
 }  // namespace
 
 int32_t gemm_required_chains(const GemmDesc& desc) {
@@ -126,8 +216,8 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
   return gemm_shared(tile).d_offset - gated_bytes;
 }
 
-int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
-  return choice.has(kGemmStreamK) ? kGemmWidths[width_index(choice, kernel_desc, n)]
+int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[widest_index(choice, kernel_desc, n)]
                                   : choice.entry->tile[1];
 }
 
@@ -135,16 +225,14 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
                        int64_t resident_clusters, const uint32_t* clusters) {
   GemmShares s;
   const KernelEntry& entry = *choice.entry;
-  s.width_index = width_index(choice, kernel_desc, n);
-  s.width = kGemmWidths[s.width_index];
   s.tiles_together = gemm_tiles_together(choice, kernel_desc);
   s.units_m = gemm_units_m(choice, kernel_desc, m);
-  s.units_n = ceil_div(n, s.width * entry.cluster[1]);
   s.batch = std::max<int64_t>(kernel_desc.batch, 1);
-  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(kernel_desc.k, entry.tile[2]), 1);
+  s.k_blocks = std::max<int64_t>(ceil_div(kernel_desc.k, entry.tile[2]), 1);
   s.chain_blocks = ceil_div(gemm_chain_length(kernel_desc), entry.tile[2]);
-  if (!join_ctas(choice, resident_clusters, clusters, &s))
-    share_rest(choice, resident_clusters, &s);
+  divide(choice, n, widest_index(choice, kernel_desc, n), resident_clusters, clusters, &s);
+  if (compares_widths(choice, resident_clusters, s))
+    narrow_tiles(choice, kernel_desc, n, resident_clusters, clusters, &s);
   return s;
 }
 

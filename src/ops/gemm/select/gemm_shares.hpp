@@ -8,6 +8,8 @@
 // each worker gets `share` k blocks of them, and partial accumulators are added in the run's
 // workspace. CTAs that multiply a unit are joined if possible: they form a cluster and add the
 // partial accumulators in its shared memory instead.
+//
+// The width of the tiles is chosen with the division: narrower tiles can fill the SMs better.
 
 #include <cstdint>
 
@@ -67,9 +69,9 @@ int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
 int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
                             const GemmTile& tile, int64_t width);
 
-/// Columns of a tile: fixed for most kernels. A stream-K kernel uses the width of kGemmWidths that
-/// covers n with the fewest unused columns.
-int64_t gemm_tile_columns(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
+/// Columns of a tile: fixed for most kernels. For a stream-K kernel these are the most columns that
+/// gemm_shares() chooses for n, with which the fewest tiles cover it.
+int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
 
 /// Accumulation chains into which k must be cut so that the drift of a chain does not show in D,
 /// see gemm_chain_count. In an f16 D the drift shows if a chain has more than 16384 products.
