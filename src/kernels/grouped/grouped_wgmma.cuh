@@ -103,6 +103,54 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
       });
 }
 
+// How the parts of a tile that several blocks multiplied are added up: by the last block to arrive,
+// in the order of k. Tiles can have more parts than the counters of stream_slices.cuh allow. A
+// finished counter is reset to its tag and a count of 0.
+
+// Counts a CTA that has stored its part. Returns whether it is the last of `parts`. If the counter
+// has its tag, one atomic addition suffices, which takes one round trip to the L2 under any
+// contention. Otherwise CTAs compare and swap until one of them has stored the tag.
+__device__ __forceinline__ bool grouped_is_last(u64 address, u64 tag, u32 parts) {
+  const auto counted = [&](u64 seen) {
+    return (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
+  };
+  u64 seen = ptx::add_acq_rel(address, 1);
+  if ((seen & ~u64{255}) == tag) {
+    const bool last = counted(seen) + 1 == parts;
+    if (last) ptx::store_relaxed(address, tag);
+    return last;
+  }
+  ++seen;
+  for (;;) {
+    const u32 arrived = counted(seen);
+    const bool last = arrived + 1 == parts;
+    const u64 found = ptx::compare_swap_acq_rel(address, seen, last ? tag : tag | (arrived + 1));
+    if (found == seen) return last;
+    seen = found;
+  }
+}
+
+// Stores a block's part of a tile in the workspace. In the last block to arrive, d becomes the sum
+// of all parts. Returns whether this block is the last. Called by all consumer threads.
+template <class Config>
+__device__ __forceinline__ bool grouped_reduce(float (&d)[Config::kAccumulators],
+                                               const GroupedStreamArgs& args, i32 unit,
+                                               const StreamPartial<Config>& partial, u32 flag) {
+  const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
+  partial.put(d);
+  StreamConsumers<Config>::sync();
+  if (StreamConsumers<Config>::thread() == 0) {
+    // Releases what all threads stored, and acquires what other blocks did.
+    const bool last = grouped_is_last(args.workspace + static_cast<u64>(unit) * 8, args.counter_tag,
+                                      static_cast<u32>(parts.last - parts.first + 1));
+    ptx::shared_store<4>(flag, last ? 1u : 0u);
+  }
+  StreamConsumers<Config>::sync();
+  if (ptx::shared_load<4>(flag) == 0) return false;
+  stream_add_parts<Config>(d, args, unit, {0, args.width}, 0);
+  return true;
+}
+
 // Writes a warpgroup's accumulators to D with the fastest function that the run's epilogue allows.
 // If a configuration has no grouped_write_gated(), grouped_can_write_pieces() is false for gates.
 template <class Config>
@@ -142,10 +190,9 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
         divided < 0 ? 0 : gemm_stream_slot(divided, schedule.depth, schedule.share, block);
     const StreamPartial<Config> partial(stream_args, block, slot, 0);
     stream_accumulate<Config>(d, stream_args, item, partial, pipeline, group);
-    targets.put(group);  // before stream_reduce_in_workspace(), which needs all registers
+    targets.put(group);  // before grouped_reduce(), which needs all registers
     if (item.end - item.begin < schedule.k_blocks &&
-        !stream_reduce_in_workspace<Config>(d[0], stream_args, divided, partial, 0,
-                                            pipeline.reduction_word()))
+        !grouped_reduce<Config>(d[0], stream_args, divided, partial, pipeline.reduction_word()))
       continue;
     grouped_write_tile<Config>(d[0], args, tile, targets, pipeline, group);
   }

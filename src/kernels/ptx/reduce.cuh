@@ -93,6 +93,13 @@ __device__ __forceinline__ u64 compare_swap_acq_rel(u64 global, u64 expected, u6
   return old;
 }
 
+/// The caller sees the writes before the operation that stored the value.
+__device__ __forceinline__ u64 load_acquire(u64 global) {
+  u64 value;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
+  return value;
+}
+
 __device__ __forceinline__ void store_relaxed(u64 global, u64 value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }

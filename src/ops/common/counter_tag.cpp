@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "kernels/gemm/arguments/gemm_stream.h"
+
 namespace tw {
 
 u64 counter_tag() {
@@ -11,7 +13,7 @@ u64 counter_tag() {
   u64 z = start + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return ((z ^ (z >> 31)) | 0x100) & ~u64{0xff};
+  return ((z ^ (z >> 31)) | (kGemmStreamCounterFields + 1)) & ~kGemmStreamCounterFields;
 }
 
 }  // namespace tw

@@ -383,7 +383,14 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   const int64_t columns = problem_.swapped ? last : problem_.desc.n;
   if (first < last)
     return static_cast<uint64_t>(gemm_max_workspace_bytes(choice_, columns, resident_clusters_));
-  return static_cast<uint64_t>(shares(last).workspace_bytes(choice_));
+  GemmShares s = shares(last);
+  int64_t bytes = s.workspace_bytes(choice_);
+  if (problem_.desc.has(kGemmDeviceM | kGemmDeviceScalars)) {
+    // A run that depends on device memory divides no unit, but may add chains in the workspace.
+    s.share_nothing(resident_clusters_);
+    bytes = std::max(bytes, s.workspace_bytes(choice_));
+  }
+  return static_cast<uint64_t>(bytes);
 }
 
 // Whether an epilogue kernel may write D through a map, as far as the description tells. A tile

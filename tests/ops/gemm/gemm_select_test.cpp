@@ -271,7 +271,7 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
     CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));
     // 33 more tiles are a quarter of a wave.
     CHECK(time(streams, 165) > one + 0.2 * (two - one));
-    CHECK(time(streams, 165) < 0.87 * time(basic, 165));
+    CHECK(time(streams, 165) < 0.88 * time(basic, 165));
     // Few tiles with a large k.
     CHECK(time(streams, 16) < (split == 8 ? 0.5 : 0.8) * time(basic, 16));
     CHECK(time(streams, 131) >= time(basic, 131));
@@ -293,11 +293,12 @@ TEST_CASE("loads take longer the less the pitch is aligned to lines of the L2") 
   }
 }
 
-TEST_CASE("stream-K: each accumulation chain but the first costs a read and a write of the tile") {
+TEST_CASE("stream-K: an accumulation chain costs a read and a write of the tile, or registers") {
   const auto device = hopper(132, "NVIDIA H200");
-  const auto time = [&](DType d_dtype, int64_t k) {
+  const auto time = [&](DType d_dtype, int64_t k, Activation activation = Activation::identity) {
     GemmDesc desc = gemm_desc(128, 256, k);
     desc.d_dtype = d_dtype;
+    desc.epilogue.activation = activation;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).candidates(128))
       if (c.choice.has(kGemmStreamK) && c.choice.split == 1 && c.choice.cluster() == 1 &&
           c.choice.entry->tile[0] == 128)
@@ -305,8 +306,10 @@ TEST_CASE("stream-K: each accumulation chain but the first costs a read and a wr
     FAIL("no such candidate");
     return 0.0;
   };
-  // One chain up to a k of 4096, then two with an f32 D. A bf16 D always has one chain.
-  CHECK(time(DType::F32, 4160) > time(DType::F32, 4096) + 2000);
+  // One chain up to a k of 4096, then two with an f32 D. A bf16 D has one chain.
+  constexpr Activation kRelu = Activation::relu;
+  CHECK(time(DType::F32, 4160, kRelu) > time(DType::F32, 4096, kRelu) + 2000);
+  CHECK(time(DType::F32, 4160) < time(DType::F32, 4096) + 1000);
   CHECK(time(DType::BF16, 4160) < time(DType::BF16, 4096) + 1000);
 }
 

@@ -108,6 +108,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
       CHECK(who.last == parts.back().worker);
     }
     CHECK(most <= s.max_parts());
+    CHECK(most <= 12);  // the counters of divided units have a bit for each part
     CHECK(s.max_parts() <= choice.split + 1);
     if (s.workspace_bytes(choice) == 0) CHECK((most == 1 || s.joined > 0));
     if (s.joined > 0) {
@@ -198,6 +199,17 @@ TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are ne
     CHECK(gemm_candidate(choice, seen(m, n, k), GemmChip::of(*device, 0)).waves ==
           doctest::Approx(static_cast<double>(units) / 132));
   }
+}
+
+TEST_CASE("gemm shares: slices of a tile hold each column once") {
+  for (const i32 step : {16, 64})
+    for (i32 width = step; width <= 256; width += step)
+      for (i32 count = 1; count <= 12; ++count) {
+        const i32 columns = gemm_slice_columns(width, count, step);
+        CHECK(columns % step == 0);
+        CHECK(columns * count >= width);
+        CHECK((columns - step) * count < width);
+      }
 }
 
 TEST_CASE("gemm shares: no chain of products is longer than an f32 sum may be") {

@@ -13,7 +13,7 @@ constexpr const char* kStream = "gemm_bf16_bf16_rc_128x256_1x1_stream/8";
 // 44 tiles of 128 columns on 132 SMs: three blocks share each tile. Each of them has two
 // accumulation chains, which meet in the workspace, so that the blocks do not form a cluster.
 GemmDesc shared_desc() {
-  GemmDesc desc = gemm_desc(155, 5632, 196608);
+  GemmDesc desc = gemm_desc(155, 5632, 1572864);
   desc.min_m = 155;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
   return desc;
@@ -190,7 +190,37 @@ TEST_CASE("gemm stream-K: one that shares nothing and makes one chain needs no w
     GemmRun none = kRun;
     none.workspace = none.workspace_bytes = 0;
     CHECK(run(device, *plan, none).ok() != needs);
+    // Without an epilogue the chains are added up in registers.
+    GemmDesc basic = desc;
+    basic.epilogue.activation = Activation::identity;
+    basic.min_m = basic.m;
+    basic.a_alignment = basic.b_alignment = basic.d_alignment = 16;
+    const auto parks = forced(device, basic, "gemm_bf16_f32_rc_128x256_1x1_stream/1");
+    REQUIRE(parks);
+    CHECK(parks->info().workspace_bytes == 0);
+    CHECK(run(device, *parks, none).ok());
   }
+}
+
+TEST_CASE("gemm stream-K: joined CTAs need a workspace for runs that depend on device memory") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(64, 5632, 8192);
+  desc.min_m = desc.m;
+  desc.d_dtype = DType::F32;
+  desc.epilogue.activation = Activation::relu;
+  const char* kernel = "gemm_bf16_f32_rc_128x256_1x1_fullstream/2";
+  const auto joins = forced(device, desc, kernel);
+  REQUIRE(joins);
+  CHECK(joins->info().workspace_bytes == 0);
+  // Such a run joins no CTAs. A block then has two accumulation chains.
+  desc.flags = kGemmDeviceScalars;
+  const auto depends = forced(device, desc, kernel);
+  REQUIRE(depends);
+  CHECK(depends->info().workspace_bytes > 0);
+  GemmRun none = kRun;
+  none.workspace = none.workspace_bytes = 0;
+  none.device_alpha = 1ull << 34;
+  CHECK(run(device, *depends, none).code() == Code::ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("gemm stream-K: the matrices of a batch are units, behind what addresses take") {

@@ -333,13 +333,16 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   return {};
 }
 
-/// Reads TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, and TW_PTX_MOST (most_instructions).
+/// Reads TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, TW_PTX_MOST (most_instructions), and
+/// TW_PTX_RESIDENT (resident).
 Options options_of_environment() {
   Options options;
   if (const char* seed = std::getenv("TW_PTX_SEED"))
     options.seed = std::strtoull(seed, nullptr, 10);
   if (const char* most = std::getenv("TW_PTX_MOST"))
     options.most_instructions = std::strtoull(most, nullptr, 10);
+  if (const char* resident = std::getenv("TW_PTX_RESIDENT"))
+    options.resident = static_cast<uint32_t>(std::strtoul(resident, nullptr, 10));
   if (const char* late = std::getenv("TW_PTX_LATE")) options.late = std::strcmp(late, "1") == 0;
   if (const char* judge = std::getenv("TW_PTX_JUDGE")) options.judge = std::strcmp(judge, "1") == 0;
   return options;

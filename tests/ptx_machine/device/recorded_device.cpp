@@ -18,7 +18,7 @@
 // the clock: the arguments of a launch, and its key, would differ from process to process.
 extern "C" uint64_t __wrap__ZN2tw11counter_tagEv();
 extern "C" uint64_t __wrap__ZN2tw11counter_tagEv() {
-  return (0x9E3779B97F4A7C15u | 0x100) & ~uint64_t{0xff};
+  return 0x9E3779B97F500000u;
 }
 
 namespace tw::ptx_machine {

@@ -5,7 +5,7 @@
 // A worker is a CTA or, in kernels with multicast, the Config::kCluster CTAs of a cluster. With U
 // units and G concurrent workers, each of the first `whole_units` = U / G * G units is computed by
 // one worker (the quotient is rounded down). The remaining units are the divided ones. Their k
-// blocks, numbered unit by unit, are divided evenly: worker w multiplies blocks w * share to
+// blocks, numbered unit by unit, are divided into shares: worker w multiplies blocks w * share to
 // (w + 1) * share - 1. If several workers multiply a unit, their partial accumulators are added in
 // the workspace (wgmma/stream_meet.cuh).
 //
@@ -23,7 +23,7 @@ namespace tw {
 struct GemmStreamArgs {
   GemmEpilogueArgs full;
   u64 workspace;        // counters, then at partials_offset partial accumulators
-  u64 counter_tag;      // upper 56 bits of a valid counter; a counter without it counts as zero
+  u64 counter_tag;      // of valid counters: see kGemmStreamCounterFields
   u32 partials_offset;  // bytes before the partial accumulators: in the workspace, or in the
                         // shared memory of joined CTAs
   i32 whole_units;      // units that one worker computes alone
@@ -67,6 +67,9 @@ TW_KERNEL_HD constexpr u32 gemm_stream_tile_bytes(u32 tile_m, u32 width) {
   return tile_m * width * 4;
 }
 
+/// The bits of a counter that count and mark (wgmma/stream_slices.cuh). The others are the tag.
+inline constexpr u64 kGemmStreamCounterFields = (1 << 20) - 1;
+
 /// First and last worker that multiply divided unit number `unit`. A unit has `depth` k blocks.
 struct GemmParts {
   i32 first, last;
@@ -75,14 +78,15 @@ TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 depth, i32 shar
   return {unit * depth / share, ((unit + 1) * depth - 1) / share};
 }
 
-/// The largest number of columns of a tile that one of `joined` CTAs adds up and writes: a multiple
-/// of 16.
-TW_KERNEL_HD constexpr i32 gemm_joined_columns(i32 width, i32 joined) {
-  return (width / 16 + joined - 1) / joined * 16;
+/// The largest number of columns of a tile that one of the `parts` CTAs which multiplied it adds up
+/// and writes: a multiple of `step`, which is 16, or 64 in kernels whose tiles are written by
+/// pieces of 64 columns (without swap-AB).
+TW_KERNEL_HD constexpr i32 gemm_slice_columns(i32 width, i32 parts, i32 step = 16) {
+  return ((width + step - 1) / step + parts - 1) / parts * step;
 }
 /// Shared memory in which a CTA receives the partial accumulators of its columns.
 TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) {
-  return tile_m * static_cast<u32>(gemm_joined_columns(width, joined) * joined) * 4;
+  return tile_m * static_cast<u32>(gemm_slice_columns(width, joined) * joined) * 4;
 }
 
 /// Which of a worker's two slots in the workspace holds its part of a unit: the second (1) if the

@@ -36,13 +36,12 @@ struct GemmAny {
   static constexpr u32 kBytes = kGemmAnyBytes;
 };
 
-/// Whether accumulators are integers.
-template <class Sum>
-struct GemmIsInteger {
+template <class A, class B>
+struct GemmSame {
   static constexpr bool kValue = false;
 };
-template <>
-struct GemmIsInteger<i32> {
+template <class A>
+struct GemmSame<A, A> {
   static constexpr bool kValue = true;
 };
 
@@ -76,6 +75,10 @@ struct GemmConfig {
   static constexpr bool kKeepsChains = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kParksChains = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kAlternatesChains = kChains && kPingpong;
+  // Stream-K kernels without an epilogue have registers to park accumulators (gemm_park). With a
+  // bf16 D they have one chain.
+  static constexpr bool kStreamParksChains =
+      kStreamK && !kFull && !kNarrow && !kGrouped && !GemmSame<Out, Bf16>::kValue;
   // Whether the producer prefetches D into the L2 if the TMA adds to D. A ping-pong producer with
   // 192 columns lacks the registers for it.
   static constexpr bool kPrefetchesD = kChains && !(kPingpong && kN >= 192);
@@ -91,7 +94,7 @@ struct GemmConfig {
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // The accumulators of a thread for one row block: floats, integers, or pairs of f16.
   using Sum = typename GemmAccumulator<kF16Accumulators, In>::Type;
-  static constexpr bool kIntegerSums = GemmIsInteger<Sum>::kValue;
+  static constexpr bool kIntegerSums = GemmSame<Sum, i32>::kValue;
   static constexpr int kAccumulators = kF16Accumulators ? kN / 4 : kN / 2;
   // A row block is the 64 rows that one wgmma multiplies. kRowBlocks: those that a warpgroup
   // multiplies at once. kReaders: warpgroups that read a stage.

@@ -10,6 +10,7 @@
 #include "kernels/gemm/wgmma/stream_join.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
+#include "kernels/gemm/wgmma/stream_slices.cuh"
 #include "kernels/gemm/wgmma/stream_write.cuh"
 
 namespace tw {
@@ -22,52 +23,71 @@ __device__ __forceinline__ void stream_prefetch_c(const GemmStreamArgs& args, co
                                       tile.m0 + static_cast<i32>(group) * 64, args.width, 64);
 }
 
+// The epilogue arguments for the matrix of a tile.
+template <class Config, class Sizes>
+__device__ __forceinline__ FullRun stream_run(const GemmStreamArgs& args, const Sizes& sizes,
+                                              i32 z) {
+  FullRun run =
+      full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
+  full_matrix<typename Config::In, typename Config::Out>(args.full, z, sizes.n, &run);
+  return run;
+}
+
+// Writes a slice of a tile. The place of the tile and the epilogue arguments are computed here,
+// since there are no registers to keep them in before.
+template <class Config>
+__device__ __forceinline__ void stream_write_slice(float (&d)[Config::kAccumulators],
+                                                   const GemmStreamArgs& args, i32 unit,
+                                                   const StreamSlice& slice, u32 rank, u32 shared,
+                                                   u32 group, u32& largest) {
+  const u32 staging = shared + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::read(args);
+  const GemmTileOrigin tile = stream_tile<Config>(args, sizes, unit, rank);
+  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
+  const i32 n0 = tile.n0 + slice.first, end = n0 + slice.columns;
+  if constexpr (Config::kFull) {
+    FullRun run = stream_run<Config>(args, sizes, tile.z);
+    run.lines = min(run.lines, end);
+    stream_write_full<Config>(d, args, run, staging, group, m0, n0, largest);
+  } else {
+    stream_write_basic<Config>(d, args, staging, group, m0, n0, end);
+  }
+}
+
 template <class Config>
 __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
                                                GemmPipeline<Config> pipeline, u32 rank, u32 group) {
-  const u32 staging = pipeline.base + Config::kShared.d_offset +
-                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  const i32 own_rows = static_cast<i32>(group) * 64;
-  const i32 worker = static_cast<i32>(ptx::reread_block_id() / Config::kCluster);
   ptx::grid_dependency_wait();
-  typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::read(args);
-  StreamWork<Config> work(args, sizes);
+  StreamWork<Config> work(args, StreamSizes<Config>::read(args));
   StreamItem item;
-  [[maybe_unused]] FullRun run;
   [[maybe_unused]] u32 largest = 0;
-  if constexpr (Config::kFull)
-    run = full_run(args.full, sizes.n, args.full.gate == kGateNone ? sizes.m : args.full.half);
   float d[Config::kRowBlocks][Config::kAccumulators];
   while (work.next(&item)) {
-    GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
     if constexpr (Config::kFull) {
-      full_matrix<typename Config::In, typename Config::Out>(args.full, tile.z, sizes.n, &run);
-      stream_prefetch_c<Config>(args, run, tile, group);
+      const auto sizes = StreamSizes<Config>::read(args);
+      const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
+      stream_prefetch_c<Config>(args, stream_run<Config>(args, sizes, tile.z), tile, group);
     }
+    const auto worker = [] { return static_cast<i32>(ptx::reread_block_id() / Config::kCluster); };
     const i32 split_unit = item.unit - work.whole_units;
     const i32 slot =
-        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker);
-    const StreamPartial<Config> partial(args, worker, slot, rank);
+        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker());
+    const StreamPartial<Config> partial(args, worker(), slot, rank);
     stream_accumulate<Config>(d, args, item, partial, pipeline, group);
-    i32 end = tile.n0 + args.width;  // end of the columns to write
+    StreamSlice slice = {0, args.width};
     if (stream_is_joined<Config>(args)) {
+      slice = stream_joined_slice(args);
       // A joined CTA has one item, so it has finished if it has no columns to write.
       if (!stream_reduce_in_cluster<Config>(d[0], args, pipeline)) break;
-      const StreamSlice slice = stream_slice<Config>(args);
-      tile.n0 += slice.first;
-      end = tile.n0 + slice.columns;
-    } else if (item.end - item.begin < work.blocks &&
-               !stream_reduce_in_workspace<Config>(d[0], args, split_unit, partial, rank,
-                                                   pipeline.reduction_word())) {
-      continue;
+    } else if (split_unit >= 0) {
+      partial.put(d[0]);
+      slice = stream_meet<Config>(args, split_unit, worker(), rank, work.is_finished(),
+                                  pipeline.reduction_word());
+      if (slice.columns > 0) stream_add_parts<Config>(d[0], args, split_unit, slice, rank);
     }
-    if constexpr (Config::kFull) {
-      run.lines = min(run.lines, end);  // full_matrix() sets it again for each tile
-      stream_write_full<Config>(d[0], args, run, staging, group, tile.m0 + own_rows, tile.n0,
-                                largest);
-    } else {
-      stream_write_basic<Config>(d[0], args, staging, group, tile.m0 + own_rows, tile.n0, end);
-    }
+    if (slice.columns > 0)
+      stream_write_slice<Config>(d[0], args, item.unit, slice, rank, pipeline.base, group, largest);
   }
   if constexpr (Config::kFull) full_amax<typename Config::Out>(args.full, largest);
 }

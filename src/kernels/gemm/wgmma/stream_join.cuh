@@ -9,11 +9,6 @@
 
 namespace tw {
 
-// The columns of a tile that one CTA of the cluster adds up and writes.
-struct StreamSlice {
-  i32 first, columns;  // from the tile's first column on; columns <= 0: none
-};
-
 // Whether the CTAs are joined. They cannot be in kernels for integers, which lack the registers
 // (gemm_shares.cpp), nor in kernels with multicast, which have clusters for another purpose, nor in
 // kernels for many tokens (without swap-AB), whose staging memory for a whole tile would leave too
@@ -41,15 +36,6 @@ __device__ __forceinline__ void stream_wait_if_joined(const GemmStreamArgs& args
   if (stream_is_joined<Config>(args)) ptx::cluster_wait();
 }
 
-// The slice of this CTA: the whole tile if the CTAs are not joined.
-template <class Config>
-__device__ __forceinline__ StreamSlice stream_slice(const GemmStreamArgs& args) {
-  if (!stream_is_joined<Config>(args)) return {0, args.width};
-  const i32 columns = gemm_joined_columns(args.width, args.joined);
-  const i32 first = static_cast<i32>(ptx::cluster_rank()) * columns;
-  return {first, min(columns, args.width - first)};
-}
-
 template <class Config>
 struct StreamClusterReduction {
   using Sum = typename Config::Sum;
@@ -66,7 +52,7 @@ struct StreamClusterReduction {
         received(pipeline.base + arguments.partials_offset +
                  StreamConsumers<Config>::thread() * 16),
         barrier(pipeline.reduction_word()),
-        groups(static_cast<u32>(gemm_joined_columns(arguments.width, arguments.joined)) / 8) {}
+        groups(static_cast<u32>(gemm_slice_columns(arguments.width, arguments.joined)) / 8) {}
 
   // Shared address of a group of columns of a part.
   __device__ __forceinline__ u32 address(u32 part, u32 group) const {
@@ -110,6 +96,11 @@ struct StreamClusterReduction {
   }
 };
 
+// The slice of this CTA of a cluster.
+__device__ __forceinline__ StreamSlice stream_joined_slice(const GemmStreamArgs& args) {
+  return StreamSlice::of(args.width, static_cast<i32>(ptx::cluster_rank()), args.joined);
+}
+
 // Adds up the cluster's parts of a tile: d becomes the sums of this CTA's slice, from the first
 // register on. Returns whether the slice has columns. Called by all consumer threads.
 template <class Config>
@@ -117,16 +108,16 @@ __device__ __forceinline__ bool stream_reduce_in_cluster(
     typename Config::Sum (&d)[Config::kAccumulators], const GemmStreamArgs& args,
     const GemmPipeline<Config>& pipeline) {
   const StreamClusterReduction<Config> join(args, pipeline);
-  const i32 columns = stream_slice<Config>(args).columns;
-  if (StreamConsumers<Config>::thread() == 0 && columns > 0)
-    ptx::mbarrier_arrive_expect(join.barrier, static_cast<u32>(columns / 8 * args.joined) *
+  const StreamSlice slice = stream_joined_slice(args);
+  if (StreamConsumers<Config>::thread() == 0 && slice.columns > 0)
+    ptx::mbarrier_arrive_expect(join.barrier, static_cast<u32>(slice.columns / 8 * args.joined) *
                                                   StreamClusterReduction<Config>::kStep);
   // Before this, a CTA of the cluster may not have initialized its barrier.
   ptx::cluster_wait();
   join.send(d);
-  if (columns <= 0) return false;
+  if (slice.columns <= 0) return false;
   ptx::mbarrier_wait(join.barrier, 0);
-  join.add(d, columns);
+  join.add(d, slice.columns);
   return true;
 }
 

@@ -3,50 +3,18 @@
 // How the parts of a tile that several workers (gemm_stream.h) multiplied are added up in the run's
 // workspace. stream_join.cuh adds them up in a cluster's shared memory instead.
 //
-// A CTA that multiplied a part of a tile's k stores its accumulators in the workspace and
-// increments the tile's counter. The last CTA to arrive adds up all parts in the order of k, so
-// that equal inputs give equal bits, and writes D. No CTA waits for another one, which might not be
-// resident. A finished counter is reset to its tag and a count of 0. A counter without the tag
-// holds foreign bytes and counts as 0, so that nobody has to clear a workspace.
+// A CTA that multiplied a part of a tile's k stores its accumulators in the workspace. When all
+// parts are there, the CTAs share the rest of the work by slices of the tile's columns
+// (stream_slices.cuh): a CTA adds up all parts of a slice in the order of k, so that equal inputs
+// give equal bits, and writes the slice to D.
 // "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
+#include "kernels/gemm/wgmma/stream_slices.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
 #include "kernels/ptx/global_own.cuh"
-#include "kernels/ptx/reduce.cuh"
 
 namespace tw {
-
-// The consumer threads of a CTA.
-template <class Config>
-struct StreamConsumers {
-  static constexpr u32 kThreads = 128 * Config::kConsumers;
-  static __device__ __forceinline__ u32 thread() { return threadIdx.x - 128; }
-  static __device__ __forceinline__ void sync() { ptx::named_barrier(1, kThreads); }
-};
-
-// Counts a CTA that has stored its part. Returns whether it is the last of `parts`. If the counter
-// has its tag, one atomic addition suffices, which takes one round trip to the L2 under any
-// contention. Otherwise CTAs compare and swap until one of them has stored the tag.
-__device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
-  const auto counted = [&](u64 seen) {
-    return (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
-  };
-  u64 seen = ptx::add_acq_rel(address, 1);
-  if ((seen & ~u64{255}) == tag) {
-    const bool last = counted(seen) + 1 == parts;
-    if (last) ptx::store_relaxed(address, tag);
-    return last;
-  }
-  ++seen;
-  for (;;) {
-    const u32 arrived = counted(seen);
-    const bool last = arrived + 1 == parts;
-    const u64 found = ptx::compare_swap_acq_rel(address, seen, last ? tag : tag | (arrived + 1));
-    if (found == seen) return last;
-    seen = found;
-  }
-}
 
 // Columns for which each slot in the workspace has memory.
 template <class Args>
@@ -98,16 +66,18 @@ struct StreamPartial {
   u64 first;
   i32 width;
 
-  // A worker has two slots: `slot` is 0 or 1.
+  // The address of a worker's slot, 0 or 1.
+  template <class Args>
+  static __device__ __forceinline__ u64 slot_at(const Args& args, i32 worker, i32 slot, u32 rank) {
+    const u32 tile = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
+    return args.workspace + args.partials_offset +
+           u64{tile} *
+               gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_slot_columns(args)));
+  }
   template <class Args>
   __device__ __forceinline__ StreamPartial(const Args& args, i32 worker, i32 slot, u32 rank)
-      : width(args.width) {
-    const u32 tile = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
-    first = args.workspace + args.partials_offset +
-            u64{tile} * gemm_stream_tile_bytes(Config::kTileM,
-                                               static_cast<u32>(stream_slot_columns(args))) +
-            StreamConsumers<Config>::thread() * 16;
-  }
+      : first(slot_at(args, worker, slot, rank) + StreamConsumers<Config>::thread() * 16),
+        width(args.width) {}
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
   }
@@ -135,22 +105,27 @@ struct StreamPartial {
   }
 };
 
-// Adds up a unit's parts in order. A load takes about a microsecond, so four groups of columns of
-// kParts parts are loaded at once. The first groups can load more parts at once, because the
-// accumulators of later groups, which are written last, need no registers yet.
+// Sets the first columns of d to the sums of a slice of a unit, of which all parts are added up in
+// order. A load takes about a microsecond, so four groups of columns of kParts parts are loaded at
+// once. The first groups can load more parts at once, because the accumulators of later groups,
+// which are written last, need no registers yet.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kAccumulators],
-                                                 const Args& args, i32 unit, GemmParts parts,
+                                                 const Args& args, i32 unit, StreamSlice slice,
                                                  u32 rank) {
   using Sum = typename Config::Sum;
   using Partial = StreamPartial<Config>;
   constexpr int kColumns = 4;
   static_assert(Partial::kGroups % kColumns == 0, "the groups must be a multiple of kColumns");
+  const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
+  // From a slot's start to the thread's first accumulators of the slice.
+  const u32 own = static_cast<u32>(slice.first / 8) * (Partial::kThreads * 16) +
+                  StreamConsumers<Config>::thread() * 16;
   stream_for_constants<Partial::kGroups / kColumns>([&](auto chunk) {
     constexpr int kFrom = decltype(chunk)::kValue * kColumns;
     constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
     Sum sum[kColumns * 4] = {};
-    if (kFrom * 8 < args.width) {
+    if (kFrom * 8 < slice.columns) {
 #pragma unroll 1
       for (i32 first = parts.first; first <= parts.last; first += kParts) {
         float v[kParts][kColumns][4];
@@ -160,13 +135,12 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
           // branch.
           const i32 part = min(first + i, parts.last);
           const i32 slot = gemm_stream_slot(unit, args.depth, args.share, part);
-          const Partial partial(args, part, slot, rank);
+          const u64 from = Partial::slot_at(args, part, slot, rank) + own;
           stream_for_constants<kColumns>([&](auto column) {
             constexpr int kColumn = decltype(column)::kValue;
-            // Widths are multiples of 16 columns, two groups.
-            if (kColumn < 2 || (kFrom + 2) * 8 < args.width)
-              ptx::load_l2_v4<(kFrom + kColumn) * Partial::kThreads * 16>(partial.first,
-                                                                          v[i][kColumn]);
+            // Slices are multiples of 16 columns, two groups.
+            if (kColumn < 2 || (kFrom + 2) * 8 < slice.columns)
+              ptx::load_l2_v4<(kFrom + kColumn) * Partial::kThreads * 16>(from, v[i][kColumn]);
             else
               v[i][kColumn][0] = v[i][kColumn][1] = v[i][kColumn][2] = v[i][kColumn][3] = 0;
           });
@@ -183,47 +157,48 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
   });
 }
 
-// Stores a CTA's part of a tile in the workspace. In the last CTA to arrive, d becomes the sum of
-// all parts. Returns whether this CTA is the last. Called by all consumer threads.
+// Multiplies the k blocks from `begin` to `end` of an item, and waits for the products.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_reduce_in_workspace(
-    typename Config::Sum (&d)[Config::kAccumulators], const Args& args, i32 unit,
-    const StreamPartial<Config>& partial, u32 rank, u32 flag) {
-  const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
-  partial.put(d);
-  StreamConsumers<Config>::sync();
-  if (StreamConsumers<Config>::thread() == 0) {
-    // Releases what all threads stored, and acquires what other CTAs did.
-    const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
-    const bool last =
-        stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
-    ptx::shared_store<4>(flag, last ? 1u : 0u);
-  }
-  StreamConsumers<Config>::sync();
-  if (ptx::shared_load<4>(flag) == 0) return false;
-  stream_add_parts<Config>(d, args, unit, parts, rank);
-  return true;
+__device__ __forceinline__ void stream_multiply(
+    typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
+    i32 begin, i32 end, u32 accumulate, GemmPipeline<Config>& pipeline, u32 group) {
+  gemm_multiply<Config>(
+      d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, accumulate, nullptr,
+      [] {}, args.width_index);
+  gemm_wait_products<Config>(d);
+  gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
 }
 
-// Multiplies an item in chains of at most args.chain_blocks k blocks, which are added up in the
-// CTA's slot of the workspace (`partial`).
+// Multiplies an item in chains of at most args.chain_blocks k blocks. They are added up in
+// registers if a thread has these, else in the CTA's slot of the workspace (`partial`).
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
     const StreamItem& item, const StreamPartial<Config>& partial, GemmPipeline<Config>& pipeline,
     u32 group) {
-  if (item.end <= item.begin) gemm_clear_accumulators<Config>(d);
-#pragma unroll 1
-  for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
-    const i32 end = min(begin + args.chain_blocks, item.end);
+  if constexpr (Config::kStreamParksChains) {
+    if (item.end <= item.begin) return gemm_clear_accumulators<Config>(d);
+    u32 parked[Config::kRowBlocks][Config::kAccumulators / 2];
+    const i32 chains = (item.end - item.begin + args.chain_blocks - 1) / args.chain_blocks;
     gemm_define_accumulators<Config>(d);
-    gemm_multiply<Config>(
-        d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, 0, nullptr, [] {},
-        args.width_index);
-    gemm_wait_products<Config>(d);
-    gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
-    if (begin > item.begin) partial.add_to(d[0]);
-    if (end < item.end) partial.put(d[0]);
+    i32 begin = item.begin;
+#pragma unroll 1
+    for (i32 chain = 0; chain < chains; ++chain) {
+      const i32 end = min(begin + args.chain_blocks, item.end);
+      stream_multiply<Config>(d, args, begin, end, chain > 0 ? 1 : 0, pipeline, group);
+      if (chains > 1) gemm_park<Config>(d, parked, chain, chains);
+      begin = end;
+    }
+  } else {
+    if (item.end <= item.begin) gemm_clear_accumulators<Config>(d);
+#pragma unroll 1
+    for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
+      const i32 end = min(begin + args.chain_blocks, item.end);
+      gemm_define_accumulators<Config>(d);
+      stream_multiply<Config>(d, args, begin, end, 0, pipeline, group);
+      if (begin > item.begin) partial.add_to(d[0]);
+      if (end < item.end) partial.put(d[0]);
+    }
   }
 }
 

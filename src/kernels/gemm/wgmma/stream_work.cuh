@@ -56,6 +56,10 @@ struct StreamWork {
     if constexpr (!Config::kNarrow) return 1;
     return (args.full.flags & kFullPairs) != 0 ? 2 : 1;
   }
+  // Whether next() has returned the last item.
+  __device__ __forceinline__ bool is_finished() const {
+    return unit >= whole_units && next_block >= end_block;
+  }
   __device__ __forceinline__ bool next(StreamItem* item) {
     if (unit < whole_units) {
       *item = {unit, 0, blocks};

@@ -72,7 +72,7 @@ class Cost {
   void count_segments();
   double memory_ns() const;
   double launch_ns() const;
-  double epilogue_ns(double fixed, double element) const;
+  double epilogue_ns(double fixed, double element, double ctas = 1) const;
   double element_clocks() const;
   double chains_ns(double k_blocks) const;
   double reduce_ns() const;
@@ -101,6 +101,7 @@ class Cost {
   double chain_blocks_ = 1;   // stream-K: most k blocks of an accumulation chain
   double parts_ = 1;          // stream-K: parts of k into which a tile of the last wave is divided
   bool joined_ = false;       // stream-K: the CTAs that multiply these parts form a cluster
+  double slices_ = 1;         // CTAs that add up and write a tile of the last wave together
   double stages_ = 1;
   // Segments (see segments_of()) that a CTA loads for a k block. Two SMs share a path to the L2.
   // The crowded number applies while the other SM loads too; it is the number of segments that
@@ -163,6 +164,7 @@ void Cost::count_waves() {
   complete_waves_ = std::ceil(units_ / resident_) - 1;
   last_clusters_ = units_ - complete_waves_ * resident_;
   last_k_blocks_ = k_blocks_;
+  if (choice_.has(kGemmSplit)) slices_ = choice_.split;
 }
 
 void Cost::count_stream_k() {
@@ -185,6 +187,11 @@ void Cost::count_stream_k() {
       (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
       gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
+  // Of unaligned shares, the one that ends in the next unit takes no slice (stream_slices.cuh).
+  const double columns = choice_.streams_rows() ? 64 : 16;
+  if (joined_ || choice_.shares_last_addition())
+    slices_ =
+        std::clamp(unaligned_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / columns));
   chain_blocks_ = static_cast<double>(s.chain_blocks);
 }
 
@@ -312,13 +319,12 @@ double Cost::launch_ns() const {
          (shares_loads() || joined_ ? model_.cluster_ns : 0) - hidden;
 }
 
-// Time to write one tile's accumulators to D: `fixed` clocks, and `element` clocks for each
-// accumulator of a thread. With split-K each CTA of the cluster writes a part of the tile.
-double Cost::epilogue_ns(double fixed, double element) const {
+// Time in which `ctas` CTAs together write one tile's accumulators to D: `fixed` clocks, and
+// `element` clocks for each accumulator of a thread.
+double Cost::epilogue_ns(double fixed, double element, double ctas) const {
   const double threads =
       128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(entry_.tile[0])));
-  const double parts = choice_.has(kGemmSplit) ? choice_.split : joined_ ? parts_ : 1;
-  return ns(fixed + element * tile_m_ * tile_n_ / (threads * parts));
+  return ns(fixed + element * tile_m_ * tile_n_ / (threads * ctas));
 }
 
 double Cost::element_clocks() const {
@@ -338,12 +344,14 @@ double Cost::element_clocks() const {
 }
 
 // Time to add up the accumulation chains of a tile of which a CTA multiplies `k_blocks`. A stream-K
-// kernel keeps the sum in the L2: each chain but the first reads it, and each but the last writes
-// it.
+// kernel with an epilogue keeps the sum in the L2: each chain but the first reads it, and each but
+// the last writes it.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
-    const double chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_));
-    return (chains - 1) * 2 * accumulator_bytes() / model_.stream_chain_bytes;
+    const double more_chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_)) - 1;
+    return choice_.stream_parks_chains()
+               ? more_chains * epilogue_ns(0, model_.chain_element)
+               : more_chains * 2 * accumulator_bytes() / model_.stream_chain_bytes;
   }
   if (!choice_.divides_k_into_chains()) return 0;
   const double element = choice_.adds_chains_in_d() ? element_clocks() : model_.chain_element;
@@ -358,7 +366,9 @@ double Cost::reduce_ns() const {
     return model_.join_ns + model_.part_ns * parts_ +
            ns(bytes * (1 - 1 / parts_) * model_.exchange_clocks);
   if (choice_.has(kGemmStreamK)) {
-    return parts_ == 1 ? 0 : model_.stream_ns + bytes * parts_ / model_.stream_bytes;
+    // A CTA writes its own part, and reads its slice of all parts.
+    return parts_ == 1 ? 0
+                       : model_.stream_ns + bytes * (1 + parts_ / slices_) / model_.stream_bytes;
   }
   if (choice_.has(kGemmNoMaps) && choice_.has(kGemmSplit))
     return model_.mma_split_tile_ns +
@@ -425,7 +435,7 @@ GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
   // Kernels without maps and host bodies read the caller's operands, whatever their addresses are.
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
-  const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
+  const double end = epilogue_ns(model_.epilogue_clocks, element_clocks(), slices_) + reduce_ns();
   Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
   const Wave last =
       wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), unaligned_shares_);

@@ -71,6 +71,14 @@ struct GemmChoice {
   bool adds_chains_in_d() const {
     return divides_k_into_chains() && !keeps_whole_chains() && !parks_upper_halves();
   }
+  /// Stream-K kernels without an epilogue add the chains of a CTA in the second way, if D is not
+  /// bf16; the others in the workspace (Config::kStreamParksChains).
+  bool stream_parks_chains() const {
+    return has(kGemmStreamK) && !has(kGemmEpilogue) && entry->dtypes[1] != DType::BF16;
+  }
+  /// Whether several CTAs can add up and write a tile together: kernels for integers lack the
+  /// registers.
+  bool shares_last_addition() const { return entry->dtypes[0] != DType::I8; }
   uint32_t cluster() const {
     return static_cast<uint32_t>(entry->cluster[0] * entry->cluster[1]) *
            (has(kGemmSplit) ? split : 1);

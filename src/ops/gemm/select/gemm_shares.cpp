@@ -15,7 +15,11 @@ namespace {
 // shares leave some workers idle, but all workers read the same k at the same time, which helps the
 // L2, and each has a part of one unit only. So aligned shares may be longer than even ones by this
 // factor.
-constexpr double kMaxAlignedExcess = 1.06;
+constexpr double kMaxAlignedExcess = 1.3;
+
+// Bits of a counter for the CTAs of a unit (stream_slices.cuh). A unit has at most one part more
+// than the largest stream-K factor: see GemmShares::max_parts().
+static_assert(kMaxCluster + 1 <= 12);
 
 // A share can end one unit and begin another, so a worker stores up to two partial results.
 constexpr int64_t kPartsPerWorker = 2;
@@ -67,15 +71,14 @@ constexpr int64_t kMaxJoinedBytes = 80 << 10;
 bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
                GemmShares* s) {
   const bool can_join = choice.cluster() == 1 && s->tiles_together == 1 &&
-                        choice.has(kGemmSwapAB) && choice.entry->dtypes[0] != DType::I8;
+                        choice.has(kGemmSwapAB) && choice.shares_last_addition();
   if (!can_join) return false;
   const int64_t max_parts = std::min(
       {int64_t{choice.split}, s->k_blocks, resident_clusters / std::max<int64_t>(s->units(), 1)});
   for (int64_t parts = max_parts; parts > 1; --parts) {
     s->share = ceil_div(s->k_blocks, parts);
     s->joined = ceil_div(s->k_blocks, s->share);
-    // A share of several accumulation chains would need the workspace to add them.
-    if (s->share > s->chain_blocks) break;
+    if (s->share > s->chain_blocks && !choice.stream_parks_chains()) break;
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMaxJoinedBytes) {
       s->depth = s->joined * s->share;
       s->whole_units = 0;
@@ -113,7 +116,7 @@ constexpr double kUnusedClocks = 3;
 constexpr double kColumnClocks = 90;
 // Clocks lost if units are divided: to add their parts, and because the parts are at different k.
 // Joined CTAs lose less.
-constexpr double kDivideClocks = 20000, kJoinClocks = 3000;
+constexpr double kDivideClocks = 8000, kJoinClocks = 3000;
 // With more waves than these, the last one matters less than the loads that wider tiles save.
 // Tiles of 64 rows need more loads than others, so that narrow ones help only within one wave.
 constexpr int64_t kMaxWaves = 16, kMaxShortWaves = 1;
@@ -126,8 +129,8 @@ bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
                      const GemmShares& widest) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
   const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
-  return !promotes && widest.tiles_together == 1 && widest.width > kMaxKeptWidth &&
-         widest.units() <= max_waves * resident_clusters;
+  return !promotes && !choice.streams_rows() && widest.tiles_together == 1 &&
+         widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
 }
 
 // Estimates the clocks of the busiest SM: those of whole waves, and those of the last units or
@@ -168,7 +171,7 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
   double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
   GemmShares other = *s;
   for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
-    if (tiles(i) == tiles(i - 1)) continue;  // the next width leaves fewer columns unused
+    if (tiles(i) == tiles(i - 1)) continue;  // the next narrower width leaves fewer columns unused
     divide(choice, n, i, resident_clusters, clusters, &other);
     const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, other);
     if (clocks >= least) continue;
@@ -180,12 +183,13 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
 }  // namespace
 
 int32_t gemm_required_chains(const GemmDesc& desc) {
-  constexpr int32_t kMaxLengthForF16 = 16384;
+  constexpr int32_t kMaxLengthForF16 = 16384, kMaxLengthForBF16 = 8 * kMaxLengthForF16;
   // For 8-bit floats the caller chooses the length of chains (TW_GEMM_FAST_ACCUMULATE); integer
   // accumulators are exact.
   if (desc.is_narrow() && desc.a_dtype != DType::TF32) return 1;
-  return desc.d_dtype == DType::F32 ? gemm_chain_count(desc.k)
-                                    : gemm_chain_count(desc.k, kMaxLengthForF16);
+  if (desc.d_dtype == DType::F32) return gemm_chain_count(desc.k);
+  return gemm_chain_count(desc.k,
+                          desc.d_dtype == DType::BF16 ? kMaxLengthForBF16 : kMaxLengthForF16);
 }
 
 int64_t gemm_chain_length(const GemmDesc& desc) {
@@ -193,7 +197,8 @@ int64_t gemm_chain_length(const GemmDesc& desc) {
 }
 
 bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
-  return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_required_chains(desc) == 1);
+  return !choice.has(kGemmStreamK) ||
+         (choice.split == 1 && (choice.stream_parks_chains() || gemm_required_chains(desc) == 1));
 }
 
 int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_desc) {
@@ -269,7 +274,8 @@ int64_t GemmShares::counter_bytes(uint32_t cluster) const {
 }
 
 int64_t GemmShares::workspace_bytes(const GemmChoice& choice) const {
-  if (joined > 0 || (divided_units() == 0 && k_blocks <= chain_blocks)) return 0;
+  const bool adds_chains = k_blocks > chain_blocks && !choice.stream_parks_chains();
+  if (joined > 0 || (divided_units() == 0 && !adds_chains)) return 0;
   return counter_bytes(choice.cluster()) +
          workers * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(choice.entry->tile[0]),

@@ -74,7 +74,8 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
 int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
 
 /// Accumulation chains into which k must be cut so that the drift of a chain does not show in D,
-/// see gemm_chain_count. In an f16 D the drift shows if a chain has more than 16384 products.
+/// see gemm_chain_count. In an f16 D the drift shows if a chain has more than 16384 products. A
+/// bf16 D is eight times as coarse.
 int32_t gemm_required_chains(const GemmDesc& desc);
 /// Most products along k in one chain.
 int64_t gemm_chain_length(const GemmDesc& desc);

@@ -12,6 +12,7 @@
 #include "kernels/gemm/wgmma/stream_join.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
+#include "kernels/gemm/wgmma/stream_slices.cuh"
 
 namespace tw {
 
@@ -30,32 +31,32 @@ __device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, 
   return run;
 }
 
-// Adds up the parts of a tile that several CTAs multiplied, and writes the tile in the last CTA.
-// This function recomputes the place of the tile and updates amax for each tile, because two sets
-// of accumulators leave no registers to keep those values in.
+// The slice of a unit that this CTA writes, after the unit's parts are added up.
 template <class Config>
-__device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
-                                              const GemmNarrowArgs& all,
-                                              const StreamWork<Config>& work,
-                                              const StreamItem& item,
-                                              const GemmPipeline<Config>& pipeline, u32 group) {
+__device__ __forceinline__ StreamSlice narrow_slice(const GemmStreamArgs& args,
+                                                    const StreamWork<Config>& work, i32 unit,
+                                                    const GemmPipeline<Config>& pipeline) {
+  if (stream_is_joined<Config>(args)) return stream_joined_slice(args);
+  if (kStreamHasSlices<Config> && unit >= work.whole_units)
+    return stream_met_slice<Config>(args, pipeline.reduction_word());
+  return {0, args.width};
+}
+
+// Writes a slice of a unit. This function recomputes the slice and its place, and updates amax for
+// each slice, because two sets of accumulators leave no registers to keep those values in. A slice
+// may take another path through the epilogue than the whole tile would; all give the same bits.
+template <class Config>
+__device__ __forceinline__ void narrow_write_slice(typename Config::Sum (&d)[Config::kAccumulators],
+                                                   const GemmNarrowArgs& all,
+                                                   const StreamWork<Config>& work, i32 unit,
+                                                   const GemmPipeline<Config>& pipeline,
+                                                   u32 group) {
   const GemmStreamArgs& args = all.stream;
-  if (stream_is_joined<Config>(args)) {
-    if (!stream_reduce_in_cluster<Config>(d, args, pipeline)) return;
-  } else if (item.end - item.begin < work.blocks) {
-    const auto worker = static_cast<i32>(ptx::reread_block_id());
-    const i32 split_unit = item.unit - work.whole_units;
-    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, worker);
-    const StreamPartial<Config> partial(args, worker, slot, 0);
-    if (!stream_reduce_in_workspace<Config>(d, args, split_unit, partial, 0,
-                                            pipeline.reduction_word()))
-      return;
-  }
   narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
-    const StreamSlice slice = stream_slice<Config>(args);
+    const StreamSlice slice = narrow_slice<Config>(args, work, unit, pipeline);
     narrow_apply_scales<Config>(sums, all, pipeline, group, slice.first);
     const auto sizes = StreamSizes<Config>::read(args);
-    GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, 0);
+    GemmTileOrigin tile = stream_tile<Config>(args, sizes, unit, 0);
     FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
     tile.n0 += slice.first;
     i32& end = Config::kSwapAB ? run.lines : run.extent;  // of the columns to write
@@ -64,6 +65,29 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
     narrow_write<Config>(sums, all, run, tile, pipeline.base, group, largest);
     scaled_amax(args.full, all.scales.d_type, largest);
   });
+}
+
+// Adds up the parts of a tile if several CTAs multiplied it, and writes this CTA's slice.
+template <class Config>
+__device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
+                                              const GemmNarrowArgs& all,
+                                              const StreamWork<Config>& work,
+                                              const StreamItem& item,
+                                              const GemmPipeline<Config>& pipeline, u32 group) {
+  const GemmStreamArgs& args = all.stream;
+  const i32 split_unit = item.unit - work.whole_units;
+  if (stream_is_joined<Config>(args)) {
+    if (!stream_reduce_in_cluster<Config>(d, args, pipeline)) return;
+  } else if (split_unit >= 0) {
+    const auto worker = static_cast<i32>(ptx::reread_block_id());
+    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, worker);
+    StreamPartial<Config>(args, worker, slot, 0).put(d);
+    const StreamSlice slice = stream_meet<Config>(args, split_unit, worker, 0, work.is_finished(),
+                                                  pipeline.reduction_word());
+    if (slice.columns <= 0) return;
+    stream_add_parts<Config>(d, args, split_unit, slice, 0);
+  }
+  narrow_write_slice<Config>(d, all, work, item.unit, pipeline, group);
 }
 
 template <class Config>

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Who adds up which columns of a tile whose k several CTAs have multiplied (stream_meet.cuh).
+//
+// A CTA that has stored its part counts itself in the tile's counter, and then waits until all
+// parts are stored. The CTAs that wait share the tile's columns: each has a slice. A CTA that has
+// more work to do does not wait, and no CTA waits for long, because another one might not be
+// resident. If none waits, the last CTA to arrive has all columns.
+//
+// A counter has a tag of 44 bits, so that nobody has to clear a workspace: a counter without the
+// tag holds foreign bytes and counts as 0. Its lowest bits are, from bit 0 on:
+//   4 bits    CTAs that have stored their part, of which a tile has at most nine
+//   4 bits    CTAs that no longer use the counter; the last of them resets it to the tag
+//   12 bits   one for each CTA: whether it waits. They change no more when all parts are stored.
+
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "kernels/gemm/wgmma/gemm_config.cuh"
+#include "kernels/ptx/global_own.cuh"
+#include "kernels/ptx/reduce.cuh"
+#include "kernels/ptx/shared.cuh"
+
+namespace tw {
+
+// The consumer threads of a CTA.
+template <class Config>
+struct StreamConsumers {
+  static constexpr u32 kThreads = 128 * Config::kConsumers;
+  static __device__ __forceinline__ u32 thread() { return threadIdx.x - 128; }
+  static __device__ __forceinline__ void sync() { ptx::named_barrier(1, kThreads); }
+};
+
+// Columns of a tile that one CTA adds up and writes.
+struct StreamSlice {
+  i32 first, columns;  // from the tile's first column on; columns <= 0: none
+
+  // Slice number `index` of `count`. `step` is as in gemm_slice_columns().
+  static __device__ __forceinline__ StreamSlice of(i32 width, i32 index, i32 count, i32 step = 16) {
+    const i32 columns = gemm_slice_columns(width, count, step);
+    return {index * columns, min(columns, width - index * columns)};
+  }
+};
+
+// A tile's counter. One thread of each CTA uses it.
+struct StreamCounter {
+  static constexpr u64 kArrived = 1, kLeft = 16, kWaits = 256;
+  // How often a CTA looks whether all others have arrived, which takes about 0.7 us each time. CTAs
+  // that run at the same time arrive within a few microseconds.
+  static constexpr i32 kLooks = 24;
+  u64 address, tag;
+  i32 parts;
+
+  __device__ __forceinline__ bool all_arrived(u64 value) const {
+    return static_cast<i32>(value & 15) == parts;
+  }
+  // Adds an arriving CTA's value to the counter, and returns the new value. If the counter is
+  // valid, one atomic addition suffices, which takes one round trip to the L2 under any contention.
+  // Otherwise CTAs compare and swap until one of them has stored the tag.
+  __device__ __forceinline__ u64 add(u64 value) const {
+    const auto is_valid = [&](u64 seen) {
+      return (seen & ~kGemmStreamCounterFields) == tag && static_cast<i32>(seen & 15) < parts;
+    };
+    u64 seen = ptx::add_acq_rel(address, value);
+    if (is_valid(seen)) return seen + value;
+    seen += value;
+    for (;;) {
+      const u64 next = (is_valid(seen) ? seen : tag) + value;
+      const u64 found = ptx::compare_swap_acq_rel(address, seen, next);
+      if (found == seen) return next;
+      seen = found;
+    }
+  }
+  // Counts CTA number `own`, and waits for the others if `waits`. Returns the counter's last value.
+  __device__ __forceinline__ u64 arrive(i32 own, bool waits) const {
+    const u64 bit = waits ? kWaits << own : 0;
+    u64 seen = add(kArrived + bit);
+    for (i32 look = 0; waits && !all_arrived(seen) && look < kLooks; ++look)
+      seen = ptx::load_acquire(address);
+    while (waits && !all_arrived(seen)) {
+      const u64 found = ptx::compare_swap_acq_rel(address, seen, seen - bit);
+      if (found == seen) return seen - bit;
+      seen = found;
+    }
+    return seen;
+  }
+  // The CTA does not use the counter after this.
+  __device__ __forceinline__ void leave() const {
+    const u64 now = ptx::add_acq_rel(address, kLeft) + kLeft;
+    if (static_cast<i32>(now / kLeft & 15) == parts) ptx::store_relaxed(address, tag);
+  }
+};
+
+// Whether the CTAs of a tile can have slices. Kernels for integers lack the registers: the last CTA
+// to arrive has all columns.
+template <class Config>
+inline constexpr bool kStreamHasSlices = !Config::kIntegerSums;
+
+// The slice that stream_meet() has stored at `flag`.
+template <class Config, class Args>
+__device__ __forceinline__ StreamSlice stream_met_slice(const Args& args, u32 flag) {
+  const u32 word = ptx::shared_load<4>(flag);
+  if (word == 0) return {0, 0};
+  if constexpr (!kStreamHasSlices<Config>) return {0, args.width};
+  return StreamSlice::of(args.width, static_cast<i32>(word & 0xffff), static_cast<i32>(word >> 16),
+                         Config::kSwapAB ? 16 : 64);
+}
+
+// Counts a worker's CTA, which has stored its part of a unit, and returns its slice. If `waits`,
+// the CTA waits for the others. `flag` is the shared address of a word, which keeps the slice until
+// the next call. Called by all consumer threads.
+template <class Config, class Args>
+__device__ __forceinline__ StreamSlice stream_meet(const Args& args, i32 unit, i32 worker, u32 rank,
+                                                   bool waits, u32 flag) {
+  StreamConsumers<Config>::sync();  // all threads have stored their accumulators
+  if (StreamConsumers<Config>::thread() == 0) {
+    const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
+    const i32 own = worker - parts.first;
+    const StreamCounter counter{
+        args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8, args.counter_tag,
+        parts.last - parts.first + 1};
+    const u64 seen = counter.arrive(own, waits && kStreamHasSlices<Config>);
+    const u32 waiting = static_cast<u32>(seen / StreamCounter::kWaits) & 0xfff;
+    const bool has_slice = counter.all_arrived(seen) && (waiting == 0 || (waiting >> own & 1) != 0);
+    const u32 index = __popc(waiting & ((1u << own) - 1)), count = max(__popc(waiting), 1);
+    ptx::shared_store<4>(flag, has_slice ? index | count << 16 : 0u);
+    counter.leave();
+  }
+  StreamConsumers<Config>::sync();
+  return stream_met_slice<Config>(args, flag);
+}
+
+}  // namespace tw
