@@ -7,8 +7,8 @@
     gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and left out
 
 BUILD is a build folder with the tests. The records are all files of fit/, which are named after their
-chip (gemm_fit.cpp). Those of h200cool were drawn by the seeds f601 to f609 with --rounds_only, so that the
-chip stayed below its power limit. The others are older and lack the stream-K kernels, which have changed.
+chip (gemm_fit.cpp). Those of h200cool were drawn by the seeds f601 to f609 and f701 to f704 with --rounds_only,
+so that the chip stayed below its power limit. The others are older. All lack stream-K kernels which have changed.
 The regret of a shape is how much longer the kernel that the model prefers takes than the fastest one. The
 fit first matches the logarithms of all times, with less weight for kernels far from the fastest, then
 minimizes a smooth form of the regret. "left out" reports each shape from a fit without any shape of the
