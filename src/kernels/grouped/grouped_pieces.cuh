@@ -88,6 +88,43 @@ __device__ __forceinline__ void grouped_activate(float (&v)[kCount]) {
   for (float& value : v) value = activate(kActivation, value);
 }
 
+// Stages the accumulators and calls put(line, x, piece) for each piece of 16 bytes, at element x of
+// a line of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the
+// length of a line of D: a multiple of a piece.
+template <class Config, class Put>
+__device__ __forceinline__ void grouped_each_piece(const float (&d)[Config::kAccumulators], i32 end,
+                                                   i32 extent, u32 staging, u32 group, i32 m0,
+                                                   i32 n0, Put put) {
+  using Out = typename Config::Out;
+  constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
+  constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
+  static_assert(Config::kTileN % kLines == 0, "a tile must have whole slabs");
+  constexpr i32 kAcross = 64 / kContiguous;
+  constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
+  const auto thread = static_cast<i32>(threadIdx.x % 128);
+  const i32 line0 = thread / 8, piece16 = thread % 8;
+#pragma unroll
+  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
+    const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
+    const i32 y = n0 + slab / kAcross * kLines;
+    if (y >= end) break;
+    const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
+    epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
+    // After this barrier all threads have read the previous slab, so the next may overwrite it.
+    stream_sync_group(group);
+    if (x >= extent) continue;
+#pragma unroll
+    for (i32 first = 0; first < kLines; first += 16) {
+      const i32 line = first + line0;
+      if (y + line >= end) break;
+      put(y + line, x,
+          ptx::shared_load<16>(
+              epilogue_place<Config>(buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
+    }
+  }
+  stream_sync_group(group);  // the next tile begins with slab 0 again
+}
+
 template <class Config>
 __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumulators],
                                                       const GroupedArgs& args,
@@ -108,8 +145,8 @@ __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumu
   if (args.activation == kActRelu) grouped_activate<kActRelu>(d);
   if (kPiecesHaveSilu<Config> && args.activation == kActSilu) grouped_activate<kActSilu>(d);
   grouped_weigh<Config>(d, args, targets, tile.width);
-  stream_each_piece<Config>(d, tile.row_end, args.n, staging, group, column0, tile.row0,
-                            GroupedPieceWriter<Config>{args, tile, targets});
+  grouped_each_piece<Config>(d, tile.row_end, args.n, staging, group, column0, tile.row0,
+                             GroupedPieceWriter<Config>{args, tile, targets});
 }
 
 // Staging memory for 64 rows with 32 16-bit columns of D. Each row is a line of 64 bytes. Its piece

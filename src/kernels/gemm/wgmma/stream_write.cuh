@@ -18,55 +18,94 @@ __device__ __forceinline__ void stream_sync_group(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// Stages the accumulators and calls put(line, x, piece) for each piece of 16 bytes, at element x of
-// a line of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the
-// length of a line of D: a multiple of a piece.
-template <class Config, class Put>
-__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kAccumulators], i32 end,
-                                                  i32 extent, u32 staging, u32 group, i32 m0,
-                                                  i32 n0, Put put) {
-  using Out = typename Config::Out;
-  constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
-  constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
-  static_assert(Config::kTileN % kLines == 0, "a tile must have whole slabs");
-  constexpr i32 kAcross = 64 / kContiguous;
-  constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
-  const auto thread = static_cast<i32>(threadIdx.x % 128);
-  const i32 line0 = thread / 8, piece16 = thread % 8;
-#pragma unroll
-  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
-    const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
-    const i32 y = n0 + slab / kAcross * kLines;
-    if (y >= end) break;
-    const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
-    epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
-    // After this barrier all threads have read the previous slab, so the next may overwrite it.
-    stream_sync_group(group);
-    if (x >= extent) continue;
-#pragma unroll
-    for (i32 first = 0; first < kLines; first += 16) {
-      const i32 line = first + line0;
-      if (y + line >= end) break;
-      put(y + line, x,
-          ptx::shared_load<16>(
-              epilogue_place<Config>(buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
-    }
-  }
-  stream_sync_group(group);  // the next tile begins with slab 0 again
-}
+// Stages a slab of accumulators as 16 lines of 64 floats. Bits of a line's number are added to the
+// places of its floats, so that the lines that a warp accesses at once are in different banks.
+template <class Config>
+struct StreamFloatSlab {
+  static constexpr i32 kLines = 16;
+  u32 to[2],
+      from;  // shared addresses of the thread's first two rows, and of the piece that it reads
 
-// Converts the accumulators and stores them to D, which begins at address `d_at`.
+  __device__ __forceinline__ explicit StreamFloatSlab(u32 staging) {
+    const u32 lane = ptx::lane_id(), thread = threadIdx.x % 128;
+    const u32 line = staging + lane % 4 * 2 * 256, row = thread / 32 * 16 + lane / 4;
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i) to[i] = line + ((row + i * 8) ^ lane % 4 * 8) * 4;
+    from = staging + thread / 16 * 256 + (thread % 16 * 16 ^ thread / 32 * 32);
+  }
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab,
+                                      u32 buffer) const {
+#pragma unroll
+    for (u32 i = 0; i < kLines / 2; ++i)
+      ptx::store_shared(to[i / 2 % 2] + buffer + (i / 4 * 8 + i % 2) * 256,
+                        d[slab * (kLines / 2) + static_cast<i32>(i)]);
+  }
+  // The thread's piece of the slab's lower or upper half of lines.
+  __device__ __forceinline__ uint4 get(u32 half, u32 buffer) const {
+    return ptx::shared_load<16>(from + buffer + half * (kLines / 2 * 256));
+  }
+};
+
+// The same for 16-bit elements of D, as 32 lines of 64.
+template <class Config>
+struct StreamHalfSlab {
+  static constexpr i32 kLines = 32;
+  static_assert(Config::kSlab.contiguous == 64 && Config::kSlab.lines == kLines);
+  u32 staging, from;
+
+  __device__ __forceinline__ explicit StreamHalfSlab(u32 shared)
+      : staging(shared),
+        from(epilogue_place<Config>(shared, threadIdx.x % 128 / 8, threadIdx.x % 8)) {}
+  __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab,
+                                      u32 buffer) const {
+    epilogue_stage_transposed<Config>(d, staging + buffer, 0, slab);
+  }
+  __device__ __forceinline__ uint4 get(u32 half, u32 buffer) const {
+    return ptx::shared_load<16>(from + buffer + half * (kLines / 2 * 128));
+  }
+};
+template <class Config, u32 kBytes = Config::Out::kBytes>
+struct StreamOutSlab {
+  using Type = StreamHalfSlab<Config>;
+};
+template <class Config>
+struct StreamOutSlab<Config, 4> {
+  using Type = StreamFloatSlab<Config>;
+};
+
+// Converts the accumulators and stores them to D, which begins at address `d_at`. A thread stores
+// pieces of 16 bytes at the same place of several lines, so that it only has to advance an address.
 template <class Config>
 __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
                                                   i32 n0) {
-  const i64 stride = args.full.base.d_stride_m;
-  stream_each_piece<Config>(d, min(n0 + args.width, lines), extent, staging, group, m0, n0,
-                            [&](i32 line, i32 x, uint4 piece) {
-                              const auto element = static_cast<u64>(line * stride + x);
-                              ptx::store_unit<16>(d_at + element * Config::Out::kBytes, piece);
-                            });
+  using Slab = typename StreamOutSlab<Config>::Type;
+  constexpr auto kBytes = static_cast<i32>(Config::Out::kBytes);
+  constexpr i32 kPieces = 64 * kBytes / 16, kHalf = Slab::kLines / 2;
+  static_assert(128 / kPieces == kHalf, "the threads store half a slab at a time");
+  const Slab staged(staging);
+  const auto thread = static_cast<i32>(threadIdx.x % 128);
+  const i32 x = m0 + thread % kPieces * (16 / kBytes);
+  const i32 end = min(n0 + args.width, lines);
+  const i64 stride = args.full.base.d_stride_m * kBytes;
+  i32 line = n0 + thread / kPieces;
+  u64 at = d_at + static_cast<u64>(line * stride + x * kBytes);
+#pragma unroll
+  for (i32 slab = 0; slab < Config::kTileN / Slab::kLines; ++slab) {
+    if (n0 + slab * Slab::kLines >= end) break;
+    const u32 buffer = static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
+    staged.put(d, slab, buffer);
+    // After this barrier all threads have read the previous slab, so the next may overwrite it.
+    stream_sync_group(group);
+#pragma unroll
+    for (u32 half = 0; half < 2; ++half) {
+      ptx::store_unit_if(x < extent && line < end, at, staged.get(half, buffer));
+      line += kHalf;
+      at += static_cast<u64>(stride * kHalf);
+    }
+  }
+  stream_sync_group(group);  // the next tile begins with slab 0 again
 }
 
 // Writes alpha * A B to lines n0 to `end` - 1 of D.
