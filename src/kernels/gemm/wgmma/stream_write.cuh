@@ -18,8 +18,9 @@ __device__ __forceinline__ void stream_sync_group(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// Stages a slab of accumulators as 16 lines of 64 floats. Bits of a line's number are added to the
-// places of its floats, so that the lines that a warp accesses at once are in different banks.
+// Stages a slab of accumulators as 16 lines of 64 floats. The places of a line's floats are XORed
+// with bits of the line's number, so that the lines that a warp accesses at once are in different
+// banks.
 template <class Config>
 struct StreamFloatSlab {
   static constexpr i32 kLines = 16;
@@ -84,13 +85,15 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
   constexpr auto kBytes = static_cast<i32>(Config::Out::kBytes);
   constexpr i32 kPieces = 64 * kBytes / 16, kHalf = Slab::kLines / 2;
   static_assert(128 / kPieces == kHalf, "the threads store half a slab at a time");
+  static_assert(Config::kTileN % Slab::kLines == 0, "a tile must have whole slabs");
+  static_assert(Slab::kLines * 64 * kBytes <= Config::kShared.slab_bytes, "a slab must fit");
   const Slab staged(staging);
   const auto thread = static_cast<i32>(threadIdx.x % 128);
   const i32 x = m0 + thread % kPieces * (16 / kBytes);
   const i32 end = min(n0 + args.width, lines);
   const i64 stride = args.full.base.d_stride_m * kBytes;
   i32 line = n0 + thread / kPieces;
-  u64 at = d_at + static_cast<u64>(line * stride + x * kBytes);
+  u64 at = d_at + static_cast<u64>(line * stride + i64{x} * kBytes);
 #pragma unroll
   for (i32 slab = 0; slab < Config::kTileN / Slab::kLines; ++slab) {
     if (n0 + slab * Slab::kLines >= end) break;
