@@ -201,7 +201,7 @@ TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are ne
   }
 }
 
-TEST_CASE("gemm shares: slices of a tile hold each column once") {
+TEST_CASE("gemm shares: slices of a tile are whole steps and suffice for its columns") {
   for (const i32 step : {16, 64})
     for (i32 width = step; width <= 256; width += step)
       for (i32 count = 1; count <= 12; ++count) {

@@ -36,15 +36,6 @@ struct GemmAny {
   static constexpr u32 kBytes = kGemmAnyBytes;
 };
 
-template <class A, class B>
-struct GemmSame {
-  static constexpr bool kValue = false;
-};
-template <class A>
-struct GemmSame<A, A> {
-  static constexpr bool kValue = true;
-};
-
 template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK,
           int kAlongM, int kAlongN, u32 kSchedule>
 struct GemmConfig {
@@ -75,10 +66,11 @@ struct GemmConfig {
   static constexpr bool kKeepsChains = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kParksChains = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kAlternatesChains = kChains && kPingpong;
-  // Stream-K kernels without an epilogue have registers to park accumulators (gemm_park). With a
-  // bf16 D they have one chain.
+  // Stream-K kernels without an epilogue have registers to park accumulators (gemm_park). A bf16 D
+  // rarely has more than one chain (gemm_required_chains), so these kernels add chains in the
+  // workspace.
   static constexpr bool kStreamParksChains =
-      kStreamK && !kFull && !kNarrow && !kGrouped && !GemmSame<Out, Bf16>::kValue;
+      kStreamK && !kFull && !kNarrow && !kGrouped && !__is_same(Out, Bf16);
   // Whether the producer prefetches D into the L2 if the TMA adds to D. A ping-pong producer with
   // 192 columns lacks the registers for it.
   static constexpr bool kPrefetchesD = kChains && !(kPingpong && kN >= 192);
@@ -94,7 +86,7 @@ struct GemmConfig {
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // The accumulators of a thread for one row block: floats, integers, or pairs of f16.
   using Sum = typename GemmAccumulator<kF16Accumulators, In>::Type;
-  static constexpr bool kIntegerSums = GemmSame<Sum, i32>::kValue;
+  static constexpr bool kIntegerSums = __is_same(Sum, i32);
   static constexpr int kAccumulators = kF16Accumulators ? kN / 4 : kN / 2;
   // A row block is the 64 rows that one wgmma multiplies. kRowBlocks: those that a warpgroup
   // multiplies at once. kReaders: warpgroups that read a stage.

@@ -43,8 +43,7 @@ struct StreamSlice {
 // A tile's counter. One thread of each CTA uses it.
 struct StreamCounter {
   static constexpr u64 kArrived = 1, kLeft = 16, kWaits = 256;
-  // How often a CTA looks whether all others have arrived, which takes about 0.7 us each time. CTAs
-  // that run at the same time arrive within a few microseconds.
+  // How often a CTA looks whether all others have arrived. A look is a round trip to the L2.
   static constexpr i32 kLooks = 24;
   u64 address, tag;
   i32 parts;

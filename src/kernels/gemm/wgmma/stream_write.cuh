@@ -24,8 +24,8 @@ __device__ __forceinline__ void stream_sync_group(u32 group) {
 template <class Config>
 struct StreamFloatSlab {
   static constexpr i32 kLines = 16;
-  u32 to[2],
-      from;  // shared addresses of the thread's first two rows, and of the piece that it reads
+  u32 to[2];  // shared addresses of the thread's first two rows
+  u32 from;   // and of the first piece that it reads
 
   __device__ __forceinline__ explicit StreamFloatSlab(u32 staging) {
     const u32 lane = ptx::lane_id(), thread = threadIdx.x % 128;
