@@ -180,10 +180,11 @@ TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are ne
   struct Measured {
     int64_t m, n, k, width;
   };
-  for (const auto& [m, n, k, width] : {Measured{400, 4992, 4992, 144},
-                                       {466, 3328, 5504, 96},
-                                       {543, 6976, 6976, 144},
-                                       {1864, 20416, 4800, 208}}) {
+  for (const Measured& shape : {Measured{400, 4992, 4992, 144},
+                                {466, 3328, 5504, 96},
+                                {543, 6976, 6976, 144},
+                                {1864, 20416, 4800, 208}}) {
+    const int64_t m = shape.m, n = shape.n, k = shape.k, width = shape.width;
     INFO("m ", m, " n ", n, " k ", k);
     GemmDesc desc = gemm_desc(m, n, k);
     desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
