@@ -7,13 +7,14 @@
  * language.
  *
  * Conventions, which hold for every function here:
- * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
- *   an output handle, pointer or number is NULL or 0, and output arrays keep their contents. An
- *   output struct has 0 in every field except struct_size and struct_mark. Exceptions are stated
- *   with the function. After TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer
- *   holds the beginning of the text. tw_last_error() explains the calling thread's last failure:
- *   what was wrong, with the numbers, and what would work. Functions check their arguments before
- *   they do anything. The library never prints, aborts or exits.
+ * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs usually come last; the
+ *   descriptions of the parameters mark them with [out] or [in,out]. After a failure an output
+ *   handle, pointer or number is NULL or 0, and output arrays keep their contents. An output struct
+ *   has 0 in every field except struct_size and struct_mark. Exceptions are stated with the
+ *   function. After TW_ERROR_BUFFER_TOO_SMALL the length is set, and a text buffer holds the
+ *   beginning of the text. tw_last_error() explains the calling thread's last failure: what was
+ *   wrong, with the numbers, and what would work. Functions check their arguments before they do
+ *   anything. The library never prints, aborts or exits.
  * - The errors from 100 to 199, such as TW_ERROR_INVALID_ARGUMENT, refuse a request that is wrong:
  *   its arguments contradict each other or a rule, or belong to the wrong device.
  *   TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or this device
@@ -29,8 +30,8 @@
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
  *   or that capacity is 0. As an exception, (NULL, 0, &length) asks for the length only and returns
- *   TW_OK. Drawings are texts too. The kernel images of tw_embedded_kernel_image() follow the same
- * rules, except that they are never cut.
+ *   TW_OK. Drawings are texts too. tw_embedded_kernel_image() has the same parameters for an image,
+ *   but never writes only a part of it.
  * - Handles are opaque. The caller owns a handle that `tw_x_create` or a similar function returns,
  *   and releases it with `tw_x_destroy`, which accepts NULL and works in every state. Destroying a
  *   device does not free the handles that were made from it: each must still be destroyed. Every
@@ -51,19 +52,20 @@
  *   zero. Valid sizes are thus the multiples of the struct's alignment from the size of its first
  *   version to 4096 bytes. While the major version is 0, a new minor version may also break
  *   programs, as CONTRIBUTING.md describes.
- * - Fields that are marked "required" must be set. A required field for which 0 can be a valid
- *   value, as for most sizes and strides, starts as TW_UNSET. The others, such as types, ranks and
+ * - Fields that are marked "required" must be set. Required sizes, extents and strides for which 0
+ *   is a valid value start as TW_UNSET. All other required fields, such as types, ranks and
  *   addresses, start as 0.
  * - An extent or count of 0 makes an empty operation, which is planned and run like any other and
  *   accesses no memory; its addresses may be 0. There are exceptions: a matrix product with k = 0
  *   still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped product of 0
  *   rows still clears D with TW_GROUPED_COMBINE_SUM or TW_GROUPED_ZERO_OTHER_ROWS.
- * - Some options leave a field or an address without meaning, as bias_dtype has none without a
- *   bias. Such a field or address is called excluded. It must keep the value that the init function
- *   gave it: the library refuses any other value rather than ignore it. A workspace is the
- *   exception: it is ignored if the plan needs none.
+ * - Some options make a field or an address meaningless. For example, bias_dtype has no meaning
+ *   without a bias. Such a field or address is called excluded. It must keep the value that the
+ *   init function gave it: the library refuses any other value rather than ignore it. A workspace
+ *   is the exception: it is ignored if the plan needs none.
  * - Arrays of extents and strides have 8 elements. Set the first `rank` of them; the others must
- *   keep the values that the init function gave them.
+ *   keep the values that the init function gave them. As an exception, the arrays of
+ *   ::tw_tensor_map_desc have 5 elements, and elements past the rank are ignored.
  * - Device addresses are `uint64_t`. Sizes of memory are in bytes. Extents and strides of tensors
  *   are in elements. Strides of tensor maps are in bytes, as they are in CUDA.
  * - The host device checks that operands lie in memory that it knows; the CUDA device does not.
@@ -87,11 +89,11 @@
  * this file; it also says what may change while the major version is 0.
  *
  * Each function that runs an operation says under "Repeatability" (the tag `repeats` in this file)
- * whether its results repeat: whether runs of one plan, on one device, with equal inputs, equal
- * numbers in the arguments and equally aligned addresses, write the same bytes each time. Another
- * device, another version of the library or another plan may choose another kernel, which may round
- * differently. Such differences occur only where floating-point numbers are summed or an activation
- * is computed.
+ * whether its results repeat. They repeat if runs of one plan on one device write the same bytes
+ * each time, as long as the inputs, the numbers in the arguments and the alignments of the
+ * addresses are equal. Another device, another version of the library or another plan may choose
+ * another kernel, which may round differently. Such differences occur only where floating-point
+ * numbers are summed or an activation is computed.
  *
  * Each function states its thread-safety under "Thread-safety" (the tag `threadsafety`):
  * - "any thread" means that any number of threads may call it at once, also on the same handles.
@@ -133,7 +135,7 @@
 extern "C" {
 #endif
 
-/** Initial value of the required sizes in a description. */
+/** Initial value of the required sizes, extents and strides for which 0 is a valid value. */
 #define TW_UNSET (INT64_MIN + 1)
 
 /* NVIDIA's own struct tags: a CUstream, cudaStream_t, CUevent, cudaEvent_t or CUcontext converts
@@ -189,7 +191,7 @@ enum {
 /** Details of a failure: see tw_last_error_info(). */
 typedef struct tw_error_info {
   uint32_t struct_size;  /**< set by tw_error_info_init() */
-  uint32_t struct_mark;  /**< likewise */
+  uint32_t struct_mark;  /**< set by the same function */
   tw_status status;      /**< status of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
   int32_t index;         /**< index of the wrong element if `argument` is an array; otherwise -1 */
@@ -197,9 +199,9 @@ typedef struct tw_error_info {
   const char *argument;  /**< name of the argument or field, or NULL; static */
   const char *rule;      /**< stable id of the broken rule, or NULL; static */
   int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
-  /** A second number that the message contains; the message says what it means. Usually a bound, a
-   *  required multiple or the only allowed value; for some rules the value of a field that
-   *  contradicts `got`, such as the rank or the type. */
+  /** A second number that the message contains; the message says what it means. It is usually a
+   *  bound, a required multiple or the only allowed value. For some rules it is the value of a
+   *  field that contradicts `got`, such as the rank or the type. */
   int64_t limit;
 } tw_error_info;
 
@@ -252,9 +254,10 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
 /** Installs the log callback of the process, the library's only process-wide setting. The callback
  *  receives the messages about all devices that have no callback of their own: see
  *  tw_device_log_set(). TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor
- *  maps that the driver encodes differently from the library. TW_LOG_INFO reports devices that are
- *  opened, and tensor maps that the driver encodes wrongly and the library corrects. TW_LOG_DEBUG
- *  reports each plan and its kernel, and the message of each failing call.
+ *  maps for which the driver and the library compute different bytes; the driver's bytes are used.
+ *  TW_LOG_INFO reports devices that are opened, and tensor maps in which the library corrects a
+ *  known fault of the driver. TW_LOG_DEBUG reports each plan and its kernel, and the message of
+ *  each failing call.
  *
  *  The library calls the callback in the middle of other calls, possibly on a thread of the
  *  library. The callback must return normally: no exception and no longjmp() may leave it. It must
@@ -345,7 +348,7 @@ enum {
 /** Properties of a device. Fields that do not apply to the host device are 0. */
 typedef struct tw_device_info {
   uint32_t struct_size;           /**< set by tw_device_info_init() */
-  uint32_t struct_mark;           /**< likewise */
+  uint32_t struct_mark;           /**< set by the same function */
   tw_device_kind kind;            /**< host or CUDA */
   int32_t ordinal;                /**< the driver's number; 0 for the host device */
   int32_t compute_major;          /**< compute capability */
@@ -379,8 +382,8 @@ TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
 
 /** Opens a device by number. A CUDA device uses its primary context. If the environment variable
  *  CUDA_FORCE_PTX_JIT is 1, the driver accepts only PTX, and plans choose only among kernels that
- *  are embedded as PTX. The same holds for tw_device_create_from_context(). The library reads no
- *  other environment variable.
+ *  are embedded as PTX. This also applies to devices of tw_device_create_from_context(). The
+ *  library reads no other environment variable.
  *  @param kind which kind. @param ordinal from 0; the host device is number 0.
  *  @param[out] device owned by the caller; release it with tw_device_destroy().
  *  @retval TW_ERROR_NO_DRIVER there is no libcuda.so.1.
@@ -404,8 +407,9 @@ TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_devic
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
 
-/** The CUDA context that the device works in. The device retains its primary context until
- *  tw_device_destroy(). A context that the device was opened on remains owned by the caller.
+/** The CUDA context that the device works in. A device of tw_device_create() retains the primary
+ *  context until tw_device_destroy(). The context of a device of tw_device_create_from_context()
+ *  remains owned by the caller.
  *  @param device a CUDA device. @param[out] context the context; NULL on failure.
  *  @retval TW_ERROR_WRONG_DEVICE the device is the host device, which has no context.
  *  @threadsafety{any thread} @since 0.2 */
@@ -455,7 +459,7 @@ TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
 TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
 
-/** Frees memory of tw_malloc(). @param device the one whose memory it is.
+/** Frees memory of tw_malloc(). @param device the device that allocated the memory.
  *  @param address 0 does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
@@ -468,12 +472,12 @@ TW_API tw_status tw_free(tw_device *device, uint64_t address);
  *  @param device not NULL. @param bytes 0 gives NULL.
  *  @param[out] memory owned by the caller; release it with tw_free_host(). tw_device_destroy()
  *  frees what is left. NULL on failure.
- *  @retval TW_ERROR_OUT_OF_MEMORY so much memory cannot be pinned.
- *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions for it.
+ *  @retval TW_ERROR_OUT_OF_MEMORY this amount of memory cannot be pinned.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions that pin memory.
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.2 */
 TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory);
 
-/** Frees memory of tw_malloc_host(). @param device the one whose memory it is.
+/** Frees memory of tw_malloc_host(). @param device the device that allocated the memory.
  *  @param memory NULL does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc_host() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFreeHost: may wait for work on the device}
@@ -486,9 +490,9 @@ TW_API tw_status tw_free_host(tw_device *device, void *memory);
  *  other and blocks of tw_malloc(), but an operand must lie inside a single one of them. An address
  *  may be registered several times. Its range then has the largest of the registered sizes, and
  *  keeps it until every registration of the address has been undone by a tw_memory_unregister().
- *  @param device not NULL. @param address the first byte; the memory remains owned by the caller. 0
- *  is allowed if bytes is 0; nothing happens then. @param bytes size of the range. A range of 0
- *  bytes has no effect on the check of operands.
+ *  @param device not NULL. @param address the first byte; the memory remains owned by the caller.
+ *  Address 0 is allowed only if bytes is 0; the call then does nothing. @param bytes size of the
+ *  range. A range of 0 bytes has no effect on the check of operands.
  *  @retval TW_ERROR_INVALID_ARGUMENT address is 0 and bytes is not.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
@@ -720,9 +724,9 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
 TW_API tw_status tw_stream_begin_capture(tw_stream *stream);
 
 /** Ends a capture, on any thread unless the stream is the per-thread default stream. Afterwards the
- *  stream and those that joined it execute work as before. This holds after a failure too, with two
- *  exceptions that leave the capture as it was: TW_ERROR_OUT_OF_MEMORY, and a stream that only
- *  joined a capture.
+ *  stream and the streams that joined the capture execute work again, even if the call fails. Two
+ *  failures instead leave the capture as it was: TW_ERROR_OUT_OF_MEMORY, and TW_ERROR_CAPTURE for a
+ *  stream that only joined a capture.
  *  @param stream the stream that the capture began on.
  *  @param[out] graph owned by the caller; release it with tw_graph_destroy(). May be NULL: this
  *  ends the capture, even a broken one, and discards it.
@@ -776,7 +780,7 @@ enum { TW_TENSOR_READ_ONLY = 1 /**< the owner forbids writing to the tensor */ }
 /** A tensor in memory of the CPU or of a GPU. */
 typedef struct tw_tensor {
   uint32_t struct_size;       /**< set by tw_tensor_init() */
-  uint32_t struct_mark;       /**< likewise */
+  uint32_t struct_mark;       /**< set by the same function */
   tw_dtype dtype;             /**< required: element type */
   tw_device_kind device_kind; /**< which memory: the CPU's or a GPU's */
   int32_t ordinal;            /**< the GPU's number; 0 for the CPU */
@@ -785,7 +789,7 @@ typedef struct tw_tensor {
   uint32_t reserved;          /**< 0 */
   uint64_t address;           /**< address of the element with coordinate 0 */
   int64_t shape[8];           /**< elements, outermost first */
-  int64_t stride[8];          /**< distance between adjacent coordinates, elements */
+  int64_t stride[8];          /**< elements from one coordinate to the next, for each dimension */
 } tw_tensor;
 
 /** The two forms of a DLPack tensor. */
@@ -883,18 +887,18 @@ enum {
   TW_TENSOR_MAP_IM2COL_WIDE = 2 /**< im2col along W only */
 };
 
-/** Description of a tensor map. The fields are those of cuTensorMapEncodeTiled and
- *  cuTensorMapEncodeIm2col, and dimensions are innermost first. */
+/** Description of a tensor map. The fields are the parameters of cuTensorMapEncodeTiled and
+ *  cuTensorMapEncodeIm2col. Dimensions are innermost first. */
 typedef struct tw_tensor_map_desc {
   uint32_t struct_size;            /**< set by tw_tensor_map_desc_init() */
-  uint32_t struct_mark;            /**< likewise */
+  uint32_t struct_mark;            /**< set by the same function */
   tw_dtype dtype;                  /**< element type */
   int32_t rank;                    /**< 1 to 5; 3 to 5 for im2col */
   tw_interleave interleave;        /**< TW_INTERLEAVE_ */
   tw_swizzle swizzle;              /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion;    /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;            /**< TW_OOB_FILL_ */
-  tw_tensor_map_kind kind;         /**< tiled or im2col */
+  tw_tensor_map_kind kind;         /**< TW_TENSOR_MAP_TILED by default */
   int32_t wide_mode;               /**< value of CUtensorMapIm2ColWideMode; im2col-wide maps only */
   uint64_t global_address;         /**< required: device address of the tensor */
   uint64_t global_dim[5];          /**< required: elements, innermost first */
@@ -911,7 +915,7 @@ typedef struct tw_tensor_map_desc {
 /** A broken rule: see tw_tensor_map_check(). */
 typedef struct tw_rule_violation {
   uint32_t struct_size; /**< set by tw_rule_violation_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   int32_t index;        /**< element of the array field, or -1 */
   uint32_t reserved;    /**< 0 */
   const char *rule;     /**< stable id; static */
@@ -953,8 +957,9 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      int32_t *count);
 
 /** Finds a valid description near a broken one. The proposal differs from desc only in fields that
- *  the broken rules name. Its box covers at least half of the requested bytes, if the search finds
- *  such a box that fits in shared memory; otherwise it is the largest box that the search found.
+ *  the broken rules name. The search looks for a box that covers at least half of the requested
+ *  bytes and fits in shared memory. If it finds none, the proposal has the largest box that it
+ *  found.
  *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the rest
  *  is filled in. It equals desc if no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND the search found no valid description that differs only in these
@@ -974,9 +979,9 @@ TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch a
 TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
 
 /** Decodes 128 bytes into a description, for example from a core dump or another library. The bytes
- *  do not distinguish an im2col-wide map from an im2col map, nor types that share a code, such as
- *  u16 and i16, or all types of 8 bits. Of these the function returns the type with the lowest
- *  number.
+ *  do not distinguish an im2col-wide map from an im2col map. They also do not distinguish types
+ *  that share a code: u16 and i16, for example, or the types of 8 bits. The function then returns
+ *  the type with the lowest number.
  *  @param bytes 128 of them, at any address.
  *  @param[in,out] desc initialized; the function fills in what it could decode, also after
  *  TW_ERROR_UNSUPPORTED.
@@ -998,18 +1003,20 @@ TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_des
  *  outermost first, and strides are in elements. One mode must have stride 1. */
 typedef struct tw_tile_desc {
   uint32_t struct_size;         /**< set by tw_tile_desc_init() */
-  uint32_t struct_mark;         /**< likewise */
+  uint32_t struct_mark;         /**< set by the same function */
   tw_dtype dtype;               /**< element type; packed types are not allowed */
   int32_t rank;                 /**< required: 1 to 8 */
   tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
-  int32_t multicast; /**< number of blocks of a cluster that share a tile: each loads an equal
-                        number of the tile's boxes and multicasts them to all; 1: no multicast */
-  /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, inside or
-   *  outside the tensor (at any multiple of 16 bytes if the mode has stride 1). If it is not set,
-   *  the map may split or merge mode k, see tw_tensor_map_create_tile(). Splitting and merging
-   *  restrict where tiles may begin: see the errors of tw_tensor_map_box(). */
+  int32_t multicast; /**< number of blocks of a cluster that share a tile; 1: no multicast. Each
+                        block loads the same number of the tile's boxes and multicasts them to all
+                        of these blocks */
+  /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, even
+   *  outside the tensor. (In the mode with stride 1 this must be a multiple of 16 bytes.) If bit k
+   *  is not set, the map may split mode k or merge it with others, as tw_tensor_map_create_tile()
+   *  describes. Tiles can then begin only at some coordinates of mode k: see the errors of
+   *  tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
@@ -1041,8 +1048,8 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
- *  A mode is split or modes are merged only if boxes at the edge of the tensor still read and
- *  write nothing outside the modes' extents.
+ *  Modes are split or merged only if boxes at the edge of the tensor still read and write nothing
+ *  outside the modes' extents.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1067,16 +1074,15 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
- *  @retval TW_ERROR_MISALIGNED start is not a multiple of what the map requires along a split or
- *  merged mode: the message names it. Or coord[0] times the size of an element would not be a
- *  multiple of 16 bytes, which makes the TMA abort the kernel (not checked for packed types).
+ *  @retval TW_ERROR_MISALIGNED start is not a multiple of the number that the map requires along a
+ *  split or merged mode; the message gives the number. Or coord[0] times the size of an element
+ *  would not be a multiple of 16 bytes, with which the TMA aborts the kernel (not checked for
+ *  packed types).
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a mode in which a start must be inside the tensor. These modes are:
- *  in each group of merged modes all but the outermost one, and modes of extent 1 whose bit in
- *  free_start is not set.
- *  Along all other modes
- *  start may be any number that gives 32-bit coordinates.
+ *  is outside the tensor along a mode that does not allow this. These modes are all but the
+ *  outermost mode of each group of merged modes, and modes of extent 1 whose bit in free_start is
+ *  not set. Along other modes start may be any number that gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1114,9 +1120,10 @@ TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
-/** The coordinate tensor: a layout that maps the tensor's coordinates to TMA coordinates. Modes are
- *  outermost first. For example, a tensor of shape (1024,512) has the layout `(0,0) o
- *  (1024,512):(1@1,1@0)`: see the introduction to layouts in tilewright_layout.h.
+/** The coordinate tensor of a map: a layout that maps a coordinate of the tensor, outermost mode
+ *  first, to the coordinate that the TMA takes, innermost dimension first. For example, a tensor of
+ *  shape (1024,512) has the layout `(0,0) o (1024,512):(1@1,1@0)`: see the introduction to layouts
+ *  in tilewright_layout.h.
  *  @param map not NULL. @param[out] layout owned by the caller; release it with
  *  tw_layout_destroy().
  *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds the largest size of a layout,
@@ -1124,10 +1131,10 @@ TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
-/** Describes a map in words: its extents, its box, the bytes of a transaction, and whether a store
- *  through it would write bytes past the end of a row. That happens if the bytes of a row are no
- *  multiple of 16. @param map not NULL. @param[out] buffer may be NULL if capacity is 0. @param
- *  capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
+/** Describes a map in words: its extents, its box, the number of bytes that a load counts on its
+ *  mbarrier, and whether a store writes bytes past the end of a row. A store does so if the size of
+ *  a row is not a multiple of 16 bytes. @param map not NULL. @param[out] buffer may be NULL if
+ *  capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
@@ -1149,7 +1156,7 @@ TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size
 /** Resources and limits of a kernel. */
 typedef struct tw_kernel_info {
   uint32_t struct_size;      /**< set by tw_kernel_info_init() */
-  uint32_t struct_mark;      /**< likewise */
+  uint32_t struct_mark;      /**< set by the same function */
   int32_t registers;         /**< per thread */
   int32_t static_smem_bytes; /**< per block */
   int32_t local_bytes;       /**< per thread: stack and spills */
@@ -1172,7 +1179,7 @@ enum { TW_LAUNCH_PROGRAMMATIC = 1 };
 /** Launch parameters of a kernel. */
 typedef struct tw_launch_desc {
   uint32_t struct_size;        /**< set by tw_launch_desc_init() */
-  uint32_t struct_mark;        /**< likewise */
+  uint32_t struct_mark;        /**< set by the same function */
   uint32_t flags;              /**< TW_LAUNCH_ bits */
   uint32_t grid[3];            /**< blocks in the grid */
   uint32_t block[3];           /**< threads in a block */
@@ -1230,7 +1237,7 @@ TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc, size_t size);
 /** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
  *  @param desc not NULL. @param param_count must equal the kernel's. @param param_sizes bytes of
  *  each parameter, which must equal the kernel's; a tensor map by value has 128. @param params the
- *  values, packed without gaps, at any address; they are copied.
+ *  values, packed without gaps, at any address. They are copied.
  *  @retval TW_ERROR_INVALID_ARGUMENT a count, a size, the block, the cluster or the shared memory
  *  is invalid; the message names the limit. @retval TW_ERROR_WRONG_DEVICE the handles belong to
  *  different devices.
@@ -1296,7 +1303,7 @@ enum {
  *  allocators are. A run with less aligned addresses may use another kernel. */
 typedef struct tw_plan_info {
   uint32_t struct_size; /**< set by tw_plan_info_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   tw_op op;             /**< the operation */
   uint32_t reserved;    /**< 0 */
   const char *kernel;   /**< symbol of the kernel, or name of the driver's function; static */
@@ -1306,12 +1313,12 @@ typedef struct tw_plan_info {
   uint32_t tile[3];     /**< rows, columns (and k for a GEMM) of one tile, elements */
   uint32_t stages;      /**< number of stages of the pipeline in shared memory */
   uint32_t dynamic_smem_bytes; /**< per block */
-  uint64_t boxes_loaded;     /**< TMA copies from global to shared memory: boxes of tensor maps, and
-                                rows or parts of rows copied by cp.async.bulk */
-  uint64_t boxes_stored;     /**< likewise from shared to global memory */
+  uint64_t boxes_loaded; /**< TMA copies from global to shared memory: boxes of tensor maps, and
+                            rows or parts of rows copied by cp.async.bulk */
+  uint64_t boxes_stored; /**< TMA copies from shared to global memory, counted in the same way */
   uint64_t boxes_prefetched; /**< boxes of tensor maps prefetched into the L2 cache */
-  uint64_t bytes_read;       /**< bytes of the operands, each counted once */
-  uint64_t bytes_written;    /**< likewise */
+  uint64_t bytes_read;       /**< bytes of the operands that a run reads, each counted once */
+  uint64_t bytes_written;    /**< bytes of the operands that a run writes, each counted once */
   uint64_t flops;            /**< 2 m n k for a GEMM */
   uint64_t workspace_bytes;  /**< size of the workspace for runs. Some runs may do without: see the
                                 field `workspace` of the operation's arguments */
@@ -1358,8 +1365,8 @@ typedef int32_t tw_reduction;
 enum {
   TW_REDUCE_NONE = 0, /**< value replaces old */
   TW_REDUCE_ADD = 1,  /**< old + value, rounded to nearest even; integers wrap */
-  TW_REDUCE_MIN = 2,  /**< the smaller of old and value; of a NaN and a number, the number */
-  TW_REDUCE_MAX = 3,  /**< the larger of old and value; likewise */
+  TW_REDUCE_MIN = 2,  /**< the smaller of old and value; if one of them is NaN, the other one */
+  TW_REDUCE_MAX = 3,  /**< the larger of old and value; if one of them is NaN, the other one */
   TW_REDUCE_AND = 4,  /**< bitwise and; integers only, as are OR and XOR */
   TW_REDUCE_OR = 5,   /**< bitwise or */
   TW_REDUCE_XOR = 6,  /**< bitwise exclusive or */
@@ -1373,12 +1380,13 @@ typedef int32_t tw_activation;
 enum {
   TW_ACTIVATION_NONE = 0, /**< x */
   TW_ACTIVATION_RELU = 1, /**< max(x, 0); NaN stays NaN */
-  TW_ACTIVATION_GELU = 2, /**< x / 2 (1 + erf(x / sqrt 2)); absolute error within 2^-21 |x| */
-  /** x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); absolute error at most
-   *  2^-20 (1 + |u|) |result| + 2^-110. In a GEMM the x that the function gets has an error of its
-   *  own, of up to 2^-23 (|alpha A B| + |bias|). */
+  /** 0.5 * x * (1 + erf(x / sqrt(2))); absolute error at most 2^-21 * |x|. */
+  TW_ACTIVATION_GELU = 2,
+  /** 0.5 * x * (1 + tanh(u)) with u = sqrt(2 / pi) * (x + 0.044715 * x^3); absolute error at most
+   *  2^-20 * (1 + |u|) * |result| + 2^-110. In a GEMM x itself has an error of up to 2^-23 *
+   *  (|alpha * A B| + |bias|). */
   TW_ACTIVATION_GELU_TANH = 3,
-  /** x / (1 + exp(-x)); absolute error at most 2^-20 (1 + |x|) |result| + 2^-110. */
+  /** x / (1 + exp(-x)); absolute error at most 2^-20 * (1 + |x|) * |result| + 2^-110. */
   TW_ACTIVATION_SILU = 4
 };
 
@@ -1392,29 +1400,32 @@ enum {
   TW_COPY_PADDING_WRITABLE = 1
 };
 
-/** dst[i...] = src[i...]. To copy sub-boxes and slices, choose the base addresses of the run and
- *  the strides here. */
+/** A copy: dst[i, j, ...] = src[i, j, ...]. To copy a sub-box or a slice, set the strides here, and
+ *  pass the address of its first element to the run. */
 typedef struct tw_copy_desc {
-  uint32_t struct_size;        /**< set by tw_copy_desc_init() */
-  uint32_t struct_mark;        /**< likewise */
-  tw_dtype dtype;              /**< required: any type; only its size matters */
-  int32_t rank;                /**< required: 1 to 8 */
-  uint32_t src_alignment;      /**< promised alignment of the source address, in bytes; 0: none */
-  uint32_t dst_alignment;      /**< likewise for the destination */
-  uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
-  uint32_t flags;              /**< TW_COPY_ bits */
+  uint32_t struct_size;   /**< set by tw_copy_desc_init() */
+  uint32_t struct_mark;   /**< set by the same function */
+  tw_dtype dtype;         /**< required: any type; only its size matters */
+  int32_t rank;           /**< required: 1 to 8 */
+  uint32_t src_alignment; /**< promised alignment of the source address, in bytes; 0: none */
+  uint32_t dst_alignment; /**< promised alignment of the destination address, in bytes; 0: none */
+  uint32_t max_sms;       /**< at most this many SMs and blocks are used; 0: no limit */
+  uint32_t flags;         /**< TW_COPY_ bits */
   tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of the source */
-  tw_cache_priority dst_cache; /**< likewise for what is written to the destination */
-  /** Value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes 0x7ff7 into
-   *  every 16 bits and is only for the types f16, bf16, f32, tf32, f64, f32_ftz and tf32_ftz. */
+  tw_cache_priority dst_cache; /**< how long the L2 cache should keep what is written */
+  /** Value of the elements outside the tensor that src_shape describes; only with src_shape.
+   *  TW_OOB_FILL_NAN writes 0x7ff7 into every 16 bits and is only for the types f16, bf16, f32,
+   *  tf32, f64, f32_ftz and tf32_ftz. */
   tw_oob_fill fill;
-  uint32_t reserved;     /**< 0 */
-  int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
+  uint32_t reserved; /**< 0 */
+  int64_t shape[8];  /**< required: extents in elements, outermost first; an extent of 0 makes the
+                        copy empty */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
   /** Extents of the whole tensor of which the source is a window. (The window's own extents are
    *  `shape`.) Coordinate i of the window is coordinate src_start + i of the tensor, and elements
-   *  outside the tensor get the fill value. 0: no bounds check along that dimension. */
+   *  outside the tensor get the fill value. With an extent of 0 there is no bounds check along the
+   *  dimension. */
   int64_t src_shape[8];
   int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
                            is 0 */
@@ -1425,7 +1436,7 @@ typedef struct tw_copy_desc {
  *  window's first element. */
 typedef struct tw_copy_args {
   uint32_t struct_size; /**< set by tw_copy_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint64_t src;         /**< required: device address */
   uint64_t dst;         /**< required: device address */
 } tw_copy_args;
@@ -1443,7 +1454,7 @@ TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
 TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
 
 /** Fills the type, rank, shape and strides of a copy's description from its operands; the other
- *  fields keep their values. The addresses go into the run's arguments. Nothing is kept.
+ *  fields keep their values. The description does not contain the addresses: pass them to the run.
  *  @param src not NULL. @param dst not NULL; must have src's shape and type.
  *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or dst is read-only.
@@ -1461,8 +1472,8 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copy_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_copy_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1479,21 +1490,22 @@ TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_arg
 /** @name Many copies of the same shape and strides
  *  @{ */
 
-/** Many copies of the same shape and strides in one launch, from src[i] to dst[i] for each pair i.
- * As in tw_copy_desc, addresses and strides express sub-boxes, slices and permutations. The
+/** Many copies of the same shape and strides in one launch: from src[i] to dst[i] for each pair i.
+ *  As in ::tw_copy_desc, addresses and strides select sub-boxes, slices and permutations. The
  *  addresses lie in device memory and are read when the run executes. A pair is skipped as a whole
- *  if one of its addresses is 0 or lacks the promised alignment (or the alignment of an element).
- * No pair may write memory that another pair reads or writes. */
+ *  if one of its addresses is 0, is not a multiple of the size of an element, or lacks the promised
+ *  alignment. No pair may write memory that another pair reads or writes. */
 typedef struct tw_copies_desc {
   uint32_t struct_size;   /**< set by tw_copies_desc_init() */
-  uint32_t struct_mark;   /**< likewise */
+  uint32_t struct_mark;   /**< set by the same function */
   tw_dtype dtype;         /**< required: any type; only its size matters */
   int32_t rank;           /**< required: 1 to 8 */
   uint32_t src_alignment; /**< promised alignment of all sources, in bytes; 0: none */
-  uint32_t dst_alignment; /**< likewise for the destinations */
+  uint32_t dst_alignment; /**< promised alignment of all destinations, in bytes; 0: none */
   uint32_t max_sms;       /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t reserved;      /**< 0 */
-  int64_t shape[8]; /**< required: elements of each copy, outermost first; 0 is an empty copy */
+  int64_t shape[8]; /**< required: extents of each copy in elements, outermost first; an extent of 0
+                       makes all copies empty */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
   int64_t count;         /**< required: largest number of pairs in a run */
@@ -1502,16 +1514,16 @@ typedef struct tw_copies_desc {
 /** Lists of a run of many copies. */
 typedef struct tw_copies_args {
   uint32_t struct_size; /**< set by tw_copies_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint64_t src;  /**< required: device address of count 64-bit device addresses, one per source */
-  uint64_t dst;  /**< required: likewise for the destinations */
+  uint64_t dst;  /**< required: the same list for the destinations */
   int64_t count; /**< pairs of this run; -1: the plan's */
   /** Device address of a 64-bit counter to which the run adds the number of skipped pairs; 0: they
-   *  are not counted. A pair is skipped if one of its addresses is 0 or lacks the promised
-   *  alignment. Without a counter the host device instead waits for the stream, reads the lists and
-   *  refuses the run if it has such a pair, or a pair whose operands overlap. It does not do so
-   *  while the stream is captured. A CUDA device never refuses a run for its pairs and does not
-   *  detect overlap: the result of a pair whose operands overlap is undefined. */
+   *  are not counted. ::tw_copies_desc says which pairs are skipped. Without a counter the host
+   *  device instead waits for the stream, reads the lists and refuses the run if it has such a
+   *  pair, or a pair whose operands overlap. It does not do so while the stream is captured. A CUDA
+   *  device never refuses a run for its pairs and does not detect overlap: the result of a pair
+   *  whose operands overlap is undefined. */
   uint64_t invalid_count;
 } tw_copies_args;
 
@@ -1527,7 +1539,8 @@ TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 
-/** As tw_copy_desc_from_tensors(), from the operands of one of the copies; count keeps its value.
+/** Fills a description as tw_copy_desc_from_tensors() does, from the operands of one of the copies;
+ *  count keeps its value.
  *  @param src not NULL. @param dst not NULL; must have src's shape and type.
  *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or dst is read-only.
@@ -1544,19 +1557,23 @@ TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tens
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copies_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_copies_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
-/** Enqueues many copies, in one launch.
+/** Enqueues many copies. If invalid_count is given, a second kernel counts the skipped pairs.
+ *
+ *  A CUDA device returns no error for the contents of the lists. The host device returns the errors
+ *  for lists below only if there is no invalid_count and the stream is not captured.
  *  @param plan from tw_copies_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0, or count is outside the range 0
- *  ... the plan's count. On the host device also: a list contains the address 0, and args have no
- *  invalid_count.
- *  @retval TW_ERROR_MISALIGNED a list is not aligned to 8 bytes. On the host device also: an
- *  address in a list lacks the promised alignment.
- *  @retval TW_ERROR_OVERLAP the operands of a pair overlap; only the host device detects this.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0; count is outside the range 0 ...
+ *  the plan's count; or, on the host device, a list contains the address 0.
+ *  @retval TW_ERROR_MISALIGNED the address of a list or of invalid_count is not a multiple of 8;
+ *  or, on the host device, an address in a list is not a multiple of the size of an element or
+ *  lacks the promised alignment.
+ *  @retval TW_ERROR_OVERLAP invalid_count shares bytes with a list; or, on the host device, the
+ *  operands of a pair overlap.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
@@ -1573,30 +1590,29 @@ TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies
  *  later parts evict earlier ones. */
 typedef struct tw_prefetch_desc {
   uint32_t struct_size; /**< set by tw_prefetch_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   tw_dtype dtype;       /**< required: any type; only its size matters */
   int32_t rank; /**< 0: rows, columns and pitch describe the operand; 1 to 8: shape and stride do */
   uint32_t alignment;      /**< promised alignment of the address, in bytes; 0: none */
   uint32_t max_sms;        /**< at most this many SMs and blocks are used; 0: no limit */
   tw_cache_priority cache; /**< how long the cache should keep the operand */
   uint32_t reserved;       /**< 0 */
-  int64_t rows;            /**< required with rank 0 and only for it; 1 for a contiguous range */
-  int64_t columns;         /**< required with rank 0 and only for it: elements of a row */
-  int64_t pitch;           /**< elements between rows; 0: columns. Only with rank 0 */
-  /** Maximum number of bytes to prefetch; 0: no limit. A row here is a contiguous range of the
-   *  operand. Only whole rows are prefetched, in this order: of the dimensions outside a row, the
-   *  one with the smallest stride varies fastest. Unless dimensions interleave in memory this is
-   *  the ascending order of addresses. If the first row exceeds the budget, its beginning is
-   *  prefetched. */
+  int64_t rows;            /**< required with rank 0, else excluded; 1 for a contiguous range */
+  int64_t columns;         /**< required with rank 0, else excluded: elements of a row */
+  int64_t pitch;           /**< only with rank 0: elements between rows; 0: columns */
+  /** Maximum number of bytes to prefetch; 0: no limit. The operand consists of rows, which are
+   *  contiguous ranges. Only whole rows are prefetched, in ascending order of their addresses as
+   *  long as dimensions do not interleave in memory. In any case the dimension with the smallest
+   *  stride varies fastest. If the first row exceeds the budget, its beginning is prefetched. */
   int64_t budget;
-  int64_t shape[8];  /**< required with rank 1 to 8: elements, outermost first */
+  int64_t shape[8];  /**< required with rank 1 to 8: extents in elements, outermost first */
   int64_t stride[8]; /**< required with rank 1 to 8: elements; may be 0 or negative */
 } tw_prefetch_desc;
 
 /** Address of a prefetch's run. */
 typedef struct tw_prefetch_args {
   uint32_t struct_size; /**< set by tw_prefetch_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint64_t src;         /**< required: device address */
 } tw_prefetch_args;
 
@@ -1629,8 +1645,8 @@ TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_prefetch_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_prefetch_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1655,26 +1671,26 @@ enum {
    *  index array writes the whole row. This costs two passes over the indices and a workspace of 4
    *  bytes for each row of the table. */
   TW_SCATTER_LAST_WINS = 1,
-  /** For reductions: equal inputs give equal bits. Integer sums, minima and maxima repeat without
-   *  it. For sums of f32, f16 and bf16 it costs a workspace and a radix sort of the indices. The
-   *  sort takes three kernels for each 8 bits of a row number: three if table_rows is below 2^8,
-   *  six below 2^16, nine below 2^24. It brings the addends of each row together. They are summed
-   *  in f32 in the order of the index array, in fixed segments, and rounded once. Subnormals are
-   *  kept. Not available for f64 sums. */
+  /** For reductions: runs with equal inputs write equal bits. Integer sums, minima and maxima do so
+   *  without this flag. For sums of f32, f16 and bf16 the flag costs a workspace and a radix sort
+   *  of the indices. The sort takes three kernels for each 8 bits of a row number: three if
+   *  table_rows is below 2^8, six below 2^16, nine below 2^24. It brings the addends of each row
+   *  together. They are summed in f32, in the order of the index array and in fixed segments, and
+   *  the sum is rounded once. Subnormals are kept. Sums of f64 do not support the flag. */
   TW_SCATTER_DETERMINISTIC = 2,
   /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
    *  works for f32, f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
   /** For sums of f16 and bf16: if several of 128 consecutive indices (numbers 128 j to 128 j + 127)
-   *  name the same row, their addends are summed in f32 before the sum is rounded and added.
-   * Without the flag every addition rounds: in bf16, 256 + 1 is 256. */
+   *  name the same row, their addends are first summed in f32; this sum is then rounded and added
+   *  to the row. Without the flag every addition rounds: in bf16, 256 + 1 is 256. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
 
 /** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]. An index
  *  outside the table gives zeros, and so does a column outside it. If `group` is g > 1, packed row
- *  i is the sum of g rows of the table: those that index[i * g], index[i * g + 1], ..., index[i * g
- *  + g - 1] name. They are added in that order, in f32.
+ *  i is the sum of g rows of the table, whose numbers are index[i * g] to index[i * g + g - 1].
+ *  They are added in this order, in f32.
  *
  *  Scatter: table[index[i], column : column + columns] = packed[i, :], or with a reduction the two
  *  are combined. An index or column outside the table writes nothing. If several indices name one
@@ -1688,10 +1704,11 @@ enum {
  *  gather, minima, maxima, other types and the host device keep subnormals too. */
 typedef struct tw_rows_desc {
   uint32_t struct_size;  /**< set by tw_rows_desc_init() */
-  uint32_t struct_mark;  /**< likewise */
+  uint32_t struct_mark;  /**< set by the same function */
   tw_dtype dtype;        /**< required: any type; only its size matters where nothing is computed */
   tw_dtype index_dtype;  /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_dtype packed_dtype; /**< 0: dtype; f16 or bf16 may be added to an f32 table */
+  tw_dtype packed_dtype; /**< type of the packed operand; 0: dtype. Rows of f16 or bf16 may be added
+                            to an f32 table */
   tw_reduction reduction;    /**< how a scatter combines rows; TW_REDUCE_NONE for a gather */
   uint32_t table_alignment;  /**< promised alignment of the table's address, in bytes; 0: none */
   uint32_t packed_alignment; /**< promised alignment of the packed operand's address, in bytes; 0:
@@ -1699,29 +1716,31 @@ typedef struct tw_rows_desc {
   uint32_t max_sms;          /**< at most this many SMs and blocks are used; 0: no limit */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
   int64_t table_rows;        /**< required: rows of the table */
-  int64_t table_columns; /**< number of columns of the table. Required only if the window, columns
-                            `column` to `column` + `columns` - 1, may extend past the table's edges.
-                            0: it does not, and columns are not checked */
-  int64_t table_pitch;   /**< elements between rows of the table; 0: table_columns, or column +
-                            columns if table_columns is 0. Set it if rows of the table are longer */
-  int64_t column;        /**< first column; may be negative only for a gather with table_columns */
-  int64_t columns;       /**< required: elements of a row that are moved */
-  int64_t count;         /**< required: largest number of packed rows in a run */
-  int64_t packed_pitch;  /**< elements between rows of the packed operand; 0: columns */
-  int64_t group;         /**< number of rows that a gather sums into one, 1 (no sum) to 2^20 */
+  /** Number of columns of the table, required if the window (columns `column` to `column` +
+   *  `columns` - 1) extends past the table's edges. 0: the window lies inside the table, and its
+   *  columns are not checked. */
+  int64_t table_columns;
+  int64_t table_pitch;  /**< elements between rows of the table; 0: table_columns, or column +
+                           columns if table_columns is 0 */
+  int64_t column;       /**< first column; may be negative only for a gather with table_columns */
+  int64_t columns;      /**< required: elements of a row that are moved */
+  int64_t count;        /**< required: largest number of packed rows in a run */
+  int64_t packed_pitch; /**< elements between rows of the packed operand; 0: columns */
+  int64_t group;        /**< number of rows that a gather sums into one, 1 (no sum) to 2^20 */
 } tw_rows_desc;
 
 /** Addresses of a gather's or scatter's run. */
 typedef struct tw_rows_args {
   uint32_t struct_size; /**< set by tw_rows_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint64_t table;       /**< required: device address of row 0, column 0 */
   uint64_t index;       /**< required: device address of the indices, aligned to their type */
   uint64_t packed;      /**< required: destination of a gather, source of a scatter */
   int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
   uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
   /** Device address of the number of packed rows, which has the type of the indices. It is read
-   *  when the run executes and clamped to the range 0 ... count. 0: the number is count. */
+   *  when the run executes and clamped to the range 0 ... count. If the address is 0, the number is
+   *  count. */
   uint64_t device_count;
   /** Device address of a 64-bit counter to which the run adds the number of indices outside the
    *  table; 0: they are not counted. */
@@ -1764,13 +1783,13 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gather_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_gather_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
-/** Enqueues a gather of rows. No content of the index array makes it read or write outside the
- *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
+/** Enqueues a gather of rows. Whatever the index array contains, the run accesses nothing outside
+ *  the operands. @param plan from tw_gather_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given
  *  without TW_ROWS_WEIGHTS, or count exceeds the plan's. @retval TW_ERROR_MISALIGNED an address is
  *  not a multiple of its element size, or lacks the promised alignment.
@@ -1796,13 +1815,13 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_scatter_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_scatter_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
-/** Enqueues a scatter of rows. No content of the index array makes it write outside the table.
- *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
+/** Enqueues a scatter of rows. Whatever the index array contains, the run writes nothing outside
+ *  the table. TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
  *  tw_plan_info.workspace_bytes. Its initial contents do not matter. The run owns it until the run
  *  is done, so runs that may overlap in time need a workspace each.
  *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
@@ -1836,20 +1855,21 @@ enum {
 
 /** A copy between two forms of a batch of sequences of different lengths. The packed operand is
  *  [tokens, packed_columns], with the sequences one after the other. The padded operand is [batch,
- *  rows, columns]. Sequence b has the packed rows offsets[b] to offsets[b + 1] - 1, like
- *  cu_seqlens. Element [b, r, c] of the padded operand is the packed operand's element
- *  [offsets[b] + row + r, column + c], where `row` and `column` are arguments of the run. Padding
- *  writes the fill value to rows that the sequence does not have. Unpadding skips these rows.
- *  padded_pitch may exceed padded_batch_pitch, so the order [rows, batch, columns] works too.
+ *  rows, columns]. Sequence b consists of the packed rows offsets[b] to offsets[b + 1] - 1;
+ *  FlashAttention calls such offsets cu_seqlens. Element [b, r, c] of the padded operand is the
+ *  packed operand's element [offsets[b] + row + r, column + c], where `row` and `column` are
+ *  arguments of the run. Padding writes the fill value to rows that the sequence does not have.
+ *  Unpadding skips these rows. padded_pitch may exceed padded_batch_pitch, so the order [rows,
+ *  batch, columns] works too.
  *
- *  Offsets are read when the run executes. A sequence has no rows if one of its two offsets is
- *  negative, they decrease, or they exceed the tokens of the run. Whatever the offsets hold,
- *  nothing outside the operands is read or written. If wrong offsets make two sequences share
- *  packed rows, the contents of those rows after unpadding are undefined; on the host device each
- *  element comes from one of the two sequences. */
+ *  Offsets are read when the run executes. A sequence counts as empty if one of its two offsets is
+ *  negative or exceeds the tokens of the run, or if the second offset is below the first. Whatever
+ *  the offsets hold, nothing outside the operands is read or written. If wrong offsets make two
+ *  sequences share packed rows, the contents of those rows after unpadding are undefined; on the
+ *  host device each element comes from one of the two sequences. */
 typedef struct tw_ragged_desc {
   uint32_t struct_size;  /**< set by tw_ragged_desc_init() */
-  uint32_t struct_mark;  /**< likewise */
+  uint32_t struct_mark;  /**< set by the same function */
   tw_dtype dtype;        /**< required: any type; only its size matters, unless fill is NaN */
   tw_dtype offset_dtype; /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_ragged_direction direction; /**< TW_RAGGED_ */
@@ -1873,7 +1893,7 @@ typedef struct tw_ragged_desc {
 /** Addresses and window of a ragged copy's run. */
 typedef struct tw_ragged_args {
   uint32_t struct_size; /**< set by tw_ragged_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint64_t packed;      /**< required: device address of row 0, column 0 */
   uint64_t offsets;     /**< required: batch + 1 numbers in device memory, aligned to their type */
   uint64_t padded;      /**< required: device address of sequence 0, row 0 */
@@ -1922,16 +1942,16 @@ TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_t
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_ragged_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_ragged_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
-/** Enqueues a ragged copy. No content of the offsets makes it read or write outside the operands.
+/** Enqueues a ragged copy. Whatever the offsets are, the run accesses nothing outside the operands.
  *  @param plan from tw_ragged_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument of the run is outside the planned range. On the
- *  host device also: offsets decrease, are negative or exceed the tokens, and args have no
- *  invalid_count.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument of the run is outside the planned range. Only the
+ *  host device, if args have no invalid_count and the stream is not captured, also returns it for
+ *  offsets that decrease, are negative or exceed the tokens.
  *  @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
  *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @repeats{yes}
@@ -1981,11 +2001,10 @@ enum {
  *  | TW_ROUTE_SOFTMAX, TW_ROUTE_SIGMOID | logit | score + bias |
  *  | TW_ROUTE_SOFTMAX_CHOSEN | logit | logit + bias |
  *
- *  Different logits can have equal scores, because scores are
- *  rounded and small ones become 0. Of experts with equal keys the one with the lower number ranks
- *  first; -0 equals 0. An expert whose logit is NaN ranks last, whatever its bias. If experts are
- *  divided into groups of consecutive experts, only experts of the best top_groups groups are
- *  chosen.
+ *  Different logits can have equal scores, because scores are rounded and small ones become 0. If
+ *  experts have equal keys, the one with the lower number ranks first; -0 equals 0. An expert whose
+ *  logit is NaN ranks last, whatever its bias. If experts are divided into groups of consecutive
+ *  experts, only experts of the best top_groups groups are chosen.
  *
  *  Biases do not affect weights. The weight of a chosen expert is its score times `scale`. With
  *  TW_ROUTE_RENORMALIZE the score is first divided by the sum of the scores of the token's top_k
@@ -1994,13 +2013,14 @@ enum {
  *  relative error below 2^-16; values below exp(-87), or exp(-83) for a sigmoid, become 0. Every
  *  device computes the same bits.
  *
- *  An expert map says which experts are local, and their local numbers. Pairs of other experts are
- *  dropped from counts and order, but keep their id and weight. Pairs are dropped too if their
- *  given id names no expert, or if their entry of the map is neither -1 nor the number of a local
- *  expert; tw_route_args.invalid_count counts these. */
+ *  If the experts are distributed over several GPUs, an expert map says which experts are local,
+ *  that is, on this GPU, and gives each of them a local number. Pairs of other experts are dropped
+ *  from counts and order, but keep their id and weight. A pair is also dropped if its given id
+ *  names no expert, or if its expert's entry of the map is neither -1 nor the number of a local
+ *  expert. tw_route_args.invalid_count counts only pairs of this second kind. */
 typedef struct tw_route_desc {
   uint32_t struct_size; /**< set by tw_route_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   tw_dtype dtype; /**< required: type of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
                      with TW_ROUTE_GIVEN_IDS */
   tw_dtype id_dtype;     /**< type of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
@@ -2023,7 +2043,7 @@ typedef struct tw_route_desc {
  *  requested. Arrays are contiguous. */
 typedef struct tw_route_args {
   uint32_t struct_size;   /**< set by tw_route_args_init() */
-  uint32_t struct_mark;   /**< likewise */
+  uint32_t struct_mark;   /**< set by the same function */
   int64_t tokens;         /**< tokens of this run; -1: the plan's */
   uint64_t logits;        /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
   uint64_t bias;          /**< f32 [experts], added only to rank experts; 0: none */
@@ -2034,7 +2054,7 @@ typedef struct tw_route_args {
   /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
    *  number, which requires local_experts equal to experts. */
   uint64_t expert_map;
-  uint64_t ids;     /**< i32 [tokens, top_k]: the experts; -1 for a given id that names none */
+  uint64_t ids;     /**< i32 [tokens, top_k]: the experts; -1 for a given id that names no expert */
   uint64_t weights; /**< f32 [tokens, top_k] */
   uint64_t counts;  /**< i32 [local_experts]: number of pairs of each local expert */
   uint64_t offsets; /**< [local_experts + 1]: entry e is the position in `order` at which the pairs
@@ -2086,16 +2106,16 @@ TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_te
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_route_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_route_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_route_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
-/** Enqueues a routing. No content of the logits, ids or map makes it read or write outside the
- *  operands. A run of more than 128 tokens that requests counts, offsets, order, order_tokens or
- *  inverse needs a workspace of tw_plan_info.workspace_bytes. Its initial contents do not matter.
- *  The run owns it until the run is done, so runs that may overlap in time need a workspace each. A
- *  run of 0 tokens writes 0 to counts and offsets.
+/** Enqueues a routing. Whatever the logits, ids and map contain, the run accesses nothing outside
+ *  the operands. A run of more than 128 tokens that requests counts, offsets, order, order_tokens
+ *  or inverse needs a workspace of tw_plan_info.workspace_bytes. Its initial contents do not
+ *  matter. The run owns it until the run is done, so runs that may overlap in time need a workspace
+ *  each. A run of 0 tokens writes 0 to counts and offsets.
  *  @param plan from tw_route_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address is given that the
  *  description excludes, no result is requested, or tokens is outside the plan's range.
@@ -2134,10 +2154,11 @@ enum {
  *  b act(alpha * a[i...]), converted to dst_dtype.
  *
  *  f32, f16, bf16, f8e4m3 and f8e5m2 can be converted to one another. The result is computed in
- *  f32, with each step rounded to nearest even: a sum as fma(alpha, a, beta * b), a product as
- *  act(alpha * a) * b, which rounds twice. It is then rounded once to dst_dtype. `activation` gives
- *  act, with the errors that tw_activation states for its f32 argument. Without an activation all
- *  devices compute the same bits. Every NaN that is written has sign bit 0 and all other bits 1.
+ *  f32, and each step is rounded to nearest even. A sum is fma(alpha, a, beta * b). A product is
+ *  act(alpha * a) * b, with one rounding after each of the two multiplications. The result is then
+ *  rounded once to dst_dtype. `activation` gives act, with the errors that tw_activation states for
+ *  its f32 argument. Without an activation all devices compute the same bits. Every NaN that is
+ *  written has sign bit 0 and all other bits 1.
  *
  *  Integers of 8 to 64 bits and f64 must have the same type in all operands, and have no
  *  activation. Integers wrap. f64 is computed in f64, with f32 factors.
@@ -2154,34 +2175,36 @@ enum {
  *  b_stride[1] = 0. A factor for each column: the same with b_stride[0] = 0. */
 typedef struct tw_elementwise_desc {
   uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
-  uint32_t struct_mark;        /**< likewise */
+  uint32_t struct_mark;        /**< set by the same function */
   tw_dtype a_dtype;            /**< type of a */
   tw_dtype b_dtype;            /**< type of b; 0: there is no b */
   tw_dtype dst_dtype;          /**< type of the destination */
   int32_t rank;                /**< required: 1 to 8 */
   uint32_t a_alignment;        /**< promised alignment of a's address, in bytes; 0: none */
-  uint32_t b_alignment;        /**< likewise for b. Only with b */
-  uint32_t dst_alignment;      /**< likewise for the destination */
+  uint32_t b_alignment;        /**< promised alignment of b's address; only with b */
+  uint32_t dst_alignment;      /**< promised alignment of the destination address */
   tw_reduction reduction;      /**< how the result is combined with the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
   uint32_t max_sms;            /**< at most this many SMs and blocks are used; 0: no limit */
   tw_cache_priority src_cache; /**< how long the L2 cache should keep what is read of a and b */
-  tw_cache_priority dst_cache; /**< likewise for the destination */
+  tw_cache_priority dst_cache; /**< how long the L2 cache should keep what is written */
   tw_combine combine;          /**< TW_COMBINE_ADD by default */
   tw_activation activation;    /**< none by default */
-  int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
-  int64_t a_stride[8];         /**< required: elements; 0 repeats an element along the dimension */
-  int64_t b_stride[8];         /**< required with b, excluded without b: likewise */
-  int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
+  int64_t shape[8];    /**< required: extents in elements, outermost first; an extent of 0 makes the
+                          operation empty */
+  int64_t a_stride[8]; /**< required: elements; 0 repeats an element along the dimension */
+  int64_t b_stride[8]; /**< required with b, excluded without b: as a_stride */
+  int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
 } tw_elementwise_desc;
 
 /** Addresses and factors of an elementwise run. The addresses of a, b and dst are those of the
  *  elements whose coordinates are all 0. */
 typedef struct tw_elementwise_args {
   uint32_t struct_size; /**< set by tw_elementwise_args_init() */
-  uint32_t struct_mark; /**< likewise */
-  float alpha;          /**< 1 by default; for integer types a whole number below 2^63 */
-  float beta;   /**< 1 by default; likewise. Must stay 1 without b and with TW_COMBINE_MULTIPLY */
+  uint32_t struct_mark; /**< set by the same function */
+  float alpha;  /**< 1 by default; for integer types a whole number of magnitude below 2^63 */
+  float beta;   /**< 1 by default, with the same rule for integers. Must stay 1 without b and with
+                   TW_COMBINE_MULTIPLY */
   uint64_t a;   /**< required: device address */
   uint64_t b;   /**< required with b, else 0: device address */
   uint64_t dst; /**< required: device address. May equal a or b if strides and element size are the
@@ -2189,7 +2212,7 @@ typedef struct tw_elementwise_args {
   uint64_t device_alpha; /**< with TW_ELEMENTWISE_DEVICE_SCALARS: device address of an aligned f32
                             that is read when the run executes and replaces alpha. It must not share
                             a byte with dst; 0: alpha is used */
-  uint64_t device_beta;  /**< likewise for beta, if b is added */
+  uint64_t device_beta;  /**< the same for beta; only if b is added */
 } tw_elementwise_args;
 
 /** Initializes a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
@@ -2230,9 +2253,8 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
                                      tw_plan **plan);
 
 /** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
- *  the introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_elementwise_plan() would, and likewise all other
- *  failures.
+ *  the introduction of this group. Returns the same errors as tw_elementwise_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2270,9 +2292,9 @@ enum {
 enum {
   /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
    *  one matrix each, which are read when the run executes. Batch strides must keep the values that
-   *  the init function gave them. A product is skipped as a whole if one of its addresses is 0 or
-   *  lacks the promised alignment (or the alignment of an element): see tw_gemm_args's
-   *  invalid_count. Needs a workspace. */
+   *  the init function gave them. A product is skipped as a whole if one of its addresses is 0, is
+   *  not a multiple of the size of an element, or lacks the promised alignment;
+   *  tw_gemm_args.invalid_count counts skipped products. Needs a workspace. */
   TW_GEMM_BATCH_POINTERS = 1,
   /** The bits of a row of D, except the sign of a zero, depend neither on the run's m nor on the
    *  plan's m. (The name means the batch of rows that a model computes at once, not batch_count.)
@@ -2289,16 +2311,16 @@ enum {
    *    gives the largest m. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
-   *  still runs. They wait for its end before they read an operand that is not declared constant
-   *  and before they write. This also works in captured streams. */
+   *  still runs. They wait until it has ended before they read an operand that is not declared
+   *  constant, and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
   /** The run may read A before the preceding kernels in the stream have ended. The caller promises
-   *  that none of the kernels that may still be running at the start of the run writes A. To find
-   *  these kernels, go back in the stream from the run to the first kernel that was not a dependent
-   *  launch: that kernel and all after it may still be running. Needs TW_GEMM_PROGRAMMATIC. */
+   *  that no kernel that may still be running when the run starts writes A. Such kernels are the
+   *  last kernel before the run that was not a dependent launch, and all kernels after that one.
+   *  Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
-  TW_GEMM_B_CONSTANT = 16, /**< likewise for B, for example weights */
-  /** Runs may give the device address of their m: see tw_gemm_args's device_m. */
+  TW_GEMM_B_CONSTANT = 16, /**< the same promise for B, which may for example be weights */
+  /** Runs may give the device address of their m: see tw_gemm_args.device_m. */
   TW_GEMM_DEVICE_M = 32,
   /** Runs may give the device addresses of alpha and beta. */
   TW_GEMM_DEVICE_SCALARS = 64,
@@ -2317,13 +2339,13 @@ enum {
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
    *  if column-major) and the leading dimension, also after the last row or column. */
   TW_GEMM_D_PADDING_WRITABLE = 256,
-  /** Runs compute the largest magnitude of D: see tw_gemm_args's amax. */
+  /** Runs compute the largest magnitude of D: see tw_gemm_args.amax. */
   TW_GEMM_AMAX = 512,
   /** For 8-bit floats whose scales do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
    *  TW_SCALE_ROW): the tensor cores may accumulate over all of k. Without the flag their
    *  accumulators are added in f32 after every 128 elements along k. The flag is faster and less
    *  accurate: on compute capability 9.0 an accumulator of the tensor cores keeps about 14 bits of
-   *  the significand. @experimental{like the types that it is for} */
+   *  the significand. @experimental{the flag, like all 8-bit floats} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
@@ -2336,13 +2358,13 @@ enum {
   TW_PER_COLUMN = 3  /**< one element for each column */
 };
 
-/** Which two columns of V = alpha * A B + beta * C + bias form one column of D, as
- *  act(first) * second. */
+/** Which two columns of V = alpha * A B + beta * C + bias form one column of D: D = act(gate
+ *  column) * linear column. */
 typedef int32_t tw_gate;
 enum {
   TW_GATE_NONE = 0,       /**< no gate: each column of D is act of the same column of V */
-  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 form column j of D */
-  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 form column j of D */
+  TW_GATE_HALVES = 1,     /**< column j of D has gate column j and linear column j + n / 2 */
+  TW_GATE_INTERLEAVED = 2 /**< column j of D has gate column 2 * j and linear column 2 * j + 1 */
 };
 
 /** Which elements of A or B, of an 8-bit type or tf32, share an f32 scale that dequantizes them:
@@ -2352,16 +2374,16 @@ enum {
  *  The product of two scales is first rounded to f32. Scales that do not change along k multiply
  *  the finished sum. The supported pairs for A and B are: no scales for either, TW_SCALE_TENSOR for
  *  both, TW_SCALE_ROW for both, TW_SCALE_1X128 for both, and TW_SCALE_1X128 for A with
- *  TW_SCALE_128X128 for B. Others are refused with TW_ERROR_UNSUPPORTED, as are TW_SCALE_K32_UE8M0
- *  and TW_SCALE_K16_UE4M3, which are reserved for a later version.
+ *  TW_SCALE_128X128 for B. Other pairs are refused with TW_ERROR_UNSUPPORTED, and so are
+ *  TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, which are reserved for a later version.
  *
- *  A partial block at the end of k, m or n has a scale like a whole one. The scales of blocks form
- *  a matrix with an order and a leading dimension. The matrix for A has one row for each row of A,
- *  and one column for each block of 128 along k. The matrix for B, which is k x n, has one row for
- *  each block of 128 along k. It has one column for each column of B with TW_SCALE_1X128, and one
- *  for each 128 columns with TW_SCALE_128X128. For example, if B is stored as n rows of k elements
- *  and the scales of 128 columns are contiguous along k, then the matrix of scales is column-major.
- *  Quantization makes such scales: see ::tw_quantize_desc.
+ *  The last block along k, m or n may be smaller than the others; it also has one scale. The scales
+ *  of blocks form a matrix with an order and a leading dimension. The matrix for A has one row for
+ *  each row of A, and one column for each block of 128 along k. The matrix for B, which is k x n,
+ *  has one row for each block of 128 along k. It has one column for each column of B with
+ *  TW_SCALE_1X128, and one for each 128 columns with TW_SCALE_128X128. For example, if B is stored
+ *  as n rows of k elements and the scales of 128 columns are contiguous along k, then the matrix of
+ *  scales is column-major. Quantization makes such scales: see ::tw_quantize_desc.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields that describe scales of A and B
  *  in ::tw_gemm_desc, ::tw_gemm_args, ::tw_grouped_desc and ::tw_grouped_args} */
@@ -2369,8 +2391,8 @@ typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,   /**< no scales */
   TW_SCALE_TENSOR = 1, /**< one f32 for the whole operand */
-  /** One f32 for each row of A, or for each column of B (which is one of n rows in memory if B is
-   *  stored as n rows of k elements). */
+  /** One f32 for each row of A, or for each column of B. (If B is stored as n rows of k elements,
+   *  each of these rows is a column of B.) */
   TW_SCALE_ROW = 2,
   TW_SCALE_1X128 = 3,   /**< one f32 for each 128 elements along k of a row of A or column of B */
   TW_SCALE_128X128 = 4, /**< one f32 for each block of 128 by 128 elements */
@@ -2385,12 +2407,12 @@ enum {
  *  of them is added. A zero result may have either sign.
  *
  *  A run may have m = 0, or any m from min_m to the plan's m. A plan may use different kernels for
- *  small and for large m: tw_gemm_ranges() lists them. The kernel for a given m is the same
- *  whatever min_m and m the plan has. If n, m or batch_count is 0, a run writes nothing. If k is 0,
- *  A B is zero, neither A nor B is read, and D is written. */
+ *  small and for large m: tw_gemm_ranges() lists them. Which kernel serves a run of m rows does not
+ *  depend on the min_m and m of the plan. If n, m or batch_count is 0, a run writes nothing. If k
+ *  is 0, A B is zero, neither A nor B is read, and D is written. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   /** TW_DTYPE_BF16, the default, TW_DTYPE_F16, TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8 or
    *  TW_DTYPE_TF32. The fields b_dtype to bias_dtype say which types go with it. A TF32 operand is
    *  f32 in memory; its elements are rounded to nearest even as they are read. Sums of i8 are exact
@@ -2405,9 +2427,9 @@ typedef struct tw_gemm_desc {
    *    TW_DTYPE_F8E4M3 or TW_DTYPE_F8E5M2. Results beyond the range of an 8-bit type saturate, and
    *    NaN stays NaN;
    *  - if a_dtype is TW_DTYPE_I8: TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, TW_DTYPE_I8 or
-   *    TW_DTYPE_I32. TW_DTYPE_I8 saturates, and a NaN that a factor or bias causes becomes 0. With
-   *    TW_DTYPE_I32 D is A B itself: alpha must be 1 and beta 0, and there are no scales and no
-   *    epilogue. */
+   *    TW_DTYPE_I32. A D of TW_DTYPE_I8 saturates, and a NaN that a factor or bias causes becomes
+   *    0. With TW_DTYPE_I32 D is A B itself: alpha must be 1 and beta 0, and there are no scales
+   *    and no epilogue. */
   tw_dtype d_dtype;
   tw_dtype accumulator_dtype; /**< TW_DTYPE_F32, the default. TW_DTYPE_F16 is allowed if a_dtype and
                                  d_dtype are F16: a kernel that accumulates in f16 is then used, if
@@ -2417,13 +2439,13 @@ typedef struct tw_gemm_desc {
                                  TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has
                                  16 bits, otherwise f32. Only with bias */
   tw_order a_order;           /**< order of A: TW_ROW_MAJOR by default */
-  tw_order b_order;           /**< order of B: likewise */
-  tw_order d_order;           /**< order of C and D: likewise */
+  tw_order b_order;           /**< order of B: TW_ROW_MAJOR by default */
+  tw_order d_order;           /**< order of C and D: TW_ROW_MAJOR by default */
   uint32_t flags;             /**< TW_GEMM_ bits */
   uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
-  uint32_t b_alignment;       /**< likewise for B */
-  uint32_t c_alignment;       /**< likewise for C */
-  uint32_t d_alignment;       /**< likewise for D */
+  uint32_t b_alignment;       /**< promised alignment of B's address */
+  uint32_t c_alignment;       /**< promised alignment of C's address */
+  uint32_t d_alignment;       /**< promised alignment of D's address */
   /** At most this many SMs and blocks are used; 0: no limit. With TW_GEMM_BATCH_POINTERS another
    *  kernel first reads the arrays of addresses. It has one block, of four warps, for every four
    *  products; these blocks are not counted. */
@@ -2431,15 +2453,16 @@ typedef struct tw_gemm_desc {
   tw_per bias; /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN (n elements);
                   all products of a batch share the bias */
   tw_activation activation; /**< none by default */
-  tw_gate gate;    /**< works with any activation; n must be even, and D has n / 2 columns */
-  tw_per d_factor; /**< D's elements are multiplied by f32 factors before they are rounded: by one
-                      (TW_PER_TENSOR), or by one for each row or column of D. The scale that
-                      dequantizes such a D is the inverse of the factor */
+  tw_gate gate; /**< works with any activation; n must be even, and D has n / 2 columns */
+  /** Whether D's elements are multiplied by an f32 factor before they are rounded: one factor for
+   *  all (TW_PER_TENSOR), or one for each row or column of D. The scale that dequantizes D is the
+   *  inverse of its factor. */
+  tw_per d_factor;
   tw_scale_kind a_scale;  /**< scales of A, with 8-bit types and tf32 */
   tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
   tw_order a_scale_order; /**< order of the matrix of A's scales; only with TW_SCALE_1X128 and
                              TW_SCALE_128X128 */
-  tw_order b_scale_order; /**< likewise for B's scales */
+  tw_order b_scale_order; /**< the same for B's scales */
   uint32_t reserved;      /**< 0 */
   int64_t m; /**< required: largest number of rows of A, C and D in a run; m, n and k are 0 to 2^31
                 - 1024 (2147482624) */
@@ -2452,27 +2475,27 @@ typedef struct tw_gemm_desc {
    *  also in a run of fewer rows. The fast kernels need pitches (lda and ldb in bytes) that are
    *  multiples of 16 and below 2^40. */
   int64_t lda;
-  int64_t ldb;            /**< likewise for B */
-  int64_t ldc;            /**< likewise for C */
-  int64_t ldd;            /**< likewise for D */
+  int64_t ldb;            /**< leading dimension of B, as for A */
+  int64_t ldc;            /**< leading dimension of C, as for A */
+  int64_t ldd;            /**< leading dimension of D, as for A */
   int64_t batch_count;    /**< products in a run, 1 by default, at most 2^20; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next; 0: all share A; -1, the
                              default: packed, the leading dimension times the number of rows (or of
                              columns, if A is column-major) */
-  int64_t b_batch_stride; /**< likewise for B */
-  int64_t c_batch_stride; /**< likewise for C */
-  int64_t d_batch_stride; /**< likewise for D, whose matrices may interleave but must not share an
+  int64_t b_batch_stride; /**< the same for B */
+  int64_t c_batch_stride; /**< the same for C */
+  int64_t d_batch_stride; /**< the same for D, whose matrices may interleave but must not share an
                              element */
   int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
-  int64_t b_scale_ld;     /**< likewise for B's scales */
+  int64_t b_scale_ld;     /**< leading dimension of the matrix of B's scales */
   int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next; 0: all
                                    share them; -1, the default: packed */
-  int64_t b_scale_batch_stride; /**< likewise for B's scales */
+  int64_t b_scale_batch_stride; /**< the same for B's scales */
   /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats, runs compute
    *  a scale for each 128 columns of each row of D. The scale is the largest finite magnitude among
    *  them divided by the largest number of the type (448 or 57344), at least 2^-126, and 1 if all
    *  are zero. D then contains each element times the inverse of its scale. D and its scales can
-   *  thus be the A of the next product. @experimental{like the types that it is for} */
+   *  thus be the A of the next product. @experimental{the field, like all 8-bit floats} */
   tw_scale_kind d_quantize;
   /** Only with d_quantize: order of the matrix of the scales that it computes, which has the rows
    *  of D and one column for each 128 columns of D. */
@@ -2485,7 +2508,7 @@ typedef struct tw_gemm_desc {
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
   uint32_t struct_size; /**< set by tw_gemm_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   float alpha;          /**< 1 by default; with 0 neither A nor B is read */
   float beta;           /**< 0 by default; with 0 C is not read */
   float d_factor_value; /**< 1 by default: the factor of D if the description's d_factor is
@@ -2507,13 +2530,13 @@ typedef struct tw_gemm_args {
   uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: device address of an aligned int64_t, the number of rows of this run,
-   *  which is read when the run executes and clamped to the range 0 ... m. With 0 rows nothing is
-   *  written. A, C and D must still have m rows; rows of D past the number are not changed. 0: the
-   *  number is m. */
+   *  which is read when the run executes and clamped to the range 0 ... m. If that number is 0,
+   *  nothing is written. A, C and D must still have m rows; rows of D past the number are not
+   *  changed. If the address device_m is 0, the run has m rows. */
   uint64_t device_m;
   uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: device address of an aligned float that
                             is read when the run executes and replaces alpha; 0: alpha is used */
-  uint64_t device_beta;  /**< likewise for beta; c is then required */
+  uint64_t device_beta;  /**< the same for beta; c is then required */
   /** With TW_GEMM_BATCH_POINTERS: device address of a 64-bit counter to which the run adds the
    *  number of skipped products; 0: they are not counted. Without a counter the host device waits
    *  for the stream, reads the arrays and refuses a run that would skip a product. It does not do
@@ -2522,18 +2545,18 @@ typedef struct tw_gemm_args {
   uint64_t bias;     /**< required with bias, else 0: device address */
   uint64_t d_factor; /**< required with d_factor, else 0: device address of the f32 factors. With
                        TW_PER_TENSOR it may be 0: d_factor_value is then used */
-  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. The run replaces it by
-   *  the largest magnitude in D if that is larger:
-   *  - If D is an 8-bit float, the magnitude before d_factor and rounding counts. The next run's
-   *    d_factor can be derived from it.
-   *  - For other types of D the magnitude as stored counts.
+  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. If the largest magnitude
+   *  in D is above this number, the run replaces the number by it.
+   *  - If D is an 8-bit float, magnitudes are taken before d_factor and rounding. The next run's
+   *    d_factor can be derived from the result.
+   *  - For other types of D they are taken from D as stored.
    *
-   *  The library never resets the number: set it to 0 before the first run that counts. A NaN in D
-   *  makes it NaN. */
+   *  The library never resets the number: to begin a new maximum, set it to 0 before a run. A NaN
+   *  in D makes it NaN. */
   uint64_t amax;
   uint64_t a_scale; /**< required with a_scale, else 0: device address of A's f32 scales, which are
                        read when the run executes */
-  uint64_t b_scale; /**< likewise for B's scales */
+  uint64_t b_scale; /**< the same for B's scales */
   /** Required with d_quantize, else 0: device address of the f32 scales that the run computes and
    *  writes. d_block_scale_order, d_block_scale_ld and d_block_scale_batch_stride describe them. */
   uint64_t d_block_scale;
@@ -2569,9 +2592,9 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, a type is unknown, or a size, leading
- *  dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP matrices of D
- *  in a batch share elements, or so do the matrices of an operand that TW_GEMM_STAGING_COPY would
- *  copy.
+ *  dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP the matrices of
+ *  D in a batch share elements, or the matrices of an operand that TW_GEMM_STAGING_COPY would copy
+ *  share elements.
  *  @retval TW_ERROR_OVERFLOW all matrices of an operand together span more than 2^63 - 1 bytes, or
  *  more than 2^60 bytes if TW_GEMM_STAGING_COPY would copy them.
  *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types (f64, for example), the scales, the
@@ -2582,8 +2605,8 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_gemm_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -2615,7 +2638,7 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 /** A way to compute a matrix product: a kernel and a split-K factor. */
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   uint32_t split;       /**< number of blocks that divide the k of each tile; 1: no split-K. For
                              a stream-K kernel it is the largest number of blocks that divide the k
                              of one tile, and 1 means that no tile is divided */
@@ -2638,16 +2661,16 @@ typedef struct tw_gemm_candidate {
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
 /** Lists the ways to compute a matrix product of the described size: first the one that
- *  tw_gemm_plan() chooses, then the others by predicted time. It loads no kernel, except one kernel
- *  once for each device, with which it asks the driver how many clusters can run at once.
+ *  tw_gemm_plan() chooses, then the others by predicted time. It loads at most one kernel, once for
+ *  each device, to ask the driver how many clusters can run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
  *  @param[out] count total number of candidates, which may exceed capacity; 0 if no kernel on this
  *  device supports the description; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
- *  @retval TW_ERROR_UNSUPPORTED likewise, for example for types. @retval TW_ERROR_OVERFLOW the
- *  matrices of an operand span more than 2^63 - 1 bytes.
+ *  @retval TW_ERROR_UNSUPPORTED as tw_gemm_plan() would return it, for example for the types.
+ *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     tw_gemm_candidate *candidates, int32_t capacity,
@@ -2663,7 +2686,7 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  @retval TW_ERROR_PARSE the text is not that of a candidate. @retval TW_ERROR_NOT_FOUND the
  *  library has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the
  *  description or the device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as
- *  tw_gemm_plan() would return it. @retval TW_ERROR_OVERFLOW likewise.
+ *  tw_gemm_plan() would return it. @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
@@ -2690,27 +2713,31 @@ TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
  *  @param tuning may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
 
-/** Adds the tuning entries of a text to a set; an entry replaces one for the same chip and shape.
- *  The text has the format that tw_gemm_tuning_format() writes, for any number of chips. It begins
- *  with the line "tilewright gemm tuning 1". Then follow, for each chip, a line "device <name>" and
- *  a line for each shape. Empty lines and lines that begin with # are skipped. A line "rates 4800
- *  700" has the GB/s of memory and the TFLOP/s that tw_gemm_calibrate() has found for the chip. The
- *  line of a shape has:
- *  - three types: that of A (which is also that of B unless "by" follows, see below), that of D and
- *    that of the accumulators;
- *  - the orders of A, B and D in one word of three letters (r or c), the SMs used, m, n, k, the
- *    candidate and its microseconds. The line then begins, for example, with
- *    "bf16 bf16 f32 rcr 132 64 2112 7168";
+/** Adds the tuning entries of a text to a set. A new entry replaces an old one for the same chip
+ *  and shape. The text has the format that tw_gemm_tuning_format() writes. Its lines are:
+ *  - "tilewright gemm tuning 1", which must be the first line that is not skipped;
+ *  - for each chip, "device <name>", followed by the lines of that chip;
+ *  - optionally, "rates 4800 700": the GB/s of memory and the TFLOP/s that tw_gemm_calibrate() has
+ *    measured on the chip;
+ *  - a line for each shape;
+ *  - empty lines and lines that begin with #, which are skipped.
+ *
+ *  The line of a shape has, in this order:
+ *  - the types of A, D and the accumulators;
+ *  - the orders of A, B and D in one word of three letters (r or c), the number of SMs, m, n, k,
+ *    the candidate and its microseconds. A line begins, for example, with "bf16 bf16 f32 rcr 132 64
+ *    2112 7168", followed by the candidate;
  *  - for a batch, "x" and the number of products;
  *  - "programmatic" if it was measured with TW_GEMM_PROGRAMMATIC;
- *  - for 8-bit types and tf32 only: "by" and the type of B if it differs from A's; "scales" and a
+ *  - for 8-bit types and tf32 only: "by" and the type of B if it is not that of A; "scales" and a
  *    letter each for the scales of A and B (n, t, r, k and b for TW_SCALE_NONE, TW_SCALE_TENSOR,
  *    TW_SCALE_ROW, TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with TW_GEMM_FAST_ACCUMULATE;
  *    "quantized" with d_quantize.
  *
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names a kernel that this library does not have.
- *  The message and tw_last_error_info()'s index give its number, from 1. Nothing was added.
+ *  The message and the field `index` of tw_last_error_info() give the number of the line, from 1.
+ *  Nothing was added.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
 
@@ -2725,7 +2752,7 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
 /** How tw_gemm_tune() measures. */
 typedef struct tw_gemm_tune_desc {
   uint32_t struct_size; /**< set by tw_gemm_tune_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   int32_t candidates;   /**< how many candidates to try, from the beginning of the list of
                            tw_gemm_candidates(); 0: all */
   int32_t rounds;       /**< number of measurements of each, 1 to 1000; their median is used */
@@ -2756,7 +2783,7 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
  *  @param[in,out] best initialized: receives the choice and its measured time; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is invalid. @retval TW_ERROR_CAPTURE the stream is
  *  being captured. @retval TW_ERROR_MISALIGNED as tw_gemm_run() would return it.
- *  @retval TW_ERROR_OVERLAP likewise.
+ *  @retval TW_ERROR_OVERLAP as tw_gemm_run() would return it.
  *  @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
  *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
  *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
@@ -2769,12 +2796,12 @@ enum {
   TW_GEMM_CALIBRATION_BYTES = 402653184 /**< scratch memory that it needs: 384 MiB */
 };
 
-/** Measures the chip's memory bandwidth, and the FLOP rate of its tensor cores when the chip runs
- *  at its power limit, and adds them to a set.
- *  For plans of tw_gemm_plan_tuned() on a device of this name, the cost model then uses these
- *  instead of the published figures or, for chips that it does not know, its own estimates. The
- *  set keeps its entries. The function runs two products in the scratch memory for about a second,
- *  so measure while nothing else runs on the chip. It waits for the stream's earlier work.
+/** Measures the chip's memory bandwidth, and the FLOP rate of its tensor cores at its power limit,
+ *  and adds both figures to a set. For plans of tw_gemm_plan_tuned() on a device of this name, the
+ *  cost model then uses the measured figures in place of the published ones, or of its own
+ *  estimates if it does not know the chip. The entries of the set do not change. The function runs
+ *  two products in the scratch memory for about a second, so measure while nothing else runs on the
+ *  chip. It waits for the stream's earlier work.
  *  @param tuning not NULL. @param stream not NULL, of a CUDA device.
  *  @param scratch device address, a multiple of 256; the memory is overwritten.
  *  @param scratch_bytes at least TW_GEMM_CALIBRATION_BYTES.
@@ -2800,11 +2827,10 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *
  *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
  *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
- *  TW_GEMM_FAST_ACCUMULATE. In addition, the following options form one class: an epilogue (bias,
- *  activation, gate, d_factor, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and
- *  TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of them serves only plans
- *  that have at least one, not necessarily the same. An entry that was measured with none serves
- *  only plans that have none. With a batch, 8-bit types or tf32 these options do not matter.
+ *  TW_GEMM_FAST_ACCUMULATE. In addition, both must have at least one of the following options, or
+ *  both none of them: an epilogue (bias, activation, gate, d_factor, TW_GEMM_AMAX),
+ *  TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. They need not have the same
+ *  ones. With a batch, 8-bit types or tf32 these options do not matter.
  *
  *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
  *  the entry also serves the lower steps that end above t - t / 8:
@@ -2816,10 +2842,10 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  | 4096 | 3585 | 4096 |
  *  | 4097 | 3585 | 4160 |
  *
- *  If several entries serve a step, an entry of the step itself wins, otherwise one of the
- *  nearest higher step. Among
- *  entries of one step the one with the most rows wins. An entry that was measured with
- *  TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins over others of its step.
+ *  If several entries serve a step, an entry that was measured in the step itself wins, otherwise
+ *  one of the nearest higher step. Among entries of one step the one with the most rows wins. An
+ *  entry that was measured with TW_GEMM_PROGRAMMATIC serves only plans with that flag, and wins
+ *  over others of its step.
  *
  *  The cost model chooses for the steps that no entry serves. Entries of other chips are ignored.
  *  tw_plan_explain() says whether an entry or the cost model chose.
@@ -2827,7 +2853,8 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  kept.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
- *  @retval TW_ERROR_OVERFLOW likewise. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
 
@@ -2838,25 +2865,29 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** How rows are assigned to groups. Each value says what the array tw_grouped_args.groups contains
  *  for G = tw_grouped_desc.group_count groups. The array is read when the run executes. A group
- *  whose numbers are invalid (for example, it ends before its begin or past the run's m) counts as
- *  empty. */
+ *  whose numbers are invalid counts as empty, for example if it ends before its first row or past
+ *  the run's m. */
 typedef int32_t tw_grouping;
 enum {
-  TW_GROUPING_ONE = 0,  /**< all rows form one group; there is no array */
-  TW_GROUPING_ENDS = 1, /**< [G]: the end of each group, that is, the row after its last one. Each
-                           group begins at the end of the previous one, the first at row 0 */
-  TW_GROUPING_OFFSETS = 2,    /**< [G + 1]: the begin of each group, then the end of the last group,
-                                 like the offsets of tw_route_run() */
-  TW_GROUPING_PSUM = 3,       /**< [G]: the end of each group. Each group begins at the end of the
-                                 previous one, rounded up to a multiple of row_alignment */
-  TW_GROUPING_ROW_GROUPS = 4, /**< [m]: the group of each row, or -1 for none. The rows of a group
-                                 must be consecutive; otherwise the group counts as empty */
+  TW_GROUPING_ONE = 0, /**< all rows form one group; there is no array */
+  /** [G]: the end of each group, which is the row after its last row. The first group begins at row
+   *  0, each other group at the end of the previous one. */
+  TW_GROUPING_ENDS = 1,
+  /** [G + 1]: the first row of each group, then the end of the last group, like the offsets of
+   *  tw_route_run(). */
+  TW_GROUPING_OFFSETS = 2,
+  /** [G]: the end of each group. The first group begins at row 0, each other group at the end of
+   *  the previous one, rounded up to a multiple of row_alignment. */
+  TW_GROUPING_PSUM = 3,
+  /** [m]: the group of each row, or -1 for none. The rows of a group must be consecutive; otherwise
+   *  the group counts as empty. */
+  TW_GROUPING_ROW_GROUPS = 4,
   /** [G]: the number of rows of each group, at most group_rows. Group g begins at row
    *  g * group_rows. */
   TW_GROUPING_MASKED = 5,
-  /** [G]: the end of each group. Groups are ranges of k instead of rows: each begins at the end of
-   *  the previous one, the first at 0, and must not end past the run's k. Each group has a matrix D
-   *  of its own. */
+  /** [G]: the end of each group. Groups are ranges of k instead of rows. The first group begins at
+   *  0, each other group at the end of the previous one, and none may end past the run's k. Each
+   *  group has a matrix D of its own. */
   TW_GROUPING_K_RANGES = 6,
   TW_GROUPING_BLOCKS = 20 /**< reserved for a later version; refused with TW_ERROR_UNSUPPORTED */
 };
@@ -2879,25 +2910,25 @@ enum {
 
 /** Options of a grouped product: bits of tw_grouped_desc.flags. */
 enum {
-  /** Row r of the product reads row a_rows[r] / a_divisor of A, which has a_count rows. If that is
-   *  not a row of A, zeros are used. */
+  /** Row r of the product reads row a_rows[r] / a_divisor of A, which has a_count rows. If A has no
+   *  row of this number, zeros are used. */
   TW_GROUPED_GATHER = 1,
-  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. If that is
-   *  not a row of D, row r is dropped. */
+  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. If D has
+   *  no row of this number, row r is dropped. */
   TW_GROUPED_SCATTER = 2,
   /** The bits of a row of the result depend neither on other rows nor on the sizes of groups. */
   TW_GROUPED_BATCH_INVARIANT = 4,
-  /** As TW_GEMM_PROGRAMMATIC. */
+  /** The same as TW_GEMM_PROGRAMMATIC. */
   TW_GROUPED_PROGRAMMATIC = 8,
-  /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. tw_route_run() writes
-   *  the weights of pairs in this form. Needs TW_GROUPED_SCATTER. */
+  /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. This is the order in
+   *  which tw_route_run() writes the weights of pairs. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ROW_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
    *  TW_GROUPED_COMBINE_SUM faster. Needs TW_GROUPED_COMBINE_SUM. */
   TW_GROUPED_INVERSE = 64,
-  /** As TW_GEMM_FAST_ACCUMULATE. @experimental{like the types that it is for} */
+  /** The same as TW_GEMM_FAST_ACCUMULATE. @experimental{the flag, like all 8-bit floats} */
   TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
@@ -2908,9 +2939,10 @@ enum {
  *      V[r] = alpha * group_alpha[w] * A[r] B[w] + bias[w]
  *      D[r] = act(V[r]) * weight(r)
  *
- *  With a gate, p and q are the two columns of V[r] that form one column of D (see ::tw_gate):
+ *  With a gate, `gate` and `linear` are the gate column and the linear column of V[r] that form one
+ *  column of D (see ::tw_gate):
  *
- *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * weight(r)
+ *      D[r] = act(min(gate, limit)) * (clamp(linear, -limit, limit) + offset) * weight(r)
  *
  *  Here limit, offset and slope are the fields gate_limit, gate_offset and gate_slope, and with a
  *  gate SiLU is x * sigmoid(slope * x). TW_ACTIVATION_SILU with the default limit, offset and slope
@@ -2935,21 +2967,21 @@ enum {
  *  m x n and f32. For an empty range D[g] becomes zero (beta 0) or does not change (beta 1). Maps,
  *  biases, activations, gates, factors of matrices or rows, gather and scatter are not available.
  *
- *  Operands of 8-bit types can have scales, in the pairs that ::tw_scale_kind lists: A[r] B[w] is
- *  then computed as it says.
- *  - Scales of A are indexed by the row of A. With TW_GROUPED_GATHER that is the gathered row,
- *    a_rows[r] / a_divisor. If that is not a row of A, no scale is read.
- *  - Each weight matrix has scales of its own, b_scale_stride elements apart; with TW_SCALE_TENSOR
- *    that is one f32 each.
+ *  Operands of 8-bit types can have scales. ::tw_scale_kind lists the supported pairs of scales and
+ *  gives the formula of A[r] B[w] with scales.
+ *  - Scales of A are indexed by the row of A. With TW_GROUPED_GATHER this is the gathered row,
+ *    a_rows[r] / a_divisor. If A has no row of this number, no scale is read.
+ *  - Each weight matrix has scales of its own, b_scale_stride elements apart. With TW_SCALE_TENSOR
+ *    it has one f32.
  *  - Only the scales of rows and weight matrices that groups use are read.
  *  - With TW_GROUPING_K_RANGES, TW_SCALE_ROW means one f32 for each row of A^T (m in all) and for
  *    each column of B. Scales of blocks along k are refused with TW_ERROR_UNSUPPORTED.
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
  *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16. If they are packed, this holds when k is a multiple of 16 and grouping is not
- *  TW_GROUPING_K_RANGES. With a gate n must be a multiple of 16 too. Other products of 8-bit types
- *  take slower kernels.
+ *  multiples of 16. Packed matrices satisfy this if k is a multiple of 16 and grouping is not
+ *  TW_GROUPING_K_RANGES. With a gate, n must also be a multiple of 16. Other products of 8-bit
+ *  types take slower kernels.
  *
  *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
@@ -2960,20 +2992,21 @@ enum {
  *  slot, and a_divisor = top_k), so that their arrays can be used unchanged. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size; /**< set by tw_grouped_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or
    *  TW_DTYPE_I8. @experimental{TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 and TW_DTYPE_I8} */
   tw_dtype a_dtype;
   /** The type of D:
-   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32, or 0 for the same;
-   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32, or 0 for a_dtype;
+   *  - with TW_GROUPING_K_RANGES: TW_DTYPE_F32, or 0, which means TW_DTYPE_F32;
+   *  - otherwise, if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32, or 0, which means a_dtype;
    *  - otherwise, if a_dtype has 8 bits, required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. */
   tw_dtype d_dtype;
   tw_dtype bias_dtype;  /**< 0, the default: there is no bias. Otherwise TW_DTYPE_F32, a_dtype if
                              that has 16 bits, or TW_DTYPE_BF16 or TW_DTYPE_F16 if a_dtype has 8 */
   tw_dtype index_dtype; /**< type of the numbers in tw_grouped_args.groups: TW_DTYPE_I32, the
                              default, or TW_DTYPE_I64 */
-  tw_dtype row_index_dtype; /**< type of a_rows and d_rows: likewise */
+  /** Type of a_rows and d_rows: TW_DTYPE_I32, the default, or TW_DTYPE_I64. */
+  tw_dtype row_index_dtype;
   tw_order b_order; /**< order of each weight matrix: TW_ROW_MAJOR by default. With 8-bit types, and
                        also with TW_GATE_HALVES, the fast kernels need TW_COLUMN_MAJOR (n rows of k
                        elements in memory) */
@@ -2981,26 +3014,24 @@ typedef struct tw_grouped_desc {
   tw_grouped_combine combine; /**< TW_GROUPED_COMBINE_STORE by default */
   tw_activation activation;   /**< none by default */
   tw_gate gate;               /**< none by default; with a gate n must be even */
-  float gate_limit;           /**< limit in the formula of the gate, only with a gate; 0, the
-                                   default: no limit */
-  float gate_offset;          /**< offset in that formula, only with a gate; 0 by default */
-  float gate_slope;           /**< slope of SiLU, only with a gate and TW_ACTIVATION_SILU; 1 by
-                                   default */
-  uint32_t flags;             /**< TW_GROUPED_ bits */
-  uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
-  uint32_t b_alignment;       /**< likewise for B */
-  uint32_t d_alignment;       /**< likewise for D */
-  uint32_t max_sms;           /**< at most this many SMs and blocks are used; 0: no limit */
-  int64_t m; /**< required: largest number of rows in a run, including rows in no group; with
-                TW_GROUPING_K_RANGES the columns of A. m, n and k are 0 to 2^31 - 1024
-                (2147482624) */
+  float gate_limit;     /**< only with a gate: `limit` in its formula; 0, the default: no limit */
+  float gate_offset;    /**< only with a gate: `offset` in its formula; 0 by default */
+  float gate_slope;     /**< only with a gate and TW_ACTIVATION_SILU: slope of SiLU; 1 by default */
+  uint32_t flags;       /**< TW_GROUPED_ bits */
+  uint32_t a_alignment; /**< promised alignment of A's address, in bytes; 0: none */
+  uint32_t b_alignment; /**< promised alignment of B's address */
+  uint32_t d_alignment; /**< promised alignment of D's address */
+  uint32_t max_sms;     /**< at most this many SMs and blocks are used; 0: no limit */
+  int64_t m; /**< required: largest number of rows in a run, including rows that are in no group;
+                with TW_GROUPING_K_RANGES largest number of columns of A. m, n and k are 0 to 2^31 -
+                1024 (2147482624) */
   int64_t n; /**< required: columns of B */
   int64_t k; /**< required: columns of A and rows of each weight matrix; with TW_GROUPING_K_RANGES
                 largest number of rows of A and B in a run. If it is 0, A B is zero and D is
                 written */
   int64_t group_count;  /**< required unless grouping is TW_GROUPING_ONE: 0 to 1024 */
-  int64_t weight_count; /**< number of weight matrices; 0: group_count. Runs need a group_map if it
-                           is below group_count */
+  int64_t weight_count; /**< number of weight matrices; 0: group_count. If it is below group_count,
+                           runs need a group_map */
   int64_t lda;      /**< elements between rows of A; 0: packed. (0 means packed in all pitches and
                        strides of this struct except a_scale_stride. In tw_gemm_desc a batch stride
                        of 0 means that the matrix is shared) */
@@ -3011,15 +3042,17 @@ typedef struct tw_grouped_desc {
                        which must not share an element; 0: packed */
   int64_t bias_stride; /**< only with bias_dtype: elements between the biases of weight matrices; 0:
                           packed */
-  int64_t group_rows;  /**< only with TW_GROUPING_MASKED: rows from the begin of a group to the
-                          begin of the next, at most m / groups; 0: m / groups, rounded down */
-  int64_t row_alignment; /**< only with TW_GROUPING_PSUM: groups begin at multiples of it; 0: 1 */
-  int64_t a_count; /**< required with TW_GROUPED_GATHER: rows of A, the largest number in a run */
-  int64_t d_count; /**< required with TW_GROUPED_SCATTER: likewise rows of D */
-  /** Only with TW_GROUPED_GATHER: an index in a_rows is divided by it and rounded down. Set it to
-   *  top_k if a_rows has numbers of pairs, token * top_k + slot. 0: 1. */
+  /** Only with TW_GROUPING_MASKED: rows from the first row of a group to the first row of the next,
+   *  at most m / group_count; 0: m / group_count, rounded down. */
+  int64_t group_rows;
+  int64_t row_alignment; /**< only with TW_GROUPING_PSUM: each group begins at a multiple of this
+                            number; 0: 1 */
+  int64_t a_count; /**< required with TW_GROUPED_GATHER: largest number of rows of A in a run */
+  int64_t d_count; /**< required with TW_GROUPED_SCATTER: largest number of rows of D in a run */
+  /** Only with TW_GROUPED_GATHER: each index in a_rows is divided by this number and rounded down.
+   *  Set it to top_k if a_rows contains numbers of pairs, which are token * top_k + slot. 0: 1. */
   int64_t a_divisor;
-  int64_t d_divisor;     /**< only with TW_GROUPED_SCATTER: likewise for d_rows. d_count * d_divisor
+  int64_t d_divisor;     /**< only with TW_GROUPED_SCATTER: the same for d_rows. d_count * d_divisor
                             must be below 2^31 */
   int64_t expected_rows; /**< a hint: typical number of rows of a group that is not empty; 0:
                             unknown. This version ignores it */
@@ -3048,25 +3081,28 @@ typedef struct tw_grouped_desc {
 /** Addresses and scalars of a grouped product's run. Arrays are contiguous. */
 typedef struct tw_grouped_args {
   uint32_t struct_size; /**< set by tw_grouped_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   float alpha;          /**< 1 by default; with 0 neither A nor B is read */
   float beta;           /**< 0 by default; only with TW_GROUPING_K_RANGES it may also be 1 */
-  int64_t m;            /**< rows of this run (with TW_GROUPING_K_RANGES columns of A), 0 to the
-                           plan's m; -1, the default: the plan's m */
-  int64_t k;            /**< only with TW_GROUPING_K_RANGES: rows of A and B in this run, 0 to the
-                           plan's k; -1, the default: the plan's k */
-  int64_t a_count;      /**< only with TW_GROUPED_GATHER: rows of A in this run, likewise */
-  int64_t d_count;      /**< only with TW_GROUPED_SCATTER: rows of D in this run, likewise */
-  uint64_t a;           /**< required: device address of A */
-  uint64_t b;           /**< required: device address of the weight matrices */
-  uint64_t d;           /**< required: device address of D */
+  int64_t m; /**< rows of this run (with TW_GROUPING_K_RANGES columns of A), 0 to the plan's m; -1,
+                the default: the plan's m */
+  int64_t k; /**< only with TW_GROUPING_K_RANGES: rows of A and B in this run, 0 to the
+                plan's k; -1, the default: the plan's k */
+  int64_t a_count; /**< only with TW_GROUPED_GATHER: rows of A in this run, 0 to the plan's a_count;
+                      -1, the default: the plan's */
+  int64_t d_count; /**< only with TW_GROUPED_SCATTER: rows of D in this run, 0 to the plan's
+                      d_count; -1, the default: the plan's */
+  uint64_t a;      /**< required: device address of A */
+  uint64_t b;      /**< required: device address of the weight matrices */
+  uint64_t d;      /**< required: device address of D */
   uint64_t bias;   /**< required with bias_dtype, else 0: device address of the biases, n elements
                       for each weight matrix */
   uint64_t groups; /**< required unless grouping is TW_GROUPING_ONE, else 0: device address of the
                       array that ::tw_grouping describes */
-  uint64_t group_map;   /**< device address of an i32 array with the weight matrix of each group. A
-                           group whose entry is -1, or is not a matrix, is skipped: its rows count
-                           as rows in no group. 0: group g has matrix g */
+  /** Device address of an i32 array with the weight matrix of each group. A group whose entry is
+   *  -1, or is not the number of a matrix, is skipped: its rows count as rows in no group. 0: group
+   *  g has matrix g. */
+  uint64_t group_map;
   uint64_t group_alpha; /**< device address of an f32 array with one factor for each weight matrix
                            (not for each group), which is multiplied with alpha; 0: none */
   uint64_t a_rows;      /**< required with TW_GROUPED_GATHER, else 0: device address of m indices */
@@ -3094,7 +3130,8 @@ typedef struct tw_grouped_args {
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   uint64_t a_scale;         /**< required with desc.a_scale, else 0: device address of A's scales,
                                f32 */
-  uint64_t b_scale;         /**< likewise for the scales of the weight matrices */
+  uint64_t b_scale; /**< required with desc.b_scale, else 0: device address of the f32 scales of the
+                       weight matrices */
 } tw_grouped_args;
 
 /** Initializes a ::tw_grouped_desc: bf16, row-major weight matrices, i32 groups and indices,
@@ -3144,7 +3181,7 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
  *  In all other cases a run may pass the address 0 instead, and may then be slower. The workspace
  *  holds:
  *  - with TW_GROUPED_COMBINE_SUM, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for
- *  each of these rows and each row of D;
+ *    each of these rows and for each row of D;
  *  - with TW_GROUPING_ROW_GROUPS, 8 bytes for each group;
  *  - on compute capability 9.0 and with 16-bit types, partial sums of tiles that several SMs
  *    compute together: up to 35 MB on an H200;
@@ -3156,9 +3193,9 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option is invalid
  *  or excluded by the others.
- *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types on this device, the types or scales of
- *  A and B are no supported pair, there are more than 1024 groups, an extent is above 2147482624,
- *  or grouping is TW_GROUPING_BLOCKS.
+ *  @retval TW_ERROR_UNSUPPORTED no kernel supports the types on this device, the types or the
+ *  scales of A and B are not a supported pair, there are more than 1024 groups, an extent is above
+ *  2147482624, or grouping is TW_GROUPING_BLOCKS.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or d_count * d_divisor is 2^31
  *  or more.
  *  @retval TW_ERROR_OVERLAP matrices of D share elements.
@@ -3166,41 +3203,43 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_grouped_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
-/** Lists the kernels that can multiply the groups of a description: first the one that
- *  tw_grouped_plan() chooses. It loads no kernel. The fields `microseconds` and `waves` of
- *  ::tw_gemm_candidate are 0 here: both depend on the groups, which only runs know.
+/** Lists the kernels that can multiply the groups of a description, beginning with the one that
+ *  tw_grouped_plan() chooses. It loads no kernel and returns the same errors as tw_grouped_plan().
+ *  The fields `microseconds` and `waves` of ::tw_gemm_candidate are 0 here: both depend on the
+ *  groups, which only runs know.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
  *  @param[out] count total number of candidates, which may exceed capacity; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and likewise all other failures.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would return it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc *desc,
                                        tw_gemm_candidate *candidates, int32_t capacity,
                                        int32_t *count);
 
-/** Plans a grouped product with a given kernel. Runs whose addresses it does not support are
- *  refused with TW_ERROR_MISALIGNED: no other kernel replaces it.
+/** Plans a grouped product with a given kernel. Runs whose addresses the kernel does not support
+ *  are refused with TW_ERROR_MISALIGNED: no other kernel replaces it. The function also returns the
+ *  errors of tw_grouped_plan().
  *  @param device not NULL. @param desc not NULL. @param candidate text of a ::tw_gemm_candidate
  *  from tw_grouped_candidates(). @param[out] plan owned by the caller; release it with
  *  tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is empty. @retval TW_ERROR_NOT_FOUND the library has no such
  *  kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the description or the
- *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would, and
- *  likewise all other failures.
+ *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as tw_grouped_plan() would
+ *  return it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_desc *desc,
                                            const char *candidate, tw_plan **plan);
 
-/** Enqueues a grouped product. Whatever the run's arrays contain, the run reads and writes nothing
- *  outside the operands, and writes nothing between the rows of D. The initial contents of the
- *  workspace do not matter. The run owns the workspace until the run is done, so runs that may
- *  overlap in time need one each. A run with m = 0 still clears D with TW_GROUPED_COMBINE_SUM or
+/** Enqueues a grouped product. Whatever the run's arrays contain, the run accesses nothing outside
+ *  the operands and writes nothing between the rows of D. The initial contents of the workspace do
+ *  not matter. The run owns the workspace until the run is done, so runs that may overlap in time
+ *  need one each. A run with m = 0 still clears D with TW_GROUPED_COMBINE_SUM or
  *  TW_GROUPED_ZERO_OTHER_ROWS; otherwise it does not write D.
  *  @param plan from tw_grouped_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, an address or size is given that the
@@ -3229,10 +3268,11 @@ enum {
   TW_QUANTIZE_GIVEN_SCALE = 2
 };
 
-/** Quantization of a matrix to 8 bits with computed scales, or dequantization. The types say which:
- *  bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantization), or the reverse (dequantization). A
- *  scale is an f32 factor that dequantizes: x is about q * scale. Everything is read and computed
- *  when the run executes, so one captured graph serves any matrix.
+/** Quantization of a matrix to 8 bits with scales, or dequantization. Quantization converts bf16,
+ *  f16 or f32 to f8e4m3, f8e5m2 or i8; dequantization does the reverse. The types of source and
+ *  destination decide which of the two a plan does. A scale is the f32 factor that dequantizes: x
+ *  is about q * scale. Everything is read and computed when the run executes, so one captured graph
+ *  serves any matrix.
  *
  *  The scales form a matrix: 1 x 1 with TW_SCALE_TENSOR, rows x 1 with TW_SCALE_ROW, rows x
  *  ceil(columns / 128) with TW_SCALE_1X128, and ceil(rows / 128) x ceil(columns / 128) with
@@ -3252,14 +3292,15 @@ enum {
  *  infinity. NaN is written as 0x7fff in bf16 and f16 and as 0x7fffffff in f32.
  *
  *  Quotient, inverse and products are f32, each rounded to nearest even, with subnormals kept:
- *  every device computes the same bits. Scales that are read may be any numbers, and the same
- *  formulas hold. If rows or columns is 0, a run does nothing. */
+ *  every device computes the same bits. Scales that a run reads may be any numbers; the same
+ *  formulas apply to them. If rows or columns is 0, a run does nothing. */
 typedef struct tw_quantize_desc {
   uint32_t struct_size; /**< set by tw_quantize_desc_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantize,
                              TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantize */
-  tw_dtype dst_dtype;   /**< required: a type of the other group */
+  tw_dtype dst_dtype;   /**< required: one of the 8-bit types above to quantize, one of the other
+                           three to dequantize */
   /** Required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or TW_SCALE_128X128. */
   tw_scale_kind scale;
   tw_order scale_order;        /**< order of the matrix of scales; not with TW_SCALE_TENSOR */
@@ -3270,12 +3311,11 @@ typedef struct tw_quantize_desc {
   int64_t rows;    /**< required: largest number of rows in a run; rows * ceil(columns / 128) is at
                       most 2^30, whatever the scales */
   int64_t columns; /**< required: elements of a row (the k of a product); below 2^31 */
-  /** Elements between rows of the source; 0: columns. Call the matrix that does not have 8-bit
-   *  elements the wide one, and let v be 4 if it is f32, else 8. A run is fast if columns and both
-   *  pitches are multiples of v, the wide matrix begins at a multiple of 16 bytes, and the 8-bit
-   *  matrix at a multiple of v bytes. */
+  /** Elements between rows of the source; 0: columns. Runs are fast if the matrix of floating-point
+   *  elements begins at a multiple of 16 bytes, and the 8-bit matrix at a multiple of v bytes, and
+   *  columns and both pitches are multiples of v. Here v is 4 if one matrix is f32, otherwise 8. */
   int64_t src_pitch;
-  int64_t dst_pitch; /**< likewise for the destination */
+  int64_t dst_pitch; /**< the same for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
                         packed for the description's rows. Not with TW_SCALE_TENSOR */
 } tw_quantize_desc;
@@ -3283,15 +3323,15 @@ typedef struct tw_quantize_desc {
 /** Addresses of a run that quantizes or dequantizes. */
 typedef struct tw_quantize_args {
   uint32_t struct_size; /**< set by tw_quantize_args_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   int64_t rows;         /**< rows of this run; -1: the plan's */
   uint64_t src;         /**< required: device address of the source */
   uint64_t dst;         /**< required: device address of the destination */
   uint64_t scale; /**< required: device address of the f32 scales. Quantization writes them, except
                      with TW_QUANTIZE_GIVEN_SCALE; dequantization reads them */
-  /** For quantization with TW_SCALE_TENSOR: device address of an f32 number. The run replaces it by
-   *  its amax if that is larger. 0: none. The library never resets the number: set it to 0 before
-   *  the first run that counts. */
+  /** For quantization with TW_SCALE_TENSOR: device address of an f32 number, or 0. If the amax of
+   *  the run is above this number, the run replaces the number by it. The library never resets the
+   *  number: to begin a new maximum, set it to 0 before a run. */
   uint64_t amax;
   uint64_t workspace;       /**< device address of the workspace, a multiple of 256; ignored if
                                tw_plan_info.workspace_bytes is 0 */
@@ -3315,7 +3355,8 @@ TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
 
 /** Fills the types, sizes and pitches of a quantization's description, and the order and leading
  *  dimension of its scales; the other fields keep their values. Set `scale` before the call.
- *  @param src rows by columns, with contiguous rows. @param dst likewise, with src's shape.
+ *  @param src rows by columns, with contiguous rows. @param dst of the same shape, with contiguous
+ *  rows.
  *  @param scale the matrix of scales, f32, in either order. With TW_SCALE_ROW a vector with one
  *  element per row is allowed too, with TW_SCALE_TENSOR any tensor of one element.
  *  @param[in,out] desc initialized. Unchanged after a failure.
@@ -3326,7 +3367,7 @@ TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_te
                                                const tw_tensor *scale, tw_quantize_desc *desc);
 
 /** Plans a quantization or dequantization. tw_plan_info.workspace_bytes is the size of the
- *  workspace that its runs need: 4 KB if one scale is computed for the whole matrix, else 0.
+ *  workspace that its runs need: 4 KB if a run computes one scale for the whole matrix, else 0.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or option is invalid.
@@ -3336,8 +3377,8 @@ TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_te
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
- *  introduction of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as tw_quantize_plan() would, and likewise all other failures.
+ *  introduction of this group. Returns the same errors as tw_quantize_plan().
+ *  @param device not NULL. @param desc not NULL.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 
@@ -3366,7 +3407,7 @@ TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quan
 /** One precompiled kernel for one target. */
 typedef struct tw_embedded_kernel {
   uint32_t struct_size; /**< set by tw_embedded_kernel_init() */
-  uint32_t struct_mark; /**< likewise */
+  uint32_t struct_mark; /**< set by the same function */
   tw_op op;             /**< operation whose plans use the kernel */
   uint32_t feature;     /**< the TW_FEATURE_ bit that a device must have to run the kernel */
   const char *name;     /**< symbol of the kernel; static */
@@ -3378,9 +3419,10 @@ typedef struct tw_embedded_kernel {
   tw_dtype dtypes[2];     /**< types of inputs and output; 0 if it works with several */
   int32_t driver_version; /**< oldest driver that loads the kernel, 12090 for CUDA 12.9; 0: unknown.
                              A CUDA device needs at least 12040 in any case */
-  uint64_t packed_bytes; /**< compressed size, in the library, of the image that has this kernel and
-                            others of its family: do not add these sizes up */
-  uint64_t image_bytes;  /**< number of bytes that tw_embedded_kernel_image() writes */
+  uint64_t packed_bytes;  /**< compressed size, in the library, of the image that contains this
+                             kernel and others of its family. The size of one image appears in the
+                             entries of all its kernels */
+  uint64_t image_bytes;   /**< number of bytes that tw_embedded_kernel_image() writes */
 } tw_embedded_kernel;
 
 /** Initializes a ::tw_embedded_kernel, which other functions then fill in.
@@ -3391,21 +3433,22 @@ typedef struct tw_embedded_kernel {
 TW_API tw_status tw_embedded_kernel_init(tw_embedded_kernel *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry initialized; the rest is filled in. May be NULL to ask only for the count.
- *  @param[out] count number of entries: one for each embedded kernel and each target that it is
- *  embedded for; may be NULL.
+ *  @param[in,out] entry initialized; the rest is filled in. May be NULL if only the count is
+ *  wanted.
+ *  @param[out] count number of entries, one for each pair of a kernel and a target for which it is
+ *  embedded; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
  *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_embedded_kernel_get(int32_t index, tw_embedded_kernel *entry, int32_t *count);
 
 /** Reads the resources that ptxas assigned to a precompiled kernel: registers, shared and local
- *  memory, parameters. Needs no device. tw_kernel_get_info() asks the driver the same about a
- *  loaded kernel.
+ *  memory, parameters. Needs no device. For a loaded kernel, tw_kernel_get_info() asks the driver
+ *  for these numbers.
  *  @param name the kernel's symbol. @param target as in tw_embedded_kernel.
  *  @param[in,out] info initialized; the rest is filled in.
- *  @retval TW_ERROR_NOT_FOUND there is no such kernel, or not for this target: the message says
- *  which.
+ *  @retval TW_ERROR_NOT_FOUND there is no kernel of this name, or it is not embedded for this
+ *  target; the message says which of the two.
  *  @retval TW_ERROR_UNSUPPORTED target is PTX, which has no registers before the driver compiles
  *  it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
