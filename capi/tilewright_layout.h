@@ -13,27 +13,32 @@ extern "C" {
 #endif
 
 /** @defgroup layout Layouts: CuTe's shape:stride algebra at run time
- *  A layout is a function from coordinates to indices, written shape:stride. `(4,3):(1,8)` has
- *  4 * 3 coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a
- *  mode. A mode can contain modes, as in `((2,3),4):((1,8),2)`; its coordinate can then be one
- *  number or a tuple. One number for several modes counts through them with the leftmost fastest
- *  (colexicographically). In this layout the coordinates 3, (3,0) and ((1,1),0) are the same, and
- *  have index 9. Therefore every layout is also a function of one number, and can serve as one
- *  mode.
+ *  A layout is a function from coordinates to indices, written shape:stride. `(4,3):(1,8)` has 4 *
+ *  3 coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a mode. A
+ *  mode can contain modes, as in `((2,3),4):((1,8),2)`; its coordinate can then be one number or a
+ *  tuple. If one number stands for several modes, it numbers their coordinates with the leftmost
+ *  mode fastest (colexicographic order). In this layout 3, (3,0) and ((1,1),0) are three forms of
+ *  one coordinate, which has index 9. Every layout is thus also a function of one number, and can
+ *  be a mode of another layout.
  *
  *  A layout can begin with a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can
- *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple, and `2@0@1` is 2 at element 0 of
- *  the tuple's element 1: read it from right to left. The layout then returns coordinates, not
+ *  be scaled basis elements: `2@1` is 2 at element 1 of a tuple. `2@0@1`, which is read from right
+ *  to left, is 2 at element 0 of element 1 of a tuple. The layout then returns coordinates, not
  *  indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
- *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each.
+ *  Layouts, tuples and tilers are values: no function changes one, and the caller owns each one
+ *  that a function returns.
+ *
  *  Each function lists its own return values. Beside what each lists, functions return
- *  TW_ERROR_OVERFLOW if a number of the result exceeds 64 bits, TW_ERROR_CAPACITY if the result has
- *  more leaves than TW_LAYOUT_MAX_LEAVES or is nested deeper than TW_LAYOUT_MAX_DEPTH, and
- *  TW_ERROR_UNSUPPORTED for a kind of operand that they do not support, such as basis strides in
- *  place of integer strides. The "Example:" lines below show the texts of the operands and of the
- *  result; the tests run every one. Several results are shown in one text: "offset + layout" for a
- *  part of a layout, and other forms that the functions explain.
+ *  - TW_ERROR_OVERFLOW if a number of the result exceeds 64 bits;
+ *  - TW_ERROR_CAPACITY if the result has more leaves than TW_LAYOUT_MAX_LEAVES or is nested deeper
+ *    than TW_LAYOUT_MAX_DEPTH;
+ *  - TW_ERROR_UNSUPPORTED for a kind of operand that they do not support, such as basis strides in
+ *    place of integer strides.
+ *
+ *  The "Example:" lines below show the texts of the operands and of the result; the tests run every
+ *  one. If a function has several results, the example shows them in one text. For a part of a
+ *  layout this text is "offset + layout"; for other results the function's comment explains it.
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
@@ -44,8 +49,8 @@ typedef struct tw_linear tw_linear; /**< A linear layout over bits, as in Triton
 enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
 
 /** Parses a layout: `shape:stride`, or `shape` alone for the compact column-major layout. Strides
- *  may be integers or scaled basis elements such as `2@1`. `(0,0) o shape:stride` puts an origin in
- *  front of a coordinate tensor.
+ *  may be integers or scaled basis elements such as `2@1`. A layout with basis strides (a
+ *  coordinate tensor) may begin with an origin, as in `(0,0) o shape:stride`.
  *  @param text zero-terminated. @param[out] layout owned by the caller; release it with
  *  tw_layout_destroy().
  *  @retval TW_ERROR_PARSE the text is invalid; the message says where and what was expected.
@@ -160,8 +165,8 @@ TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t 
  *  @param layout of rank at least `rank`. @param rank number of modes that are tiled, from the
  *  left. @param tile extents of the tile, each at least 1. @param coord which tile, one number for
  *  each tiled mode. @param[out] out the tile's layout, owned by the caller. @param[out] offset the
- *  index of the tile's first element, to be added to the indices of out; for basis strides it is
- *  contained in out and 0 here.
+ *  index of the tile's first element, which must be added to the indices of out. If the layout has
+ *  basis strides, out contains this offset, and the parameter receives 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
@@ -273,8 +278,7 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, 
 
 /** @name Tilers: how to cut a layout
  *  A tiler is of one of two kinds:
- *  - A layout, such as `8:2`. It cuts another layout as a whole, which then counts as a function of
- *    one number.
+ *  - A layout, such as `8:2`. It cuts another layout as a whole, as a function of one number.
  *  - A list of tilers in angle brackets, one for each mode. It cuts another layout mode by mode. An
  *    entry n means `n:1`, and `_` leaves the corresponding mode uncut. Such a list is a ::tw_tiler,
  *    not a ::tw_tuple.
@@ -378,10 +382,11 @@ TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *va
                                    tw_tuple **tile, tw_layout **out);
 
 /** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
- *  linear coordinate in the shape. Each leaf of the shape, from the left, takes the greatest common
- *  divisor g of its extent and the remaining size, and the remaining size is then divided by g.
- *  A remainder after the last leaf is ignored, so the result may have fewer than `size` positions.
- *  In the example the leaf 9 takes 1 and the leaf 32 takes 8; a step along the leaf 32 is 9 linear
+ *  linear coordinate in the shape. The leaves of the shape are visited from the left. Each leaf
+ *  receives g positions, where g is the greatest common divisor of its extent and the remaining
+ *  size, and the remaining size is divided by g. If the remaining size is above 1 after the last
+ *  leaf, it is ignored, and the result has fewer than `size` positions. In the example the leaf 9
+ *  receives 1 position and the leaf 32 receives 8; a step along the leaf 32 is 9 linear
  *  coordinates.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
@@ -415,9 +420,9 @@ TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
 TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
                                    int32_t *shift, int64_t *offset);
 
-/** Index of a coordinate. Where the shape has a tuple, the coordinate may have one number. A
- *  coordinate that is one number may exceed the size, unlike in tw_layout_crd2idx(): the last mode
- *  then continues to count, as in CuTe.
+/** The index of a coordinate. Where the shape has a tuple, the coordinate may have one number.
+ *  Unlike in tw_layout_crd2idx(), a coordinate that is one number may exceed the size: the last
+ *  mode then continues to count, as in CuTe.
  *  Example: at("((2,3),4):((1,8),2)", "(5,3)") = "23"
  *  Example: at("(4,3):(1,8)", "13") = "25"
  *  Example: at("((2,3),4):((1,8),2)", "(5,(3))") = ERROR_INVALID_ARGUMENT (the coordinate has a
@@ -428,7 +433,7 @@ TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_at(const tw_layout *layout, const tw_tuple *coord, int64_t *index);
 
-/** As tw_layout_at(), for a layout that returns coordinates.
+/** The same as tw_layout_at(), for a layout that returns coordinates.
  *  Example: at_coord("(0,0) o (1024,512):(1@1,1@0)", "(2,3)") = "(3,2)"
  *  @param layout not NULL. @param coord without `_`. @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not match the shape.
@@ -589,10 +594,10 @@ TW_API tw_status tw_layout_composition(const tw_layout *a, const tw_layout *b, t
 TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler *tiler,
                                              tw_layout **out);
 
-/** The layout R, with ascending strides, whose indices fill the gaps of a layout L: the sums of an
- *  index of L and an index of R are all different, and as far as L's strides allow they are all of
- *  the numbers 0 ... cosize - 1. In the example L has 0, 2, 4 and 6, and R has 0, 1, 8, 9, 16 and
- *  17.
+/** The layout R, with ascending strides, whose indices fill the gaps of a layout L. The sums of an
+ *  index of L and an index of R are all different. As far as L's strides allow, these sums are the
+ *  numbers 0 to cosize - 1. In the example the indices of L are 0, 2, 4 and 6, and those of R are
+ *  0, 1, 8, 9, 16 and 17.
  *  Example: complement("4:2", 24) = "(2,3):(1,8)"
  *  @param layout with integer strides, none negative. @param cosize at least 1.
  *  @param[out] out owned by the caller.
@@ -610,8 +615,8 @@ TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, t
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
 
-/** Maps an index to its coordinate even if there are gaps: R(L(i)) = i. If several coordinates
- *  share an index, L(R(L(i))) = L(i).
+/** Maps an index to its coordinate even if the indices have gaps: R(L(i)) = i. If several
+ *  coordinates share an index, only L(R(L(i))) = L(i) holds.
  *  Example: left_inverse("(4,8):(1,6)") = "(6,8):(1,4)"
  *  Example: left_inverse("(4,3,5):(1,12,37)") = ERROR_NOT_A_LAYOUT (37 is no multiple of 12)
  *  @param layout with integer strides, none negative. @param[out] out owned by the caller.
@@ -623,12 +628,12 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out
  *  second steps from tile to tile, and the last tile may extend past the end. A tiler of several
  *  layouts cuts mode by mode.
  *
- *  A tiler is refused if an index of the layout would be in no tile. To see whether that is so,
- *  sort the modes of the tile by stride. If each stride is a multiple of (extent * stride) of the
- *  mode before it, every coordinate is in a tile. Otherwise the coordinates between are in none,
- *  which is allowed only past the end of the layout. In the last example the modes are 4:1 and
- *  2:5. As 5 is no multiple of 4 * 1, coordinates 4 and 9, which have the indices 256 and 576,
- *  would be in no tile. CuTe accepts such a tile and omits these indices.
+ *  A tiler is refused if a coordinate of the layout would be in no tile. To check this, sort the
+ *  modes of the tile by stride. If each stride is a multiple of (extent * stride) of the mode
+ *  before it, every coordinate is in a tile. Otherwise some coordinates are in no tile, which is
+ *  allowed only if they are past the end of the layout. In the last example the modes of the tile
+ *  are 4:1 and 2:5, and 5 is not a multiple of 4 * 1. Coordinates 4 and 9, which have the indices
+ *  256 and 576, would be in no tile. CuTe accepts such a tiler and omits these indices.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
  *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
  *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
@@ -729,7 +734,8 @@ TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple 
 /** The coordinates that have the indices 0, 1, 2 and so on in both layouts, up to the first index
  *  at which the layouts differ: R with a(R(i)) = b(R(i)) = i.
  *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
- *  @param a with integer strides. @param b likewise. @param[out] out owned by the caller.
+ *  @param a with integer strides. @param b with integer strides. @param[out] out owned by the
+ *  caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
@@ -743,10 +749,10 @@ TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
 /** @} */
 
 /** @name Parts of a layout
- *  A part has a starting offset. For a layout of integers without swizzle or offset, the starting
- *  offset is returned as `offset`, to be added to the part's indices (or to a pointer, in
- *  elements). For other layouts, which have a swizzle or an offset or return coordinates, it
- *  becomes a piece of the returned layout, and `offset` is 0.
+ *  A part of a layout begins at an offset. If the layout has integer strides and neither a swizzle
+ *  nor an offset, the functions return the part's offset as `offset`; add it to the part's indices,
+ *  or to a pointer in elements. For all other layouts the returned layout contains the offset, and
+ *  `offset` is 0.
  *  @{ */
 
 /** Fixes the modes for which a coordinate has a number and keeps those for which it has `_`.
@@ -777,7 +783,8 @@ TW_API tw_status tw_layout_dice(const tw_layout *layout, const tw_tuple *coord, 
 TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple *coord,
                                          tw_layout **out, int64_t *offset);
 
-/** One tile, cut by any tiler; tw_layout_local_tile() does the same for plain extents.
+/** One tile of a layout that any tiler cuts. For tiles given by plain extents there is also
+ *  tw_layout_local_tile().
  *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,1)") = "26 + (2,4):(1,6)"
  *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,_)") = "2 + (2,4,2):(1,6,24)"
  *  @param layout not NULL. @param tiler not NULL. @param coord which tile; `_` keeps a mode of
@@ -803,11 +810,12 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
 /** @} */
 
 /** @name Swizzles, and elements of another size
- *  The swizzle Sw<bits,base,shift> of a layout acts on indices, so on elements: x ^ ((x & Y) >>
- *  shift), where Y = ((1 << bits) - 1) << (base + max(0, shift)). The hardware's modes act on
- *  bytes: those of 32, 64 and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast them from 8
- *  bits to the size of an element to get the form for a layout: 128 bytes of bf16 are Sw<3,3,3>,
- *  which moves column c of row r to column ((c / 8) ^ (r % 8)) * 8 + c % 8.
+ *  The swizzle Sw<bits,base,shift> of a layout acts on indices, which count elements. It maps x to
+ *  x ^ ((x & Y) >> shift), where Y = ((1 << bits) - 1) << (base + max(0, shift)). The hardware's
+ *  swizzles act on byte addresses: those of 32, 64 and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and
+ *  Sw<3,4,3>. To use one in a layout, convert it with tw_swizzle_recast() from 8 bits to the size
+ *  of an element. For bf16 the 128-byte swizzle becomes Sw<3,3,3>. In rows of 64 elements it moves
+ *  column c of row r to column ((c / 8) ^ (r % 8)) * 8 + c % 8.
  *  @{ */
 
 /** Puts a swizzle in front of a layout.
@@ -833,9 +841,9 @@ TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **o
 TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
                                   int64_t *out);
 
-/** Converts a swizzle of elements of one size to elements of another size, both in bits. If the new
- *  elements are larger, the swizzle's bits that would move parts within one of them are dropped, as
- *  in the second example.
+/** Converts a swizzle from elements of one size to elements of another size, both in bits. If the
+ *  new elements are larger, those bits of the swizzle that would move parts of a new element are
+ *  dropped, as in the second example.
  *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
  *  Example: swizzle_recast("Sw<3,0,3>", 8, 16) = "Sw<2,0,3>"
  *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits size of
@@ -848,7 +856,8 @@ TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift,
 
 /** Joins n consecutive elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset is not divisible into groups of n.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride is neither a multiple nor a positive divisor of n, the
+ *  offset is not a multiple of n, or the layout is swizzled and n is not a power of two.
  *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
@@ -899,9 +908,9 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
  *  mode k of the tensor.
  *  @param smem the tile's modes in the tensor's order, followed by stages; may be swizzled.
  *  @param tile extents. @param coord which tile. @param ctas number of CTAs of a cluster that share
- *  the tile; 1 without sharing. Each box is then divided into that many equal boxes, one for each
- *  CTA, and each CTA multicasts its boxes to all. (A map of tw_tensor_map_create_tile() instead
- *  gives each CTA whole boxes.) @param cta number of the CTA, from 0.
+ *  the tile; 1: none share it. Each box is divided into this number of equal boxes, one for each
+ *  CTA, and each CTA multicasts its boxes to all CTAs. (A map of tw_tensor_map_create_tile()
+ *  instead gives each CTA whole boxes.) @param cta number of the CTA, from 0.
  *  @param[out] box extents of one box that the CTA moves, one for each mode of the tensor.
  *  @param capacity numbers that box can hold. @param[out] boxes maps the number of a box, in the
  *  order of shared memory, to the coordinate of its first element; owned by the caller.
@@ -917,7 +926,7 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layou
 
 /** Number of passes through shared memory (32 banks of 4 bytes) that a warp needs to access all its
  *  values. The examples' results show the two outputs: passes, the word "of", least. In the first
- *  one 32 passes are needed, where 1 would do without bank conflicts.
+ *  example 32 passes are needed; without bank conflicts 1 would be enough.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
  *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
  *  @param layout of the elements, swizzled or not. @param element_bits bits of an element, a
@@ -971,9 +980,9 @@ TW_API void tw_linear_destroy(tw_linear *linear);
 TW_API tw_status tw_linear_format(const tw_linear *linear, char *buffer, size_t capacity,
                                   size_t *length);
 
-/** Triton's BlockedLayout on a shape. Bases that exceed the shape become 0; if the shape is larger,
- *  registers repeat the layout. Operands of the example: shape, size_per_thread, threads_per_warp,
- *  warps_per_cta, order.
+/** Triton's BlockedLayout on a shape. If the layout is larger than the shape, bases outside the
+ *  shape become 0. If the shape is larger, additional register bases repeat the layout over it.
+ *  Operands of the example: shape, size_per_thread, threads_per_warp, warps_per_cta, order.
  *  Example: linear_blocked("(8,8)", "(1,4)", "(4,2)", "(2,1)", "(1,0)") = "register=[[0,1],[0,2]]
  *  lane=[[0,4],[1,0],[2,0]] warp=[[4,0]] block=[] -> (8,8)"
  *  @param rank 1 to 5. @param shape rank extents.
@@ -988,7 +997,8 @@ TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t *shape,
                                    const int64_t *warps_per_cta, const int32_t *order,
                                    tw_linear **out);
 
-/** Triton's SliceLayout: removes a dimension, and the registers that only moved along it.
+/** Triton's SliceLayout: removes a dimension from the coordinates, and removes the register bits
+ *  whose bases then are 0.
  *  Example: linear_slice("register=[[0,1],[1,0]] lane=[[2,0]] -> (4,2)", 0) = "register=[[1]]
  *  lane=[[0]] warp=[] block=[] -> (2)"
  *  @param parent of at least two dimensions. @param dim from 0. @param[out] out owned by the
@@ -997,7 +1007,9 @@ TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t *shape,
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear **out);
 
-/** Fits a linear layout to another shape, in the way of tw_linear_blocked().
+/** Fits a linear layout to another shape. The coordinates of each basis are taken modulo the
+ *  extents of the shape. If the shape is larger than the layout, additional register bases repeat
+ *  the layout over it.
  *  Example: linear_resize("register=[[1]] lane=[[2]] -> (4)", "(8)") = "register=[[1],[4]]
  *  lane=[[2]] warp=[] block=[] -> (8)"
  *  @param linear not NULL. @param shape one extent for each of its dimensions. @param[out] out
@@ -1017,8 +1029,9 @@ TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
 
-/** Maps an element to the (register, lane, warp, block) that holds it; if several do, to the first.
- *  The bits of the element's number take the place of the register bits.
+/** Maps an element to the (register, lane, warp, block) that holds it, or to the first of them if
+ *  there are several. In the result, which is also a linear layout, the register bits are the bits
+ *  of the element's number, and the coordinates are (register, lane, warp, block).
  *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") = "register=[[0,1,0,0],[1,0,0,0]]
  *  lane=[] warp=[] block=[] -> (2,2,1,1)"
  *  @param linear not NULL. @param[out] out owned by the caller.
@@ -1101,8 +1114,8 @@ TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t
                                 char *buffer, size_t capacity, size_t *length);
 
 /** Draws a thread-value layout: each element of the tile shows the thread and value that hold it,
- *  colored by thread. If several pairs hold it, the first is shown. Elements that no pair holds are
- *  gray.
+ *  colored by thread. If several pairs hold an element, the first pair is shown. Elements that no
+ *  pair holds are gray.
  *
  *  A tv of at most 2^20 pairs of thread and value can always be drawn. For a larger tv, each
  *  element in the drawing is searched for, and all searches of one drawing together may take at
