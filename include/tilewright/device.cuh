@@ -7,9 +7,10 @@
 /// tensor_map.cuh and the constants of cache.cuh.
 
 /// @defgroup kernel_header Kernels of your own
-/// Each function is one PTX instruction. Its comment names the instruction, the PTX ISA version and
-/// the architecture that it needs, the threads that call it, and its memory ordering. NVIDIA's PTX
-/// ISA manual describes the instructions in full.
+/// Each function that runs only on a GPU executes one PTX instruction; mbarrier_wait() and
+/// mbarrier_wait_cluster() repeat theirs until the phase is over. The function's comment names the
+/// instruction, the PTX ISA version and the architecture that it needs, the threads that call it,
+/// and its memory ordering. NVIDIA's PTX ISA manual describes the instructions in full.
 ///
 /// A program makes a tensor map with tw_tensor_map_create() or tw_tensor_map_create_tile(), gets
 /// its 128 bytes from tw_tensor_map_bytes() and passes them to its kernel as a TensorMapParam. This
@@ -41,8 +42,8 @@
 /// addresses of global memory are pointers. Coordinates are in elements, dimension 0 first. A
 /// `block` is what PTX calls a CTA.
 ///
-/// The header is part of the library's interface and its promise of stability: a function keeps its
-/// name, its parameters and its instruction.
+/// The library's promise of stability covers this header: a function keeps its name, its parameters
+/// and its instruction.
 
 #include <tilewright/device/cache.cuh>
 #include <tilewright/device/tensor_map.cuh>

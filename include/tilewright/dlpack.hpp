@@ -2,13 +2,13 @@
 #ifndef TILEWRIGHT_DLPACK_HPP
 #define TILEWRIGHT_DLPACK_HPP
 /// @file dlpack.hpp
-/// Exchange of tensors with other libraries through DLPack, whose header is not needed.
+/// Exchange of tensors with other libraries through DLPack. DLPack's own header is not needed.
 ///
 /// - from_dlpack() reads a DLTensor, DLManagedTensor or DLManagedTensorVersioned and does not own
-///   it. With a device it also registers the tensor's memory there, which the host device requires,
-///   for the lifetime of the returned object.
-/// - to_dlpack() makes a managed tensor. It owns the object that keeps the memory alive, and
-///   destroys it when the consumer calls the deleter, on the consumer's thread.
+///   it. If it is given a device, it also registers the tensor's memory with the device for the
+///   lifetime of the returned object. The host device requires this.
+/// - to_dlpack() makes a managed tensor, which owns the object that keeps the memory alive. That
+///   object is destroyed when the consumer calls the tensor's deleter, on the consumer's thread.
 
 #include <cstdint>
 #include <limits>
@@ -71,7 +71,7 @@ inline tw_tensor from_dlpack(const void* dlpack, tw_dlpack_form form) {
 
 /// Registers the memory that a tensor's elements span with a device.
 inline RegisteredMemory register_tensor(const Device& device, const tw_tensor& tensor) {
-  int64_t low = 0, high = 0;  // of the elements
+  int64_t low = 0, high = 0;  // lowest and highest offset of an element
   for (int32_t i = 0; i < tensor.rank; ++i) {
     if (tensor.shape[i] == 0) return RegisteredMemory(device, tensor.address, 0);
     const int64_t reach = (tensor.shape[i] - 1) * tensor.stride[i];
@@ -103,14 +103,14 @@ class DlpackTensor {
   /// The DLManagedTensor or DLManagedTensorVersioned; remains owned by this object.
   void* get() const noexcept { return managed_.get(); }
   tw_dlpack_form form() const noexcept { return managed_.get_deleter().form; }
-  /// As get(), and passes ownership to the consumer, who calls the deleter.
+  /// Returns the same as get() and passes ownership to the consumer, who must call the deleter.
   void* release() noexcept { return managed_.release(); }
 
  private:
   template <typename Owner>
   friend DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner);
 
-  /// The offsets of the deleters in DLPack's two forms.
+  // DLPack's two forms, which have their deleters at different offsets.
   struct Unversioned {
     unsigned char tensor[48];
     void* context;
@@ -138,7 +138,7 @@ class DlpackTensor {
 };
 
 /// Makes a managed tensor for another library. `owner` (such as a Memory or a shared_ptr) is moved
-/// into it and destroyed with it; its destructor must not throw.
+/// into the tensor and destroyed with it; the owner's destructor must not throw.
 template <typename Owner>
 DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner) {
   auto kept = std::make_unique<Owner>(std::move(owner));

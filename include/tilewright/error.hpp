@@ -44,7 +44,7 @@ class Error : public std::runtime_error {
     info_.argument = argument;
   }
   tw_status status() const noexcept { return info_.status; }
-  /// Argument, rule, numbers and the driver's result, as far as they apply.
+  /// The argument, the rule, the numbers and the driver's result, as far as they apply.
   const tw_error_info& info() const noexcept { return info_; }
 
  private:
@@ -62,7 +62,7 @@ namespace detail {
 template <typename T, auto destroy>
 class Handle {
  public:
-  /// The handle, still owned here.
+  /// The handle, which this object still owns.
   T* get() const noexcept { return handle_.get(); }
 
  protected:
@@ -111,7 +111,7 @@ inline const char* c_text(const std::string& text, const char* argument) {
 }
 
 /// The text of a call that writes to (buffer, capacity, &length). It repeats the call if another
-/// thread makes the text longer meanwhile.
+/// thread makes the text longer in the meantime.
 template <typename Call, typename T>
 std::string text(Call call, const T* handle) {
   std::string out;
@@ -126,7 +126,8 @@ std::string text(Call call, const T* handle) {
   return out;
 }
 
-/// The handle that a Device shares with its memory, which may be freed later and on another thread.
+/// The handle that a Device shares with its memory objects. They may be destroyed after the Device,
+/// and on other threads.
 class OpenDevice {
  public:
   template <typename Call, typename... Args>

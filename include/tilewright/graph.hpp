@@ -25,7 +25,7 @@ class Graph : public detail::Handle<tw_graph, tw_graph_destroy> {
   explicit Graph(tw_graph* owned) noexcept : Handle(owned) {}
   void instantiate() { check(tw_graph_instantiate(get())); }
   void launch(const Stream& stream) { check(tw_graph_launch(get(), stream.get())); }
-  /// Takes the addresses, sizes and scalars of a graph that recorded the same calls.
+  /// Takes over the addresses, sizes, scalars and kernels of a graph of the same operations.
   void update(const Graph& captured) { check(tw_graph_update(get(), captured.get())); }
 };
 
@@ -48,7 +48,7 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Ends the capture, also on failure, and returns the recorded graph.
+  /// Ends the capture, even if this function throws, and returns the recorded graph.
   Graph end() {
     Capture ending(std::move(*this));
     Graph graph(detail::result<tw_graph*>(tw_stream_end_capture, ending.stream_));

@@ -14,13 +14,14 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
-/// A precompiled kernel for one of the targets that it is embedded for.
+/// A precompiled kernel, and one of the targets for which it is embedded.
 struct KernelName {
   std::string name;    ///< the kernel's symbol
   std::string target;  ///< "sm_90a" for machine code, "compute_90" for PTX
 };
 
-/// All pairs of kernel and target. The strings in the entries are static.
+/// One entry for each pair of a kernel and a target for which it is embedded. The strings in the
+/// entries are static.
 inline std::vector<tw_embedded_kernel> precompiled_kernels() {
   int32_t count = 0;
   check(tw_embedded_kernel_get(0, nullptr, &count));
@@ -33,8 +34,8 @@ inline std::vector<tw_embedded_kernel> precompiled_kernels() {
   return out;
 }
 
-/// Registers, shared and local memory, and parameters of machine code. Throws for PTX, which has no
-/// registers before the driver compiles it.
+/// The registers, shared and local memory, and parameters that a kernel's machine code uses. Throws
+/// for PTX, which has no registers before the driver compiles it.
 inline tw_kernel_info precompiled_info(const KernelName& kernel) {
   return detail::filled(tw_kernel_info_init, tw_embedded_kernel_info,
                         detail::c_text(kernel.name, "name"),

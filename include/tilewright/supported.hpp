@@ -2,10 +2,11 @@
 #ifndef TILEWRIGHT_SUPPORTED_HPP
 #define TILEWRIGHT_SUPPORTED_HPP
 /// @file supported.hpp
-/// Functions that tell whether a plan can be made, without making it. They return true if
-/// Plan::copy() and so on would succeed. They return false if the description is valid but this
-/// version of the library or this device cannot serve it; tw_last_error() says why. For an invalid
-/// description they throw the exception that planning throws.
+/// Functions that tell whether a plan can be made, without making it. They return true if the
+/// corresponding function, such as Plan::copy(), would succeed. They return false if the
+/// description is valid but this version of the library or this device cannot serve it;
+/// tw_last_error() then says why. For an invalid description they throw the exception that planning
+/// would throw.
 
 #include <tilewright/tilewright.hpp>
 

@@ -2,10 +2,10 @@
 #ifndef TILEWRIGHT_HPP
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
-/// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. Of the
-/// other C++ headers this file includes only error.hpp (the exception). The rest are graph.hpp
-/// (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels) and supported.hpp (whether
-/// a plan can be made).
+/// Header-only RAII classes over tilewright.h for C++20, one class for each handle type. This file
+/// includes error.hpp (the exception). Include the other C++ headers where they are needed:
+/// graph.hpp (graphs), dlpack.hpp (DLPack tensors), kernels.hpp (embedded kernels) and
+/// supported.hpp (whether a plan can be made).
 ///
 /// - Classes own their handle and can be moved but not copied. get() returns the handle, so that
 ///   calls of the C API may be mixed in. A moved-from object holds NULL and may only be destroyed
@@ -14,7 +14,7 @@
 ///   Destructors do not throw.
 /// - Descriptions and arguments are the structs of the C API. copy_desc(), gemm_args() and so on
 ///   return them with their defaults.
-/// - As in the C API, objects may outlive their Device; then they can only be destroyed.
+/// - As in the C API, objects may outlive their Device, but can then only be destroyed.
 /// - Thread-safety is that of the C API: const and non-const members may be called from any thread,
 ///   but moving or destroying an object must not overlap another use of it.
 
@@ -120,8 +120,8 @@ class Device {
 
 namespace detail {
 
-/// Memory of a device, or a registration of memory with it. It is released with this object, or
-/// with the device if that is closed first.
+/// Memory of a device, or a registration of memory with a device. It is released when this object
+/// is destroyed, or when the device is closed if that happens first.
 template <typename Address, auto allocate, auto release>
 class Allocation {
  public:
@@ -172,7 +172,7 @@ class Memory : public detail::Allocation<uint64_t, tw_malloc, tw_free> {
   using Allocation::Allocation;
 };
 
-/// Host memory for the fastest copies to and from the device: pinned on a GPU.
+/// Host memory for fast copies to and from the device. On a GPU it is pinned.
 class HostMemory : public detail::Allocation<void*, tw_malloc_host, tw_free_host> {
  public:
   using Allocation::Allocation;
@@ -191,8 +191,8 @@ class RegisteredMemory
     : public detail::Allocation<uint64_t, tw_memory_register, tw_memory_unregister> {
  public:
   RegisteredMemory() = default;
-  // Registers the memory before the base class takes charge of it: a failure throws here, and
-  // nothing is unregistered then.
+  // Registers the memory before the base class is constructed. If that fails, the constructor
+  // throws, and nothing is unregistered.
   RegisteredMemory(const Device& device, uint64_t address, uint64_t bytes)
       : Allocation(device, (check(tw_memory_register(device.get(), address, bytes)), address),
                    bytes) {}
@@ -312,7 +312,7 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
         tw_layout_crd2crd, get(), coord.data(), length(coord), out.data(), length(out))));
     return out;
   }
-  /// A linear coordinate as one number for each leaf.
+  /// Converts a linear coordinate to one number for each leaf.
   std::vector<int64_t> unravel(int64_t linear) const {
     std::vector<int64_t> out(static_cast<size_t>(leaves()));
     check(tw_layout_idx2crd(get(), linear, out.data(), length(out)));
@@ -343,7 +343,7 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
   }
 };
 
-/// A tensor map. As an argument of Kernel::launch() it stands for its 128 bytes.
+/// A tensor map. Kernel::launch() passes it to the kernel as its 128 bytes.
 class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
  public:
   TensorMap(const Device& device, const tw_tensor_map_desc& desc)

@@ -33,8 +33,8 @@ __device__ __forceinline__ void mbarrier_init(unsigned barrier, unsigned arrival
 /// @ptx `mbarrier.inval.shared::cta.b64`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby One thread.
-/// @ordering After the last operation on the barrier. The program ensures that with a barrier of
-/// the block, or of the cluster if other blocks arrive on it.
+/// @ordering Call it after the last operation on the barrier. To ensure this order, use a barrier
+/// of the block, or of the cluster if other blocks arrive on it.
 __device__ __forceinline__ void mbarrier_invalidate(unsigned barrier) {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
@@ -58,7 +58,7 @@ __device__ __forceinline__ void mbarrier_arrive(unsigned barrier) {
 /// @ptx `mbarrier.arrive.expect_tx.shared::cta.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby One thread for each phase, usually the one that issues the loads.
-/// @ordering The loads may be issued before or after it. The phase cannot end before this arrival.
+/// @ordering The loads may be issued before or after this call. The phase cannot end before it.
 __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigned bytes) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -72,8 +72,8 @@ __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigne
 /// @ptx `mbarrier.expect_tx.relaxed.cta.shared::cta.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Any thread.
-/// @ordering Before an arrival that the same phase still needs; otherwise the phase may end too
-/// early. It does not order memory accesses.
+/// @ordering Call it before an arrival that the same phase still needs; otherwise the phase may end
+/// too early. It does not order memory accesses.
 __device__ __forceinline__ void mbarrier_expect(unsigned barrier, unsigned bytes) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -86,15 +86,15 @@ __device__ __forceinline__ void mbarrier_expect(unsigned barrier, unsigned bytes
 /// @ptx `mbarrier.arrive.shared::cluster.b64`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that the other block's barrier counts.
-/// @ordering Sufficient to tell another block that loaded bytes have been read here. Ordinary
-/// writes for other blocks need mbarrier_arrive_cluster().
+/// @ordering The call suffices to tell another block that this thread has read loaded bytes. For
+/// ordinary writes that other blocks read, use mbarrier_arrive_cluster().
 __device__ __forceinline__ void mbarrier_arrive_remote(unsigned remote) {
   TILEWRIGHT_DELAY();
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
   TILEWRIGHT_DELAY();
 }
 
-/// As mbarrier_arrive_remote(), and also releases the thread's writes to the cluster.
+/// The same as mbarrier_arrive_remote(); it also releases the thread's writes to the cluster.
 /// @param remote the barrier's address, see cluster_address()
 /// @ptx `mbarrier.arrive.release.cluster.shared::cluster.b64`
 /// @needs PTX ISA 8.0, sm_90
@@ -108,7 +108,7 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(unsigned remote) {
   TILEWRIGHT_DELAY();
 }
 
-/// Returns whether the phase is over, after waiting for up to a time that the hardware chooses.
+/// Waits for a limited time, which the hardware chooses, and returns whether the phase is over.
 /// @param barrier shared-memory address of a barrier of this block
 /// @param parity of the phase: 0 or 1
 /// @ptx `mbarrier.try_wait.parity.shared::cta.b64`
@@ -153,7 +153,7 @@ __device__ __forceinline__ bool mbarrier_test_wait(unsigned barrier, unsigned pa
 /// @param parity of the phase: 0 or 1
 /// @ptx `mbarrier.try_wait.parity.shared::cta.b64`, in a loop
 /// @needs PTX ISA 7.8, sm_90
-/// @calledby Any thread. The barrier may be at most one phase ahead of the waiter.
+/// @calledby Any thread. The barrier may be at most one phase ahead of the thread that waits.
 /// @ordering As mbarrier_try_wait().
 __device__ __forceinline__ void mbarrier_wait(unsigned barrier, unsigned parity) {
   TILEWRIGHT_DELAY();
@@ -186,7 +186,7 @@ __device__ __forceinline__ bool mbarrier_try_wait_cluster(unsigned barrier, unsi
 /// @param parity of the phase: 0 or 1
 /// @ptx `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64`, in a loop
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby Any thread. The barrier may be at most one phase ahead of the waiter.
+/// @calledby Any thread. The barrier may be at most one phase ahead of the thread that waits.
 /// @ordering As mbarrier_try_wait_cluster().
 __device__ __forceinline__ void mbarrier_wait_cluster(unsigned barrier, unsigned parity) {
   TILEWRIGHT_DELAY();

@@ -80,8 +80,8 @@ __device__ __forceinline__ void cluster_arrive() {
   TILEWRIGHT_DELAY();
 }
 
-/// Arrives at the barrier of the cluster without a release, which is faster. For threads whose
-/// writes no other thread reads after the barrier.
+/// Arrives at the barrier of the cluster without a release, which is faster. Use it in threads
+/// whose writes no other thread reads after the barrier.
 /// @ptx `barrier.cluster.arrive.relaxed.aligned`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby As cluster_arrive().
@@ -123,9 +123,9 @@ __device__ __forceinline__ bool elect_one() {
 /// launch has no programmatic dependency.
 /// @ptx `griddepcontrol.wait`
 /// @needs PTX ISA 7.8, sm_90
-/// @calledby Each thread, before it accesses memory that a predecessor grid writes, or writes
-/// memory that one reads. A thread that accesses such memory only after a barrier of the block may
-/// leave the call to another thread.
+/// @calledby Each thread, before it accesses memory that a predecessor grid writes, and before it
+/// writes memory that a predecessor grid reads. A thread that does so only after a barrier of the
+/// block may leave the call to another thread.
 /// @ordering An acquire of everything that the predecessor grids have written.
 __device__ __forceinline__ void grid_dependency_wait() {
   TILEWRIGHT_DELAY();
@@ -134,7 +134,7 @@ __device__ __forceinline__ void grid_dependency_wait() {
 }
 
 /// Allows the dependent grid of a programmatic launch to start once all blocks of this grid have
-/// called it or ended.
+/// called this function or ended.
 /// @ptx `griddepcontrol.launch_dependents`
 /// @needs PTX ISA 7.8, sm_90
 /// @calledby At least one thread of each block.

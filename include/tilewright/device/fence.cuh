@@ -15,7 +15,8 @@ namespace tilewright {
 /// @ptx `fence.mbarrier_init.release.cluster`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that called mbarrier_init(), once after all its calls.
-/// @ordering Before the barrier of the block or cluster after which other threads use the barriers.
+/// @ordering Call it before the block or cluster barrier after which other threads use the
+/// barriers.
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -25,18 +26,18 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 /// @ptx `fence.proxy.async.shared::cta`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby Each thread that has written bytes that a store, reduction or wgmma will read.
-/// @ordering After the thread's writes, and before the barrier after which another thread issues
-/// the instruction that reads them. Bytes that a load has written need no fence before they are
-/// read.
+/// @ordering Call it after the thread's writes, and before the barrier after which another thread
+/// issues the instruction that reads them. Bytes that a load has written need no fence before they
+/// are read.
 __device__ __forceinline__ void fence_async_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// As fence_async_shared(), for global memory: for data that the kernel writes with ordinary stores
-/// and then loads through the TMA.
+/// The same as fence_async_shared() for global memory. It is for data that the kernel writes with
+/// ordinary stores and then loads through the TMA.
 /// @ptx `fence.proxy.async.global`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby Each thread that has written.
+/// @calledby Each thread that has written such data.
 /// @ordering As fence_async_shared().
 __device__ __forceinline__ void fence_async_global() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
@@ -45,7 +46,7 @@ __device__ __forceinline__ void fence_async_global() {
 /// As fence_async_shared(), for all memory that the TMA can access.
 /// @ptx `fence.proxy.async`
 /// @needs PTX ISA 8.0, sm_90
-/// @calledby Each thread that has written.
+/// @calledby Each thread that has written such data.
 /// @ordering As fence_async_shared().
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async;" ::: "memory");
@@ -57,7 +58,7 @@ __device__ __forceinline__ void fence_async() {
 /// @ptx `tensormap.replace.tile.global_address.shared::cta.b1024.b64`
 /// @needs PTX ISA 8.3, sm_90a or sm_100f
 /// @calledby One thread.
-/// @ordering Before tensormap_publish(), with __syncwarp() between them.
+/// @ordering Call it before tensormap_publish(), with __syncwarp() between the two.
 __device__ __forceinline__ void tensormap_replace_address(unsigned shared,
                                                           unsigned long long address) {
   asm volatile(
@@ -72,8 +73,8 @@ __device__ __forceinline__ void tensormap_replace_address(unsigned shared,
 /// @ptx `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned`
 /// @needs PTX ISA 8.3, sm_90
 /// @calledby All threads of a converged warp.
-/// @ordering A thread that uses the map first waits until it knows of the release, then calls
-/// tensormap_acquire().
+/// @ordering A thread that uses the map first waits until the map has been published, for example
+/// on a flag, and then calls tensormap_acquire().
 __device__ __forceinline__ void tensormap_publish(void* global, unsigned shared) {
   asm volatile(
       "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
@@ -82,14 +83,14 @@ __device__ __forceinline__ void tensormap_publish(void* global, unsigned shared)
       : "memory");
 }
 
-/// Makes a map usable that a kernel has written to global memory.
+/// Makes a map that a kernel has written to global memory usable.
 /// @param map its address, a multiple of 128
 /// @ptx `fence.proxy.tensormap::generic.acquire.gpu`
 /// @needs PTX ISA 8.3, sm_90
 /// @calledby Each thread that uses the map. A map that is a kernel parameter does not need this
 /// call.
-/// @ordering After the wait that tells the thread that the map was published, and before its first
-/// copy through the map.
+/// @ordering Call it after the wait that tells the thread that the map was published, and before
+/// the thread's first copy through the map.
 __device__ __forceinline__ void tensormap_acquire(const TensorMapParam* map) {
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
 }

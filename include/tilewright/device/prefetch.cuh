@@ -3,7 +3,7 @@
 #define TILEWRIGHT_DEVICE_PREFETCH_CUH
 /// @file prefetch.cuh
 /// Prefetches of tensor maps, boxes and bytes into the L2 cache. load.cuh describes the parameters.
-/// A prefetch is a hint: the hardware drops prefetches if there are too many.
+/// A prefetch is a hint: the hardware drops some prefetches if there are too many.
 
 #include <tilewright/device/tensor_map.cuh>
 

@@ -2,9 +2,8 @@
 #ifndef TILEWRIGHT_DEVICE_REDUCE_CUH
 #define TILEWRIGHT_DEVICE_REDUCE_CUH
 /// @file reduce.cuh
-/// Reductions from shared to global memory: each element of global memory is combined with an
-/// element of shared memory. Each element is combined atomically, in an order that the hardware
-/// chooses.
+/// Reductions from shared to global memory: each element of global memory is combined atomically
+/// with an element of shared memory. The hardware chooses the order of these operations.
 
 #include <tilewright/device/tensor_map.cuh>
 

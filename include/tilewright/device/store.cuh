@@ -186,7 +186,7 @@ __device__ __forceinline__ void store_scatter4_hint(const TensorMapParam* map, u
 /// @ptx `cp.async.bulk.commit_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that issued them.
-/// @ordering After them, and before the wait.
+/// @ordering Call it after the stores and reductions, and before the wait.
 __device__ __forceinline__ void store_commit() {
   TILEWRIGHT_DELAY();
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -197,8 +197,8 @@ __device__ __forceinline__ void store_commit() {
 /// @ptx `cp.async.bulk.wait_group.read`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that committed the groups.
-/// @ordering After it the thread may overwrite that shared memory, and other threads after a
-/// barrier.
+/// @ordering After the call this thread may overwrite that shared memory; other threads may do so
+/// after a barrier.
 template <int kPending>
 __device__ __forceinline__ void store_wait_read() {
   TILEWRIGHT_DELAY();
@@ -206,12 +206,12 @@ __device__ __forceinline__ void store_wait_read() {
   TILEWRIGHT_DELAY();
 }
 
-/// Waits until all but the thread's last kPending groups are complete: their writes are made.
+/// Waits until all but the thread's last kPending groups are complete, including their writes.
 /// @ptx `cp.async.bulk.wait_group`
 /// @needs PTX ISA 8.0, sm_90
 /// @calledby The thread that committed the groups.
-/// @ordering After it the thread sees the writes. The next kernel in the stream sees them in any
-/// case.
+/// @ordering After the call this thread sees the writes. The next kernel in the stream sees them
+/// even without it.
 template <int kPending>
 __device__ __forceinline__ void store_wait() {
   TILEWRIGHT_DELAY();

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_DEVICE_TENSOR_MAP_CUH
 /// @file tensor_map.cuh
 /// The tensor map as a kernel parameter, and the positions of a box's elements in shared memory.
-/// Any C++17 compiler accepts this file without nvcc, so host code can compute the same offsets.
+/// Any C++17 compiler accepts this file, so host code can compute the same offsets.
 
 #ifdef __CUDACC__
 #define TILEWRIGHT_HOST_DEVICE __host__ __device__
