@@ -771,7 +771,7 @@ TW_API void tw_graph_destroy(tw_graph *graph);
 
 /** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
  *  A tensor describes memory, usually that of another library. It is a plain struct and owns
- *  nothing; its fields go into the descriptions and arguments of plans and tensor maps.
+ *  nothing. Its fields can be copied into the descriptions and arguments of plans and tensor maps.
  *  @{ */
 
 /** Bits of tw_tensor::flags. */
@@ -1350,8 +1350,8 @@ TW_API void tw_plan_destroy(tw_plan *plan);
 /** The largest rank of a copy. */
 enum { TW_MAX_RANK = 8 };
 
-/** How long the L2 cache should keep the parts of an operand that an operation reads or writes. A
- *  hint: it changes speed, never results. */
+/** How long the L2 cache should keep the parts of an operand that an operation reads or writes.
+ *  This is a hint: it changes speed, never results. */
 typedef int32_t tw_cache_priority;
 enum {
   TW_CACHE_NORMAL = 0,
@@ -1427,8 +1427,8 @@ typedef struct tw_copy_desc {
    *  outside the tensor get the fill value. With an extent of 0 there is no bounds check along the
    *  dimension. */
   int64_t src_shape[8];
-  int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
-                           is 0 */
+  int64_t src_start[8]; /**< start of the window in the tensor; may be negative or past the end;
+                           must be 0 where src_shape is 0 */
 } tw_copy_desc;
 
 /** Addresses of a copy's run. Each is the address of the element whose coordinates are all 0. If
@@ -2017,7 +2017,8 @@ enum {
  *  that is, on this GPU, and gives each of them a local number. Pairs of other experts are dropped
  *  from counts and order, but keep their id and weight. A pair is also dropped if its given id
  *  names no expert, or if its expert's entry of the map is neither -1 nor the number of a local
- *  expert. tw_route_args.invalid_count counts only pairs of this second kind. */
+ *  expert. tw_route_args.invalid_count counts only the pairs that are dropped for one of these two
+ *  errors. */
 typedef struct tw_route_desc {
   uint32_t struct_size; /**< set by tw_route_desc_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -2895,8 +2896,8 @@ enum {
 /** How the rows of the result are written to D. */
 typedef int32_t tw_grouped_combine;
 enum {
-  /** Rows of the result are stored. If several of them go to one row of D, D holds one of them;
-   *  which one is unspecified. */
+  /** Rows of the result are stored. If several of them go to one row of D, D holds one of them; it
+   *  is unspecified which one. */
   TW_GROUPED_COMBINE_STORE = 0,
   /** Each row of D becomes the sum of the rows of the result that go to it. These are first rounded
    *  to d_dtype and then added in f32 in a fixed order: by ascending row or, with
@@ -3061,10 +3062,10 @@ typedef struct tw_grouped_desc {
   tw_scale_kind a_scale; /**< scales of A, only with 8-bit types; TW_SCALE_NONE by default */
   tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind lists the pairs that are supported */
   tw_order a_scale_order; /**< only with TW_SCALE_1X128: order of the matrix of A's scales, which
-                               has one row for each row of A. DeepGEMM's is TW_COLUMN_MAJOR */
+                             has one row for each row of A. DeepGEMM uses TW_COLUMN_MAJOR */
   tw_order b_scale_order; /**< only with TW_SCALE_1X128 and TW_SCALE_128X128: order of the matrix of
-                               each weight matrix's scales, which has one column for each column of
-                               B, or for each 128 of them. DeepGEMM's is TW_COLUMN_MAJOR */
+                             each weight matrix's scales, which has one column for each column of B,
+                             or for each 128 columns. DeepGEMM uses TW_COLUMN_MAJOR */
   uint32_t reserved;      /**< 0 */
   int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
   int64_t b_scale_ld; /**< leading dimension of the matrix of each weight matrix's scales, elements;
