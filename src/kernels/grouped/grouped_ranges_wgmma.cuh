@@ -125,14 +125,14 @@ __device__ __forceinline__ void ranges_accumulate(
       multiply(middle, end, 1);
     }
     if (begin > 0) partial.add_to(d[0]);
-    if (end < blocks) partial.put(d[0]);
+    if (end < blocks) partial.store(d[0]);
   }
 }
 
 template <class Config>
 __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const RangesTiles& tiles,
                                                GemmPipeline<Config> pipeline, u32 group) {
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   constexpr u32 kThreadsPerRow = Slab::kRows / 8;  // Slab::kRows counts columns of D
   const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);

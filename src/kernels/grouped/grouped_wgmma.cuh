@@ -39,7 +39,7 @@ template <class Config, class Use>
 __device__ __forceinline__ void grouped_each_staged_row(const float (&d)[Config::kAccumulators],
                                                         i32 begin, i32 end, u32 threads_per_row,
                                                         u32 staging, u32 group, Use use) {
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   const u32 first = threadIdx.x % 128 / threads_per_row, step = 128 / threads_per_row;
 #pragma unroll 1
   for (i32 slab = 0; begin + slab * Slab::kLines < end; ++slab) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
                                                       u32 staging, u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   // Gate columns and linear columns alternate, eight at a time, see grouped_load_weights().
   constexpr bool kAlternate = Config::kColumnA == 0;
   const bool gated = args.gate != kGateNone;
@@ -137,7 +137,7 @@ __device__ __forceinline__ bool grouped_reduce(float (&d)[Config::kAccumulators]
                                                const GroupedStreamArgs& args, i32 unit,
                                                const StreamPartial<Config>& partial, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
-  partial.put(d);
+  partial.store(d);
   StreamConsumers<Config>::sync();
   if (StreamConsumers<Config>::thread() == 0) {
     // Releases what all threads stored, and acquires what other blocks did.

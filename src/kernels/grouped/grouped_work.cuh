@@ -24,8 +24,8 @@ struct GroupedSchedule {
   i32 widest;              // width of the widest tile
 };
 
-/// The stream-K arguments for the current tile. The functions of stream_meet.cuh read these fields
-/// from it as from a GemmStreamArgs.
+/// The stream-K arguments for the current tile. It has those fields of GemmStreamArgs that the
+/// functions of stream_meet.cuh read.
 struct GroupedStreamArgs {
   const u64& workspace;
   const u64& counter_tag;

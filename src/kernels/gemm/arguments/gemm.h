@@ -136,7 +136,7 @@ struct GemmTile {
 /// same order. All are multiples of kGemmWidthStep, half of a slab's lines (gemm_slab).
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
-/// Lines of D that a stream-K epilogue kernel stages in shared memory at a time: one StreamSlab
+/// Lines of D that a stream-K epilogue kernel stages in shared memory at a time: one StreamSumSlab
 /// (stream_write.cuh), not a slab of gemm_slab(). With swap-AB these are columns of accumulators,
 /// else a warp's rows.
 inline constexpr u32 kGemmStreamSlabLines = 16;

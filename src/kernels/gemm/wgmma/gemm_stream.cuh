@@ -81,9 +81,9 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
       // A joined CTA has one item, so it has finished if it has no columns to write.
       if (!stream_reduce_in_cluster<Config>(d[0], args, pipeline)) break;
     } else if (split_unit >= 0) {
-      partial.put(d[0]);
-      slice = stream_meet<Config>(args, split_unit, worker(), rank, work.is_finished(),
-                                  pipeline.reduction_word());
+      partial.store(d[0]);
+      slice = stream_take_slice<Config>(args, split_unit, worker(), rank, work.is_finished(),
+                                        pipeline.reduction_word());
       if (slice.columns > 0) stream_add_parts<Config>(d[0], args, split_unit, slice, rank);
     }
     if (slice.columns > 0)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the parts of a tile that several workers (gemm_stream.h) multiplied are added up in the run's
+// Adds up the parts of a tile that several workers (gemm_stream.h) have multiplied, in the run's
 // workspace. stream_join.cuh adds them up in a cluster's shared memory instead.
 //
 // A CTA that multiplied a part of a tile's k stores its accumulators in the workspace. When all
-// parts are there, the CTAs share the rest of the work by slices of the tile's columns
-// (stream_slices.cuh): a CTA adds up all parts of a slice in the order of k, so that equal inputs
-// give equal bits, and writes the slice to D.
-// "full" in names means an epilogue kernel.
+// parts are stored, the CTAs divide the tile's columns into slices (stream_slices.cuh). A CTA adds
+// up all parts of its slice in the order of k, so that equal inputs give equal bits, and writes the
+// slice to D.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/stream_slices.cuh"
@@ -16,7 +15,8 @@
 
 namespace tw {
 
-// Columns for which each slot in the workspace has memory.
+// Number of columns in a slot. A slot is the memory in the workspace for one CTA's accumulators of
+// one tile.
 template <class Args>
 __device__ __forceinline__ i32 stream_slot_columns(const Args& args) {
   return args.width;
@@ -35,8 +35,8 @@ __device__ __forceinline__ void stream_for_constants(Use use) {
   }
 }
 
-// The workspace holds accumulators as floats, which have the bits of an i32 accumulator unchanged.
-// These functions convert to such a float, and add one to an accumulator.
+// The workspace holds accumulators as floats. An i32 accumulator is stored as the float with the
+// same bits. stream_as_float() returns the float to store, and stream_add() adds a stored one.
 __device__ __forceinline__ float stream_as_float(float sum) {
   return sum;
 }
@@ -54,7 +54,8 @@ inline constexpr float kStreamZero = -0.0f;  // adding it changes no sum
 template <>
 inline constexpr float kStreamZero<i32> = 0.0f;
 
-// A thread's share of the accumulators in a slot of the workspace, in groups of eight columns.
+// A thread's accumulators in a slot of the workspace, in groups of eight columns. A thread has four
+// accumulators of each group.
 template <class Config>
 struct StreamPartial {
   using Sum = typename Config::Sum;
@@ -63,12 +64,13 @@ struct StreamPartial {
   // Groups that are loaded at once: as many as registers allow, since a load takes about a
   // microsecond.
   static constexpr int kAtOnce = Config::kFull ? 4 : 8;
-  u64 first;
+  u64 first_group;  // address of the thread's accumulators in group 0
   i32 width;
 
-  // The address of a worker's slot, 0 or 1.
+  // The address of slot 0 or 1 of a worker's CTA.
   template <class Args>
-  static __device__ __forceinline__ u64 slot_at(const Args& args, i32 worker, i32 slot, u32 rank) {
+  static __device__ __forceinline__ u64 slot_address(const Args& args, i32 worker, i32 slot,
+                                                     u32 rank) {
     const u32 tile = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
     return args.workspace + args.partials_offset +
            u64{tile} *
@@ -76,88 +78,92 @@ struct StreamPartial {
   }
   template <class Args>
   __device__ __forceinline__ StreamPartial(const Args& args, i32 worker, i32 slot, u32 rank)
-      : first(slot_at(args, worker, slot, rank) + StreamConsumers<Config>::thread() * 16),
+      : first_group(slot_address(args, worker, slot, rank) +
+                    StreamConsumers<Config>::thread() * 16),
         width(args.width) {}
-  __device__ __forceinline__ u64 at(int group) const {
-    return first + static_cast<u32>(group) * (kThreads * 16);
+  __device__ __forceinline__ u64 address(int group) const {
+    return first_group + static_cast<u32>(group) * (kThreads * 16);
   }
-  __device__ __forceinline__ void put(const Sum (&d)[Config::kAccumulators]) const {
+  __device__ __forceinline__ void store(const Sum (&d)[Config::kAccumulators]) const {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
-      const Sum* const from = &d[group * 4];
-      ptx::store_v4(at(group), stream_as_float(from[0]), stream_as_float(from[1]),
-                    stream_as_float(from[2]), stream_as_float(from[3]));
+      const Sum* const sums = &d[group * 4];
+      ptx::store_v4(address(group), stream_as_float(sums[0]), stream_as_float(sums[1]),
+                    stream_as_float(sums[2]), stream_as_float(sums[3]));
     }
   }
   __device__ __forceinline__ void add_to(Sum (&d)[Config::kAccumulators]) const {
     static_assert(kGroups % kAtOnce == 0, "kAtOnce groups at a time would exceed the accumulators");
 #pragma unroll
-    for (int from = 0; from < kGroups; from += kAtOnce) {
-      if (from * 8 >= width) break;
+    for (int first = 0; first < kGroups; first += kAtOnce) {
+      if (first * 8 >= width) break;
       float v[kAtOnce][4];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
-        if ((from + i) * 8 < width) ptx::load_l2_v4(at(from + i), v[i]);
+        if ((first + i) * 8 < width) ptx::load_l2_v4(address(first + i), v[i]);
 #pragma unroll
-      for (int i = 0; i < kAtOnce * 4; ++i) stream_add(d[from * 4 + i], v[i / 4][i % 4]);
+      for (int i = 0; i < kAtOnce * 4; ++i) stream_add(d[first * 4 + i], v[i / 4][i % 4]);
     }
   }
 };
 
-// Sets the first columns of d to the sums of a slice of a unit, of which all parts are added up in
-// order. A load takes about a microsecond, so four groups of columns of kParts parts are loaded at
-// once. The first groups can load more parts at once, because the accumulators of later groups,
-// which are written last, need no registers yet.
+// Adds up all parts of a slice of a divided unit in the order of k. The first columns of d become
+// the sums. `divided_unit` is the unit's index among the divided units.
+//
+// The columns are added up in chunks of kChunkGroups groups. A load takes about a microsecond, so
+// kParts parts of a chunk are loaded at once. The first chunks can load more parts at once, because
+// the accumulators of later chunks do not take registers yet.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kAccumulators],
-                                                 const Args& args, i32 unit, StreamSlice slice,
-                                                 u32 rank) {
+                                                 const Args& args, i32 divided_unit,
+                                                 StreamSlice slice, u32 rank) {
   using Sum = typename Config::Sum;
   using Partial = StreamPartial<Config>;
-  constexpr int kColumns = 4;
-  static_assert(Partial::kGroups % kColumns == 0, "the groups must be a multiple of kColumns");
-  const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
-  // From a slot's start to the thread's first accumulators of the slice.
-  const u32 own = static_cast<u32>(slice.first / 8) * (Partial::kThreads * 16) +
-                  StreamConsumers<Config>::thread() * 16;
-  stream_for_constants<Partial::kGroups / kColumns>([&](auto chunk) {
-    constexpr int kFrom = decltype(chunk)::kValue * kColumns;
-    constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
-    Sum sum[kColumns * 4] = {};
-    if (kFrom * 8 < slice.columns) {
+  constexpr int kChunkGroups = 4;  // groups of eight columns
+  static_assert(Partial::kGroups % kChunkGroups == 0, "a tile must have whole chunks");
+  const GemmParts parts = gemm_stream_parts(divided_unit, args.depth, args.share);
+  // Bytes from a slot's start to the thread's first accumulators of the slice.
+  const u32 slice_offset = static_cast<u32>(slice.first / 8) * (Partial::kThreads * 16) +
+                           StreamConsumers<Config>::thread() * 16;
+  stream_for_constants<Partial::kGroups / kChunkGroups>([&](auto chunk) {
+    constexpr int kFirstGroup = decltype(chunk)::kValue * kChunkGroups;
+    constexpr int kParts = kFirstGroup == 0 ? 8 : kFirstGroup == kChunkGroups ? 4 : 2;
+    Sum sum[kChunkGroups * 4] = {};
+    if (kFirstGroup * 8 < slice.columns) {
 #pragma unroll 1
       for (i32 first = parts.first; first <= parts.last; first += kParts) {
-        float v[kParts][kColumns][4];
+        float v[kParts][kChunkGroups][4];
 #pragma unroll
         for (int i = 0; i < kParts; ++i) {
-          // Beyond the last part, the last part is loaded again, so that no load waits for a
-          // branch.
+          // If fewer than kParts parts are left, the last one is loaded again and not added, so
+          // that no load waits for a branch.
           const i32 part = min(first + i, parts.last);
-          const i32 slot = gemm_stream_slot(unit, args.depth, args.share, part);
-          const u64 from = Partial::slot_at(args, part, slot, rank) + own;
-          stream_for_constants<kColumns>([&](auto column) {
-            constexpr int kColumn = decltype(column)::kValue;
-            // Slices are multiples of 16 columns, two groups.
-            if (kColumn < 2 || (kFrom + 2) * 8 < slice.columns)
-              ptx::load_l2_v4<(kFrom + kColumn) * Partial::kThreads * 16>(from, v[i][kColumn]);
+          const i32 slot = gemm_stream_slot(divided_unit, args.depth, args.share, part);
+          const u64 from = Partial::slot_address(args, part, slot, rank) + slice_offset;
+          stream_for_constants<kChunkGroups>([&](auto group) {
+            constexpr int kGroup = decltype(group)::kValue;
+            // A slice has a multiple of 16 columns, which are two groups.
+            if (kGroup < 2 || (kFirstGroup + 2) * 8 < slice.columns)
+              ptx::load_l2_v4<(kFirstGroup + kGroup) * Partial::kThreads * 16>(from, v[i][kGroup]);
             else
-              v[i][kColumn][0] = v[i][kColumn][1] = v[i][kColumn][2] = v[i][kColumn][3] = 0;
+              v[i][kGroup][0] = v[i][kGroup][1] = v[i][kGroup][2] = v[i][kGroup][3] = 0;
           });
         }
 #pragma unroll
         for (int i = 0; i < kParts; ++i)
 #pragma unroll
-          for (int j = 0; j < kColumns * 4; ++j)
+          for (int j = 0; j < kChunkGroups * 4; ++j)
             stream_add(sum[j], first + i <= parts.last ? v[i][j / 4][j % 4] : kStreamZero<Sum>);
       }
     }
 #pragma unroll
-    for (int j = 0; j < kColumns * 4; ++j) d[kFrom * 4 + j] = sum[j];
+    for (int j = 0; j < kChunkGroups * 4; ++j) d[kFirstGroup * 4 + j] = sum[j];
   });
 }
 
-// Multiplies the k blocks from `begin` to `end` of an item, and waits for the products.
+// Multiplies k blocks `begin` to `end` - 1 of a unit, waits for the products and releases the last
+// stage.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_multiply(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
@@ -169,8 +175,9 @@ __device__ __forceinline__ void stream_multiply(
   gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
 }
 
-// Multiplies an item in chains of at most args.chain_blocks k blocks. They are added up in
-// registers if a thread has these, else in the CTA's slot of the workspace (`partial`).
+// Multiplies an item in accumulation chains of at most args.chain_blocks k blocks. The chains are
+// added up in registers if kStreamParksChains is set, else in the CTA's slot of the workspace
+// (`partial`).
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,
@@ -178,7 +185,7 @@ __device__ __forceinline__ void stream_accumulate(
     u32 group) {
   if constexpr (Config::kStreamParksChains) {
     if (item.end <= item.begin) return gemm_clear_accumulators<Config>(d);
-    u32 parked[Config::kRowBlocks][Config::kAccumulators / 2];
+    u32 parked[Config::kRowBlocks][Config::kAccumulators / 2];  // see gemm_park()
     const i32 chains = (item.end - item.begin + args.chain_blocks - 1) / args.chain_blocks;
     gemm_define_accumulators<Config>(d);
     i32 begin = item.begin;
@@ -197,7 +204,7 @@ __device__ __forceinline__ void stream_accumulate(
       gemm_define_accumulators<Config>(d);
       stream_multiply<Config>(d, args, begin, end, 0, pipeline, group);
       if (begin > item.begin) partial.add_to(d[0]);
-      if (end < item.end) partial.put(d[0]);
+      if (end < item.end) partial.store(d[0]);
     }
   }
 }

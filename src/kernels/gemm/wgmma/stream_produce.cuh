@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The producer warp of the stream-K kernels, which loads A and the columns of B in use. kHalves: A
-// has a gate of halves, which lie apart, so that half of a tile's rows come from each half. "full"
-// in names means an epilogue kernel.
+// The producer warp of the stream-K kernels. It loads the tile's rows of A and the `width` columns
+// of B that the run's tiles have (GemmStreamArgs). kHalves: A's rows have a gate of halves
+// (gemm_full.h), so that each half of A gives half of a tile's rows.
 
 #include "kernels/gemm/wgmma/full_begin.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
 
 namespace tw {
 
+// The tensor maps of A and B for matrix z of the batch.
 template <class Config>
 struct StreamMaps {
   const KernelMap *a, *b;
@@ -16,9 +17,10 @@ struct StreamMaps {
 
   __device__ __forceinline__ StreamMaps(const GemmStreamArgs& args, i32 z) {
     if constexpr (Config::kFull) {
-      const GemmProductMaps at = gemm_product_maps(args.full, z);
-      a = at.a, b = at.b, a_index = at.a_index, b_index = at.b_index;
+      const GemmProductMaps maps = gemm_product_maps(args.full, z);
+      a = maps.a, b = maps.b, a_index = maps.a_index, b_index = maps.b_index;
       if (args.full.maps == 0) return;
+      // An earlier kernel wrote these maps to global memory (gemm_pointers.h).
       ptx::tensormap_acquire(a);
       ptx::tensormap_acquire(b);
     } else {
@@ -27,9 +29,8 @@ struct StreamMaps {
   }
 };
 
-// Loads this CTA's share of the columns of B in use for one k block. If B is contiguous along k,
-// the share is a part of the columns. Otherwise it is a part of the block's k, in boxes of 64
-// columns.
+// Loads this CTA's share of B for one k block. If B is contiguous along k, the share is a part of
+// the tile's columns. Otherwise it is a part of the block's k, in boxes of 64 columns.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
                                               const GemmPipeline<Config>& pipeline,
@@ -59,48 +60,51 @@ __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
   }
 }
 
-// Loads A's k block in a kernel of narrow types. The gate is tested for each k block, since a
-// separate loop would need more registers.
+// Loads A's k block in a kernel for narrow types. With a gate of halves, each 64 rows of the tile
+// consist of 32 gate rows and the 32 value rows that belong to them, and a box has 32 rows. The
+// gate is tested for each k block, since a separate loop would need more registers.
 template <class Config>
 __device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
                                                    const GemmPipeline<Config>& pipeline,
                                                    const StreamMaps<Config>& maps, i32 m0, i32 k) {
-  const i32 lines = args.full.gate == kGateHalves ? 32 : Config::kTileM;
+  const i32 box_lines = args.full.gate == kGateHalves ? 32 : Config::kTileM;
 #pragma unroll 1
-  for (i32 line = 0; line < Config::kTileM; line += lines)
+  for (i32 line = 0; line < Config::kTileM; line += box_lines)
     ptx::load_tile(pipeline.a() + static_cast<u32>(line) * 128, maps.a,
                    pipeline.full_barrier(pipeline.stage), k,
                    full_line(args.full, m0 + line / 64 * 64, line % 64, 64), maps.a_index);
 }
 
+// Loads one k block of the operands in `operands` (kGemmOperand bits).
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmPipeline<Config>& pipeline,
                                             const StreamMaps<Config>& maps,
                                             const GemmTileOrigin& tile, i32 k, u32 rank,
-                                            u32 which) {
+                                            u32 operands) {
   static_assert(!Config::kFull || Config::kCluster == 1,
                 "stream-K epilogue kernels have no multicast");
   if constexpr (Config::kNarrow) {
-    if (which & kGemmOperandA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
+    if (operands & kGemmOperandA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {
-    // With kHalves, each warpgroup has 32 gate rows and the 32 value rows that belong to these.
+    // With kHalves, each warpgroup has 32 gate rows and the 32 value rows that belong to them.
     constexpr u32 kLines = kHalves ? 64 : Config::kTileM;
 #pragma unroll
     for (u32 first = 0; first < Config::kTileM; first += kLines)
-      if (which & kGemmOperandA)
+      if (operands & kGemmOperandA)
         full_load_share<!Config::kColumnA, kHalves, kLines, Config::kTileK, 1>(
             args.full, pipeline.a() + first * 128, maps.a, pipeline.full_barrier(pipeline.stage),
             tile.m0 + static_cast<i32>(first), k, maps.a_index, 0, 1);
   } else {
-    if (which & kGemmOperandA)
+    if (operands & kGemmOperandA)
       gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, rank, kGemmOperandA);
   }
-  if (which & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
+  if (operands & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
 }
 
-// Fills the stages with the first item's k blocks. In a dependent launch (PDL), constant operands
-// are loaded before the predecessor grids have ended. Returns the next k block.
+// Fills the stages with the first item's k blocks. The operands in args.full.base.early are loaded
+// before the predecessor grids have ended (PDL), the other one after that. Returns the next k
+// block.
 template <class Config, bool kHalves>
 __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
                                            GemmPipeline<Config>& pipeline,
@@ -108,27 +112,29 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
                                            const GemmTileOrigin& tile, u32 rank) {
   const i32 end = min(item.end, item.begin + pipeline.stages());
   const u32 early = args.full.base.early;
-  const u32 first = early == 0 ? u32{kGemmOperandBoth} : early;
-  GemmPipeline<Config> late = pipeline;
+  const u32 first_operands = early == 0 ? u32{kGemmOperandBoth} : early;
+  GemmPipeline<Config> refilled = pipeline;  // a second pass over the same stages
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
     ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.full.base.stage_bytes);
-    stream_load<Config, kHalves>(args, pipeline, maps, tile, block * Config::kTileK, rank, first);
+    stream_load<Config, kHalves>(args, pipeline, maps, tile, block * Config::kTileK, rank,
+                                 first_operands);
     pipeline.advance();
   }
   if (early == 0) return end;
   ptx::grid_dependency_wait();
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
-    stream_load<Config, kHalves>(args, late, maps, tile, block * Config::kTileK, rank,
+    stream_load<Config, kHalves>(args, refilled, maps, tile, block * Config::kTileK, rank,
                                  early ^ kGemmOperandBoth);
-    late.advance();
+    refilled.advance();
   }
   return end;
 }
 
-// Loads all items of the CTA. If args.full.base.early is set, sizes may be read without a wait:
-// either none is in device memory, or the predecessor is a staging copy, which has itself waited.
+// Loads all items of the CTA. If args.full.base.early is set, sizes are read before the predecessor
+// grids have ended. This is safe: either no size is in device memory, or the only such grid is the
+// staging copy, which starts after all earlier grids have ended and writes no sizes.
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
                                                GemmPipeline<Config> pipeline, u32 rank) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who adds up which columns of a tile whose k several CTAs have multiplied (stream_meet.cuh).
+// Divides the columns of a tile among CTAs that have multiplied parts of its k. A CTA adds up all
+// parts of its slice of the columns, and writes the slice (stream_meet.cuh).
 //
-// A CTA that has stored its part counts itself in the tile's counter, and then waits until all
-// parts are stored. The CTAs that wait share the tile's columns: each has a slice. A CTA that has
-// more work to do does not wait, and no CTA waits for long, because another one might not be
-// resident. If none waits, the last CTA to arrive has all columns.
+// A CTA that has stored its part adds 1 to the tile's counter. If the CTA has no more work, it then
+// waits until all parts are stored, and the CTAs that wait share the tile's columns. A CTA that has
+// more work does not wait. A CTA also stops waiting after a while, because the others might not be
+// resident. If no CTA waits when the last part is stored, the CTA that stored it gets all columns.
 //
-// A counter has a tag of 44 bits, so that nobody has to clear a workspace: a counter without the
-// tag holds foreign bytes and counts as 0. Its lowest bits are, from bit 0 on:
-//   4 bits    CTAs that have stored their part, of which a tile has at most nine
-//   4 bits    CTAs that no longer use the counter; the last of them resets it to the tag
-//   12 bits   one for each CTA: whether it waits. They change no more when all parts are stored.
+// The upper 44 bits of a counter are a tag, so that nobody has to clear a workspace: without the
+// tag, the memory holds foreign bytes. A counter that has the tag but in which all parts are stored
+// is not valid either, because no other CTA can arrive. Both count as 0. The lower bits are:
+//   bits 0-3    number of CTAs that have stored their part; a tile has at most nine
+//   bits 4-7    number of CTAs that no longer use the counter; the last one resets it to the tag
+//   bits 8-19   one bit for each CTA, set while the CTA waits; these bits no longer change once all
+//               parts are stored
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/gemm_config.cuh"
@@ -31,7 +34,7 @@ struct StreamConsumers {
 
 // Columns of a tile that one CTA adds up and writes.
 struct StreamSlice {
-  i32 first, columns;  // from the tile's first column on; columns <= 0: none
+  i32 first, columns;  // `first` counts from the tile's first column; columns <= 0: no columns
 
   // Slice number `index` of `count`. `step` is as in gemm_slice_columns().
   static __device__ __forceinline__ StreamSlice of(i32 width, i32 index, i32 count, i32 step = 16) {
@@ -43,8 +46,8 @@ struct StreamSlice {
 // A tile's counter. One thread of each CTA uses it.
 struct StreamCounter {
   static constexpr u64 kArrived = 1, kLeft = 16, kWaits = 256;
-  // How often a CTA looks whether all others have arrived. A look is a round trip to the L2.
-  static constexpr i32 kLooks = 24;
+  // How often a waiting CTA reads the counter before it stops. A read is a round trip to the L2.
+  static constexpr i32 kMaxPolls = 24;
   u64 address, tag;
   i32 parts;
 
@@ -68,11 +71,12 @@ struct StreamCounter {
       seen = found;
     }
   }
-  // Counts CTA number `own`, and waits for the others if `waits`. Returns the counter's last value.
+  // Counts CTA number `own` of the tile, and waits for the others if `waits`. Returns the value of
+  // the counter that decides about the slices.
   __device__ __forceinline__ u64 arrive(i32 own, bool waits) const {
     const u64 bit = waits ? kWaits << own : 0;
     u64 seen = add(kArrived + bit);
-    for (i32 look = 0; waits && !all_arrived(seen) && look < kLooks; ++look)
+    for (i32 poll = 0; waits && !all_arrived(seen) && poll < kMaxPolls; ++poll)
       seen = ptx::load_acquire(address);
     while (waits && !all_arrived(seen)) {
       const u64 found = ptx::compare_swap_acq_rel(address, seen, seen - bit);
@@ -81,22 +85,24 @@ struct StreamCounter {
     }
     return seen;
   }
-  // The CTA does not use the counter after this.
+  // Counts that this CTA no longer uses the counter, and resets it if no CTA does.
   __device__ __forceinline__ void leave() const {
     const u64 now = ptx::add_acq_rel(address, kLeft) + kLeft;
     if (static_cast<i32>(now / kLeft & 15) == parts) ptx::store_relaxed(address, tag);
   }
 };
 
-// Whether the CTAs of a tile can have slices. Kernels for integers lack the registers: the last CTA
-// to arrive has all columns.
+// Whether the CTAs of a tile can share its columns. Kernels for integers lack the registers, so the
+// last CTA to arrive gets all columns.
 template <class Config>
 inline constexpr bool kStreamHasSlices = !Config::kIntegerSums;
 
-// The slice that stream_meet() has stored at `flag`.
+// The slice that stream_take_slice() has stored at `slice_word`. The word has the index of the
+// slice in its lower half and the number of slices in its upper half, or is 0 if the CTA has no
+// slice.
 template <class Config, class Args>
-__device__ __forceinline__ StreamSlice stream_met_slice(const Args& args, u32 flag) {
-  const u32 word = ptx::shared_load<4>(flag);
+__device__ __forceinline__ StreamSlice stream_taken_slice(const Args& args, u32 slice_word) {
+  const u32 word = ptx::shared_load<4>(slice_word);
   if (word == 0) return {0, 0};
   if constexpr (!kStreamHasSlices<Config>) return {0, args.width};
   return StreamSlice::of(args.width, static_cast<i32>(word & 0xffff), static_cast<i32>(word >> 16),
@@ -104,27 +110,29 @@ __device__ __forceinline__ StreamSlice stream_met_slice(const Args& args, u32 fl
 }
 
 // Counts a worker's CTA, which has stored its part of a unit, and returns its slice. If `waits`,
-// the CTA waits for the others. `flag` is the shared address of a word, which keeps the slice until
-// the next call. Called by all consumer threads.
+// the CTA waits for the others. `divided_unit` is the unit's index among the divided units.
+// `slice_word` is the shared address of a word that holds the slice until the next call. Called by
+// all consumer threads.
 template <class Config, class Args>
-__device__ __forceinline__ StreamSlice stream_meet(const Args& args, i32 unit, i32 worker, u32 rank,
-                                                   bool waits, u32 flag) {
+__device__ __forceinline__ StreamSlice stream_take_slice(const Args& args, i32 divided_unit,
+                                                         i32 worker, u32 rank, bool waits,
+                                                         u32 slice_word) {
   StreamConsumers<Config>::sync();  // all threads have stored their accumulators
   if (StreamConsumers<Config>::thread() == 0) {
-    const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
+    const GemmParts parts = gemm_stream_parts(divided_unit, args.depth, args.share);
     const i32 own = worker - parts.first;
     const StreamCounter counter{
-        args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8, args.counter_tag,
-        parts.last - parts.first + 1};
+        args.workspace + (static_cast<u64>(divided_unit) * Config::kCluster + rank) * 8,
+        args.counter_tag, parts.last - parts.first + 1};
     const u64 seen = counter.arrive(own, waits && kStreamHasSlices<Config>);
     const u32 waiting = static_cast<u32>(seen / StreamCounter::kWaits) & 0xfff;
     const bool has_slice = counter.all_arrived(seen) && (waiting == 0 || (waiting >> own & 1) != 0);
     const u32 index = __popc(waiting & ((1u << own) - 1)), count = max(__popc(waiting), 1);
-    ptx::shared_store<4>(flag, has_slice ? index | count << 16 : 0u);
+    ptx::shared_store<4>(slice_word, has_slice ? index | count << 16 : 0u);
     counter.leave();
   }
   StreamConsumers<Config>::sync();
-  return stream_met_slice<Config>(args, flag);
+  return stream_taken_slice<Config>(args, slice_word);
 }
 
 }  // namespace tw

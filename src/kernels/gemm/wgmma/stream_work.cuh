@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tile scheduler of the stream-K kernels: the sequence of items (unit, range of k blocks) of a
-// worker (gemm_stream.h). Producer and consumers iterate over the same items. "full" in names means
-// an epilogue kernel.
+// worker (gemm_stream.h). Producer and consumers iterate over the same items.
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 
 namespace tw {
 
-// Sizes of a run: those of the arguments. In epilogue kernels, values in device memory may replace
-// them.
+// The sizes of a run. In epilogue kernels, values in device memory may replace those of the
+// arguments.
 template <class Config, bool kFull = Config::kFull>
 struct StreamSizes {
   using Type = const GemmArgs&;
@@ -33,47 +32,49 @@ struct StreamItem {
 template <class Config>
 struct StreamWork {
   const GemmStreamArgs& args;
-  i32 blocks;                 // k blocks of a unit
-  i32 whole_units;            // units that are not divided
+  i32 k_blocks;               // of a unit; args.depth may be larger
+  i32 whole_units;            // number of units that are not divided, which come first
   i32 unit;                   // the worker's next undivided unit
-  i32 next_block, end_block;  // the worker's range in the k blocks of the divided units
+  i32 next_block, end_block;  // the rest of the worker's share of the k blocks of divided units
 
   template <class Sizes>
   __device__ __forceinline__ StreamWork(const GemmStreamArgs& arguments, const Sizes& sizes)
       : args(arguments) {
-    blocks = (sizes.k + Config::kTileK - 1) / Config::kTileK;
+    k_blocks = (sizes.k + Config::kTileK - 1) / Config::kTileK;
     i32 units = sizes.units_m * sizes.units_n;
     if (Config::kFull) units *= args.full.batch;
-    // If device memory decides the number of units, the plan divides none.
+    // If the number of units depends on device memory, the plan divides no unit.
     whole_units = Config::kFull ? min(args.whole_units, units) : args.whole_units;
     unit = static_cast<i32>(ptx::reread_block_id() / Config::kCluster) * paired_units();
-    const i32 split_blocks = (units - whole_units) * args.depth;
-    next_block = min(unit * args.share, split_blocks);
-    end_block = min(next_block + args.share, split_blocks);
+    // If units are divided, none are paired, so `unit` is still the worker's number here.
+    const i32 divided_blocks = (units - whole_units) * args.depth;
+    next_block = min(unit * args.share, divided_blocks);
+    end_block = min(next_block + args.share, divided_blocks);
   }
-  // Number of consecutive units that one worker multiplies. If it is 2, no unit is divided.
+  // Number of consecutive units that belong together and are multiplied by one worker (kFullPairs).
+  // If it is 2, no unit is divided.
   __device__ __forceinline__ i32 paired_units() const {
     if constexpr (!Config::kNarrow) return 1;
     return (args.full.flags & kFullPairs) != 0 ? 2 : 1;
   }
-  // Whether next() has returned the last item.
+  // Whether next() has no more items.
   __device__ __forceinline__ bool is_finished() const {
     return unit >= whole_units && next_block >= end_block;
   }
   __device__ __forceinline__ bool next(StreamItem* item) {
     if (unit < whole_units) {
-      *item = {unit, 0, blocks};
-      const i32 step = paired_units();
-      const bool first = step > 1 && unit % 2 == 0;
-      const auto grid = static_cast<i32>(ptx::reread_grid_size() / Config::kCluster);
-      unit += first ? 1 : step * grid - (step - 1);
+      *item = {unit, 0, k_blocks};
+      const i32 pair = paired_units();
+      const bool is_first_of_pair = pair > 1 && unit % 2 == 0;
+      const auto workers = static_cast<i32>(ptx::reread_grid_size() / Config::kCluster);
+      unit += is_first_of_pair ? 1 : pair * workers - (pair - 1);
       return true;
     }
     if (next_block >= end_block) return false;
     i32 begin;
-    const i32 split_unit = full_divide(next_block, args.depth, &begin);
+    const i32 divided_unit = full_divide(next_block, args.depth, &begin);
     const i32 end = min(args.depth, begin + end_block - next_block);
-    *item = {whole_units + split_unit, begin, min(end, blocks)};
+    *item = {whole_units + divided_unit, begin, min(end, k_blocks)};
     next_block += end - begin;
     return true;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The epilogues of the stream-K kernels: accumulators through shared memory to D by plain stores.
-// TMA stores would queue behind the loads of the next tile, which the producer has already issued,
-// and a slab could not be used again until then. Kernels for many tokens have memory for all of a
-// tile and do use TMA stores (narrow/narrow_write.cuh).
-// "full" in names means an epilogue kernel.
+// The epilogues of the stream-K kernels. They stage accumulators in shared memory, slab by slab,
+// and write D by plain stores. TMA stores would queue behind the loads of the next tile, which the
+// producer has already issued, and the slab could not be used again until they have read it.
+// Kernels for many tokens have shared memory for a whole tile and do use TMA stores
+// (narrow/narrow_write.cuh).
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
@@ -13,69 +13,71 @@
 
 namespace tw {
 
-// Barrier of one consumer warpgroup.
+// Waits for the threads of this consumer warpgroup.
 __device__ __forceinline__ void stream_sync_group(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// Stages a slab of accumulators as 16 lines of 64 floats. The places of a line's floats are XORed
-// with bits of the line's number, so that the lines that a warp accesses at once are in different
-// banks.
+// A slab of a 32-bit D in shared memory: 16 lines of 64 elements. The place of an element in its
+// line is XORed with bits of the line's number, so that the lines that a warp accesses at once are
+// in different banks.
 template <class Config>
-struct StreamFloatSlab {
+struct StreamOutSlab32 {
   static constexpr i32 kLines = 16;
-  u32 to[2];  // shared addresses of the thread's first two rows
-  u32 from;   // and of the first piece that it reads
+  u32 store_to[2];  // shared addresses for the thread's two rows of the tile, in its first line
+  u32 load_from;    // shared address of the first piece of 16 bytes that the thread reads
 
-  __device__ __forceinline__ explicit StreamFloatSlab(u32 staging) {
+  __device__ __forceinline__ explicit StreamOutSlab32(u32 staging) {
     const u32 lane = ptx::lane_id(), thread = threadIdx.x % 128;
     const u32 line = staging + lane % 4 * 2 * 256, row = thread / 32 * 16 + lane / 4;
 #pragma unroll
-    for (u32 i = 0; i < 2; ++i) to[i] = line + ((row + i * 8) ^ lane % 4 * 8) * 4;
-    from = staging + thread / 16 * 256 + (thread % 16 * 16 ^ thread / 32 * 32);
+    for (u32 i = 0; i < 2; ++i) store_to[i] = line + ((row + i * 8) ^ lane % 4 * 8) * 4;
+    load_from = staging + thread / 16 * 256 + (thread % 16 * 16 ^ thread / 32 * 32);
   }
   __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab,
                                       u32 buffer) const {
 #pragma unroll
     for (u32 i = 0; i < kLines / 2; ++i)
-      ptx::store_shared(to[i / 2 % 2] + buffer + (i / 4 * 8 + i % 2) * 256,
+      ptx::store_shared(store_to[i / 2 % 2] + buffer + (i / 4 * 8 + i % 2) * 256,
                         d[slab * (kLines / 2) + static_cast<i32>(i)]);
   }
-  // The thread's piece of the slab's lower or upper half of lines.
+  // The thread's piece of the first (half 0) or second half of the slab's lines.
   __device__ __forceinline__ uint4 get(u32 half, u32 buffer) const {
-    return ptx::shared_load<16>(from + buffer + half * (kLines / 2 * 256));
+    return ptx::shared_load<16>(load_from + buffer + half * (kLines / 2 * 256));
   }
 };
 
-// The same for 16-bit elements of D, as 32 lines of 64.
+// A slab of a 16-bit D in shared memory: 32 lines of 64 elements.
 template <class Config>
-struct StreamHalfSlab {
+struct StreamOutSlab16 {
   static constexpr i32 kLines = 32;
   static_assert(Config::kSlab.contiguous == 64 && Config::kSlab.lines == kLines);
-  u32 staging, from;
+  u32 staging, load_from;
 
-  __device__ __forceinline__ explicit StreamHalfSlab(u32 shared)
+  __device__ __forceinline__ explicit StreamOutSlab16(u32 shared)
       : staging(shared),
-        from(epilogue_place<Config>(shared, threadIdx.x % 128 / 8, threadIdx.x % 8)) {}
+        load_from(epilogue_place<Config>(shared, threadIdx.x % 128 / 8, threadIdx.x % 8)) {}
   __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab,
                                       u32 buffer) const {
     epilogue_stage_transposed<Config>(d, staging + buffer, 0, slab);
   }
   __device__ __forceinline__ uint4 get(u32 half, u32 buffer) const {
-    return ptx::shared_load<16>(from + buffer + half * (kLines / 2 * 128));
+    return ptx::shared_load<16>(load_from + buffer + half * (kLines / 2 * 128));
   }
 };
+// Selects the kind of slab by the size of D's elements.
 template <class Config, u32 kBytes = Config::Out::kBytes>
 struct StreamOutSlab {
-  using Type = StreamHalfSlab<Config>;
+  using Type = StreamOutSlab16<Config>;
 };
 template <class Config>
 struct StreamOutSlab<Config, 4> {
-  using Type = StreamFloatSlab<Config>;
+  using Type = StreamOutSlab32<Config>;
 };
 
-// Converts the accumulators and stores them to D, which begins at address `d_at`. A thread stores
-// pieces of 16 bytes at the same place of several lines, so that it only has to advance an address.
+// Converts the accumulators and stores them to lines n0 on of D, which begins at address `d_at`. No
+// line from `lines` on is written; a line of D has `extent` elements. A thread stores pieces of 16
+// bytes at the same place of several lines, so that it only has to advance an address.
 template <class Config>
 __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
@@ -99,7 +101,8 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
     if (n0 + slab * Slab::kLines >= end) break;
     const u32 buffer = static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
     staged.put(d, slab, buffer);
-    // After this barrier all threads have read the previous slab, so the next may overwrite it.
+    // After this barrier the slab is complete. All threads have read the previous one, so the next
+    // slab may overwrite it.
     stream_sync_group(group);
 #pragma unroll
     for (u32 half = 0; half < 2; ++half) {
@@ -124,12 +127,13 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
 }
 
-// Accumulators in shared memory, as kGemmStreamSlabLines lines of D: with swap-AB those columns,
-// else 64 columns of a warp's 16 rows. The pitch puts the lines that a warp accesses at once in
-// different banks.
+// A slab of accumulators in shared memory, before the epilogue: kGemmStreamSlabLines lines with 64
+// accumulators each. With swap-AB a line is a column of the tile with the warpgroup's 64 rows, else
+// it is 64 columns of one of a warp's 16 rows. The pitch puts the lines that a warp accesses at
+// once in different banks.
 template <class Config>
-struct StreamSlab {
-  static constexpr u32 kRows = 64;
+struct StreamSumSlab {
+  static constexpr u32 kRows = 64;  // accumulators in a line, which are rows with swap-AB
   static constexpr u32 kPitch = kRows + 4;
   static constexpr i32 kLines = kGemmStreamSlabLines;
   u32 base;
@@ -141,7 +145,7 @@ struct StreamSlab {
     else if constexpr (kSlab < Config::kTileN / kLines)
       put_slab<kSlab>(d);
   }
-  // Slab kSlab without swap-AB: one warp has all of it.
+  // Without swap-AB, one warp has all of a slab.
   template <i32 kSlab>
   __device__ __forceinline__ void put_rows(const float (&d)[Config::kAccumulators]) const {
     static_assert(kLines == 16, "a warp has 16 rows");
@@ -165,8 +169,8 @@ struct StreamSlab {
       ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4,
                         d[kSlab * (kLines / 2) + static_cast<i32>(i)]);
   }
-  // A switch, since registers cannot be indexed at run time. The loop over slabs is not unrolled:
-  // its body is most of the kernel's code.
+  // This is a switch because registers cannot be indexed at run time. Callers do not unroll their
+  // loops over slabs, since the body is most of the kernel's code.
   __device__ __forceinline__ void put(const float (&d)[Config::kAccumulators], i32 slab) const {
 #define TW_SLAB(n) \
   case n:          \
@@ -187,8 +191,8 @@ struct StreamSlab {
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // Reads eight neighboring elements of a line from `row` on: gate elements, or value elements if
-  // `second`.
+  // Reads eight accumulators of a line, for eight neighboring elements of D that begin at `row` of
+  // the slab: value elements if `second`, else gate elements or, without a gate, the only ones.
   __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
                                        float (&v)[8]) const {
     if (gate != kGateInterleaved) return get(line, row + (second ? kRows / 2 : 0), v);
@@ -199,34 +203,34 @@ struct StreamSlab {
   }
 };
 
-// The eight elements of a line of D that a thread writes. They are the same in all its lines, so
-// that the thread reads their bias only once.
+// Where a thread writes D: eight neighboring elements in each of its lines. They begin at the same
+// place of all these lines, so that the thread reads their bias only once.
 template <class Config>
-struct StreamEight {
-  using Slab = StreamSlab<Config>;
+struct StreamElements {
+  using Slab = StreamSumSlab<Config>;
   const GemmStreamArgs& args;
   const FullRun& run;
-  u32 row;          // first element within a slab's line, in elements of D
-  i32 first, step;  // the thread's first line of a slab, and the step to its next
-  i32 at, count;    // first element within D's line, and the elements from there to its end
-  i32 n0, end;      // the tile has lines n0 to end - 1 of D
+  u32 row;                    // first element within a slab's line, in elements of D
+  i32 first_line, line_step;  // the thread's first line of a slab, and the step to its next one
+  i32 at, count;  // first element within D's line, and the elements from there to its end
+  i32 n0, end;    // the tile has lines n0 to end - 1 of D
 
-  __device__ __forceinline__ StreamEight(const GemmStreamArgs& arguments, const FullRun& of_run,
-                                         i32 m0, i32 line0)
+  __device__ __forceinline__ StreamElements(const GemmStreamArgs& arguments, const FullRun& of_run,
+                                            i32 m0, i32 line0)
       : args(arguments), run(of_run), n0(line0) {
     const bool gated = args.full.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = threadIdx.x % 128;
     row = thread % groups * 8;
-    first = static_cast<i32>(thread / groups);
-    step = static_cast<i32>(128 / groups);
+    first_line = static_cast<i32>(thread / groups);
+    line_step = static_cast<i32>(128 / groups);
     at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
     count = run.extent - at;
     end = min(n0 + args.width, run.lines);
   }
 
-  // Stages the accumulators by slabs and calls use(slab, slab_line, line) for each line of the
-  // thread.
+  // Stages the accumulators slab by slab and calls use(slab, slab_line, line) for each line that
+  // the thread writes: line `slab_line` of the slab is line `line` of D.
   template <class Use>
   __device__ __forceinline__ void each_line(const float (&d)[Config::kAccumulators], u32 staging,
                                             u32 group, Use use) const {
@@ -234,10 +238,11 @@ struct StreamEight {
     for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
       const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
       staged.put(d, slab);
-      // After this barrier all threads have read the previous slab, so the next may overwrite it.
+      // After this barrier the slab is complete. All threads have read the previous one, so the
+      // next slab may overwrite it.
       stream_sync_group(group);
 #pragma unroll 1
-      for (i32 slab_line = first; slab_line < Slab::kLines; slab_line += step) {
+      for (i32 slab_line = first_line; slab_line < Slab::kLines; slab_line += line_step) {
         const i32 line = n0 + slab * Slab::kLines + slab_line;
         if (line >= end || count <= 0) break;
         use(staged, static_cast<u32>(slab_line), line);
@@ -245,26 +250,28 @@ struct StreamEight {
     }
     stream_sync_group(group);  // the next tile begins with slab 0 again
   }
-  // The line after `line` in each_line.
+  // The line that each_line() visits after `line`.
   __device__ __forceinline__ i32 next(i32 line) const {
-    return line + min(step, Slab::kLines);
+    return line + min(line_step, Slab::kLines);
   }
 };
 
-// Whether D and C consist of aligned pieces of 16 bytes, and the epilogue is at most alpha, beta, a
-// bias along D's lines, an activation and a gate.
+// Whether the common cases apply: lines of D have a multiple of eight elements, the addresses and
+// strides of D and of a C that is read are multiples of 16 bytes, and the epilogue is at most
+// alpha, a bias along D's lines, an activation, and either beta * C or a gate.
 template <class Config>
 __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
-  u64 places =
+  u64 alignments =
       run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
-  if (run.beta != 0.0f) places |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
-  return places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
+  if (run.beta != 0.0f) alignments |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
+  return alignments % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
          args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Writes D in the common case of alpha, bias and relu, which are applied in registers. A thread's
-// accumulators belong to two rows, so that it needs only two elements of the bias.
+// Writes D in the common case of at most alpha, bias and relu, which are applied in registers. A
+// thread's accumulators belong to two rows of the tile, so that it needs only two elements of the
+// bias.
 template <class Config>
 __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,
@@ -275,7 +282,7 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulat
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 row = row0 + half * 8;
-    float bias = -0.0f;
+    float bias = -0.0f;  // adding it changes no value
     if (full.bias_by == kFullPerElement && row < run.extent)
       bias = full_element<typename Config::In>(full.bias, full.bias_type != kBiasAsInput, row);
 #pragma unroll
@@ -290,7 +297,7 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulat
 // Writes D in all other common cases (stream_is_common()).
 template <class Config>
 __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAccumulators],
-                                                    const StreamEight<Config>& own, u32 staging,
+                                                    const StreamElements<Config>& own, u32 staging,
                                                     u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
@@ -307,46 +314,48 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
       full_load<Out>(full_c<Out>(full, run, {line, own.at, 1}), 1, 8, c);
   };
   float c[8] = {};
-  read_c(own.n0 + own.first, c);
-  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 slab_line, i32 line) {
-    float v[8];
-    staged.take(full.gate, slab_line, own.row, false, v);
+  read_c(own.n0 + own.first_line, c);
+  own.each_line(
+      d, staging, group, [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
+        float v[8];
+        staged.take(full.gate, slab_line, own.row, false, v);
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
-      v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
-    switch (full.activation) {
-      case kActRelu:
-        full_activate<kActRelu>(v);
-        break;
-      case kActGelu:
-        full_activate<kActGelu>(v);
-        break;
-      case kActGeluTanh:
-        full_activate<kActGeluTanh>(v);
-        break;
-      case kActSilu:
-        full_activate<kActSilu>(v);
-        break;
-      default:
-        break;
-    }
-    if (gated) {
-      float value_elements[8], other[8];
+        for (int i = 0; i < 8; ++i)
+          v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
+        switch (full.activation) {
+          case kActRelu:
+            full_activate<kActRelu>(v);
+            break;
+          case kActGelu:
+            full_activate<kActGelu>(v);
+            break;
+          case kActGeluTanh:
+            full_activate<kActGeluTanh>(v);
+            break;
+          case kActSilu:
+            full_activate<kActSilu>(v);
+            break;
+          default:
+            break;
+        }
+        if (gated) {
+          float value_elements[8], value_bias[8];
 #pragma unroll
-      for (float& value : other) value = -0.0f;
-      if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, other);
-      staged.take(full.gate, slab_line, own.row, true, value_elements);
+          for (float& value : value_bias) value = -0.0f;
+          if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, value_bias);
+          staged.take(full.gate, slab_line, own.row, true, value_elements);
 #pragma unroll
-      for (int i = 0; i < 8; ++i) v[i] *= act::fused(run.alpha, value_elements[i], other[i]);
-    }
-    full_store<Out>(run.d + static_cast<u64>((line * full.base.d_stride_m + own.at) *
-                                             static_cast<i64>(Out::kBytes)),
-                    8, v);
-    read_c(own.next(line), c);
-  });
+          for (int i = 0; i < 8; ++i)
+            v[i] *= act::fused(run.alpha, value_elements[i], value_bias[i]);
+        }
+        full_store<Out>(run.d + static_cast<u64>((line * full.base.d_stride_m + own.at) *
+                                                 static_cast<i64>(Out::kBytes)),
+                        8, v);
+        read_c(own.next(line), c);
+      });
 }
 
-// Writes D with any epilogue, eight neighboring elements of a line at a time.
+// Writes D with any epilogue. `largest` is the thread's largest |D|, as bits of a float, for amax.
 template <class Config>
 __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, const FullRun& run,
@@ -354,18 +363,20 @@ __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulato
                                                   u32& largest) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const StreamEight<Config> own(args, run, m0, n0);
+  const StreamElements<Config> own(args, run, m0, n0);
   const GemmEpilogueArgs& full = args.full;
   if (stream_is_common<Config>(full, run)) {
     const bool is_short = run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);
     return stream_write_common<Config>(d, own, staging, group);
   }
-  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 slab_line, i32 line) {
-    full_write<In, Out>(
-        full, run, line, own.at, own.count, largest,
-        [&](bool second, float(&v)[8]) { staged.take(full.gate, slab_line, own.row, second, v); });
-  });
+  own.each_line(d, staging, group,
+                [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
+                  full_write<In, Out>(full, run, line, own.at, own.count, largest,
+                                      [&](bool second, float(&v)[8]) {
+                                        staged.take(full.gate, slab_line, own.row, second, v);
+                                      });
+                });
 }
 
 }  // namespace tw

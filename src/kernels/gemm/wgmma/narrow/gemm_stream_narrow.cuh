@@ -38,7 +38,7 @@ __device__ __forceinline__ StreamSlice narrow_slice(const GemmStreamArgs& args,
                                                     const GemmPipeline<Config>& pipeline) {
   if (stream_is_joined<Config>(args)) return stream_joined_slice(args);
   if (kStreamHasSlices<Config> && unit >= work.whole_units)
-    return stream_met_slice<Config>(args, pipeline.reduction_word());
+    return stream_taken_slice<Config>(args, pipeline.reduction_word());
   return {0, args.width};
 }
 
@@ -81,9 +81,9 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
   } else if (split_unit >= 0) {
     const auto worker = static_cast<i32>(ptx::reread_block_id());
     const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, worker);
-    StreamPartial<Config>(args, worker, slot, 0).put(d);
-    const StreamSlice slice = stream_meet<Config>(args, split_unit, worker, 0, work.is_finished(),
-                                                  pipeline.reduction_word());
+    StreamPartial<Config>(args, worker, slot, 0).store(d);
+    const StreamSlice slice = stream_take_slice<Config>(
+        args, split_unit, worker, 0, work.is_finished(), pipeline.reduction_word());
     if (slice.columns <= 0) return;
     stream_add_parts<Config>(d, args, split_unit, slice, 0);
   }

@@ -26,7 +26,7 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
 // slab, because no registers are left to keep them in.
 template <class Config>
 struct NarrowEight {
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   u32 row;        // first element within the slab's line, in elements of D
   i32 slab_line;  // line of the slab; Slab::kLines or more for threads that have none
   i32 at, count;  // first element within D's line, and the elements from there to its end
@@ -49,8 +49,8 @@ struct NarrowHeld {
 
   template <class Config>
   static __device__ __forceinline__ NarrowHeld at(u32 shared, i32 width, i32 slab, u32 group) {
-    static_assert(StreamSlab<Config>::kLines * 4 * 2 * 32 ==
-                  kGemmHeldColumnBytes * StreamSlab<Config>::kLines);
+    static_assert(StreamSumSlab<Config>::kLines * 4 * 2 * 32 ==
+                  kGemmHeldColumnBytes * StreamSumSlab<Config>::kLines);
     const u32 begin =
         shared + Config::kShared.d_offset - kGemmHeldColumnBytes * static_cast<u32>(width);
     return {begin + (static_cast<u32>(slab) * 2 + group) * 2048 +
@@ -82,7 +82,7 @@ __device__ __forceinline__ void narrow_raise_largest(const float (&v)[8], i32 co
 template <class Config>
 __device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
                                               const NarrowEight<Config>& own, u32 slab, u32 group) {
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   static_assert(Config::kConsumers == 2, "a line is in two warpgroups");
   constexpr u32 kGroupDistance = Config::kShared.slabs * Config::kShared.slab_bytes;
   largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 1));

@@ -188,7 +188,7 @@ __device__ __forceinline__ void narrow_write_rows(const float (&d)[Config::kAccu
 // for amax. For an i32 D it only copies the bits of the accumulators.
 template <class Config>
 __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& all, const FullRun& run,
-                                                  const StreamSlab<Config>& staged, i32 line,
+                                                  const StreamSumSlab<Config>& staged, i32 line,
                                                   const NarrowEight<Config>& own, u32& largest,
                                                   float (&made)[8]) {
   using In = typename Config::In;
@@ -232,7 +232,7 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
                                                      const GemmNarrowArgs& all, const FullRun& run,
                                                      const GemmTileOrigin& tile, u32 shared,
                                                      u32 group, u32& largest) {
-  using Slab = StreamSlab<Config>;
+  using Slab = StreamSumSlab<Config>;
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
   const i32 end = Config::kSwapAB ? min(tile.n0 + all.stream.width, run.lines) : run.lines;
   const u32 staging = narrow_staging<Config>(shared, group);
