@@ -301,11 +301,11 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args,
   // A copy, because nvcc does not keep the pipeline in uniform registers if producer and consumers
   // advance the same object.
   GemmPipeline<Config> loading = pipeline;
-  GemmFirst first;
+  GemmFirstLoads first;
   i32 k = 0;
   if (Config::kCluster == 1) {
     if (warp == 0) {
-      first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
+      first = gemm_first_loads<Config>(args, gemm_first_unit<Config>(), rank);
       if (ptx::elect_one()) {
         gemm_init_barriers<Config>(pipeline, 0, 1);
         k = gemm_produce_first<Config>(args, loading, first, first.begin, 1, rank);
@@ -328,7 +328,7 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args,
     }
     ptx::sync_block();
     ptx::cluster_arrive_relaxed();
-    if (warp == 0) first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
+    if (warp == 0) first = gemm_first_loads<Config>(args, gemm_first_unit<Config>(), rank);
     ptx::cluster_wait();
     if (warp == 0 && ptx::elect_one())
       gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);

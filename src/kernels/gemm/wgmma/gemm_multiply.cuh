@@ -8,16 +8,15 @@
 
 namespace tw {
 
-// Releases the stage to every CTA that loads into it: this one, and those that multicast to it,
-// which are in its row or column of CTAs. One warp arrives for its warpgroup, since wgmma
-// completes for all warps of a warpgroup at once.
+// Releases the stage to every CTA that loads into it: this CTA, and the CTAs of its row and column
+// of the cluster, which multicast to it. One warp arrives for its warpgroup, since wgmma completes
+// for all warps of a warpgroup at once.
 //
-// With split-K a hardware cluster consists of several groups of kCluster CTAs, one for each part of
-// k: `hardware_rank` is the rank in the hardware cluster, `rank` that in the group, and
-// hardware_rank - rank is the group's first CTA. If the group is a single row or column, the stage
-// is released to all its CTAs, so that only the group's first CTA is needed. Without split-K this
-// is CTA 0, because the group is the whole hardware cluster. Both ranks may then be set to 0, which
-// saves reading the special register.
+// With split-K, a hardware cluster consists of several groups of kCluster CTAs, one group for each
+// part of k. `hardware_rank` is the CTA's rank in the hardware cluster, and `rank` its rank in the
+// group, so that hardware_rank - rank is the group's first CTA. A group that is a single row or
+// column releases the stage to all its CTAs and needs only the number of the first one. Without
+// split-K that is 0, and both ranks are set to 0, which saves reading a special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -25,10 +24,10 @@ __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipelin
   if (Config::kCluster == 1) {
     if (lane == 0) ptx::mbarrier_arrive(pipeline.empty_barrier(stage));
   } else if (lane < Config::kCluster) {
-    constexpr bool kInLine = Config::kClusterM == 1 || Config::kClusterN == 1;
-    const u32 hardware_rank = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
+    constexpr bool kSingleLine = Config::kClusterM == 1 || Config::kClusterN == 1;
+    const u32 hardware_rank = kSingleLine && !Config::kSplit ? 0 : ptx::cluster_rank();
     const u32 rank = hardware_rank % Config::kCluster;
-    if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
+    if (kSingleLine || lane % Config::kClusterM == rank % Config::kClusterM ||
         lane / Config::kClusterM == rank / Config::kClusterM)
       ptx::mbarrier_arrive_remote(
           ptx::cluster_address(pipeline.empty_barrier(stage), hardware_rank - rank + lane));
@@ -41,17 +40,17 @@ struct GemmConstant {
   __device__ constexpr operator bool() const { return kValue; }
 };
 
-// Multiplies the k blocks of `span` into d. `accumulate` 0 overwrites d, 1 adds to d. `tile`, if
-// not null, receives the tile's position if the span begins at 0. A stage is released after the
-// next one's products are issued; the caller waits for the last products and releases the last
-// stage. meanwhile() is called while products run: once for each k block but the first, or once if
-// there is only one. `width` is an index into kGemmWidths; only kernels with kAnyWidth or kNarrow
-// use it.
-template <class Config, class Meanwhile>
+// Multiplies the k blocks of `span` into d. `accumulate` 0 overwrites d, 1 adds to d. If `tile` is
+// not null and the span begins at 0, `tile` receives the tile's position. A stage is released after
+// the products of the next stage are issued. The caller waits for the last products and releases
+// the last stage. during_products() is called while products run: once for each k block but the
+// first, or once if there is only one k block. `width_index` is an index into kGemmWidths, which
+// only kernels with kAnyWidth or kNarrow use.
+template <class Config, class DuringProducts>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
     GemmPipeline<Config>& pipeline, u32 first_row_block, u32 accumulate, GemmTilePosition* tile,
-    Meanwhile meanwhile, u32 width = 0) {
+    DuringProducts during_products, u32 width_index = 0) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
@@ -62,25 +61,25 @@ __device__ __forceinline__ void gemm_multiply(
   const u64 descriptor = ptx::wgmma_descriptor(pipeline.base, 64 * 128, 1024);
   const u64 upper = descriptor >> 32 << 32;
   const u32 first_address = static_cast<u32>(descriptor) + first_row_block * (64 * 128 / 16);
-  const u32 to_b = Config::kShared.a_bytes / 16 - first_row_block * (64 * 128 / 16);
+  const u32 a_to_b = Config::kShared.a_bytes / 16 - first_row_block * (64 * 128 / 16);
   u32 address = first_address + static_cast<u32>(pipeline.stage) * stage_step;
   bool arrived = false;
   // Issues the products of one k block. `is_first_block` is a GemmConstant if kPeelsFirstBlock,
   // else a bool.
-  const auto send = [&](auto is_first_block) {
+  const auto issue_block = [&](auto is_first_block) {
     if (!arrived) ptx::mbarrier_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
     pipeline.fence_copied();
     if (is_first_block && tile != nullptr && span.begin == 0)
       *tile = gemm_published_tile<Config>(pipeline);
-    const u64 a = upper | address, b = upper | (address + to_b);
+    const u64 a = upper | address, b = upper | (address + a_to_b);
     pipeline.advance();
     address = pipeline.stage == 0 ? first_address : address + stage_step;
     if constexpr (Config::kNarrow) {
       ptx::wgmma_any_width(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
-                           is_first_block ? accumulate : 1, width);
+                           is_first_block ? accumulate : 1, width_index);
     } else if constexpr (Config::kAnyWidth) {
       ptx::wgmma_any_width<Config::kColumnA, Config::kRowB, kStepA / 16, kStepB / 16>(
-          d[0], typename Config::In{}, a, b, is_first_block ? accumulate : 1, width);
+          d[0], typename Config::In{}, a, b, is_first_block ? accumulate : 1, width_index);
     } else {
       ptx::wgmma_fence();
 #pragma unroll
@@ -102,19 +101,19 @@ __device__ __forceinline__ void gemm_multiply(
   if constexpr (Config::kPeelsFirstBlock) {
     if (k >= span.end) return;
     stage = pipeline.stage;
-    send(GemmConstant<true>{});
+    issue_block(GemmConstant<true>{});
     k += Config::kTileK;
-    if (k >= span.end) meanwhile();
+    if (k >= span.end) during_products();
   }
   for (; k < span.end; k += Config::kTileK) {
     const i32 previous = stage;
     stage = pipeline.stage;
     if constexpr (Config::kPeelsFirstBlock)
-      send(GemmConstant<false>{});
+      issue_block(GemmConstant<false>{});
     else
-      send(k == span.begin);
+      issue_block(k == span.begin);
     const bool has_previous = Config::kPeelsFirstBlock || previous >= 0;
-    if (has_previous || k + Config::kTileK >= span.end) meanwhile();
+    if (has_previous || k + Config::kTileK >= span.end) during_products();
     ptx::wgmma_wait<1>();
     if (has_previous) gemm_release<Config>(pipeline, previous);
   }
@@ -152,8 +151,8 @@ __device__ __forceinline__ void gemm_clear_accumulators(
     for (auto& value : row_block) value = 0;
 }
 
-// Defines all accumulators for the compiler, without an instruction: the first product overwrites
-// them. Clearing them would take an instruction for each two accumulators of a tile.
+// Tells the compiler that all accumulators have values, without an instruction. The first product
+// overwrites them. Clearing them would take one instruction for every two accumulators.
 template <class Config>
 __device__ __forceinline__ void gemm_define_accumulators(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators]) {
@@ -178,8 +177,7 @@ __device__ __forceinline__ void gemm_accumulate(
 }
 
 // Calls use(sums) with the accumulators of one row block as floats, in the order of wgmma's
-// fragment. f32 accumulators are passed by reference, since a copy would take as many registers
-// again.
+// fragment. f32 accumulators are passed by reference, since a copy would need twice the registers.
 template <class Config, class Use>
 __device__ __forceinline__ void gemm_with_floats(typename Config::Sum (&d)[Config::kAccumulators],
                                                  Use use) {
@@ -194,7 +192,9 @@ __device__ __forceinline__ void gemm_with_floats(typename Config::Sum (&d)[Confi
   }
 }
 
-// Adds a finished chain in d to the earlier ones in `kept`. After the last chain, d has the total.
+// Ends an accumulation chain whose sums are in d. It adds the sums of all earlier chains, which are
+// in `kept`, to d, and keeps the result in `kept` for the next chain. After the last chain, d has
+// the total.
 template <class Config>
 __device__ __forceinline__ void gemm_keep(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators],
@@ -209,10 +209,11 @@ __device__ __forceinline__ void gemm_keep(
     }
 }
 
-// Ends a chain with half the registers of gemm_keep: moves the upper 16 bits of each accumulator to
-// `parked`. The remainder stays in d as the start value of the next chain. It is so small that the
-// next chain's sums lose no more to truncation than if the chain had started at 0. The split is
-// exact; an infinity leaves no remainder. After the last chain, d has the total.
+// Ends an accumulation chain with half the extra registers of gemm_keep(). It adds the parked
+// halves of the earlier chains to d, and then parks the upper 16 bits of each accumulator in
+// `parked` for the next chain. The exact remainder, which is 0 for an infinity, stays in d as the
+// start value of the next chain. It is so small that the next chain's sums lose no more to
+// truncation than if the chain had started at 0. After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_park(
     float (&d)[Config::kRowBlocks][Config::kAccumulators],
@@ -222,22 +223,23 @@ __device__ __forceinline__ void gemm_park(
   for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
 #pragma unroll
     for (int i = 0; i < Config::kAccumulators; i += 2) {
-      u32& both = parked[row_block][i / 2];
+      u32& pair = parked[row_block][i / 2];
       if (chain > 0) {
-        d[row_block][i] += __uint_as_float(both << 16);
-        d[row_block][i + 1] += upper(both);
+        d[row_block][i] += __uint_as_float(pair << 16);
+        d[row_block][i + 1] += upper(pair);
       }
       if (chain + 1 < chains) {
-        both = ptx::upper_halves(d[row_block][i], d[row_block][i + 1]);
-        const float of_low = __uint_as_float(both << 16), of_high = upper(both);
-        d[row_block][i] = d[row_block][i] == of_low ? 0.0f : d[row_block][i] - of_low;
-        d[row_block][i + 1] = d[row_block][i + 1] == of_high ? 0.0f : d[row_block][i + 1] - of_high;
+        pair = ptx::upper_halves(d[row_block][i], d[row_block][i + 1]);
+        const float low = __uint_as_float(pair << 16), high = upper(pair);
+        d[row_block][i] = d[row_block][i] == low ? 0.0f : d[row_block][i] - low;
+        d[row_block][i + 1] = d[row_block][i + 1] == high ? 0.0f : d[row_block][i + 1] - high;
       }
     }
 }
 
-// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, group 1
-// does so two k blocks after group 0, so that one of them always feeds the tensor cores.
+// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, the
+// chains of group 1 end two k blocks after those of group 0, so that one of the warpgroups always
+// feeds the tensor cores.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_span_of_group(GemmSpan span, i32 chain, i32 chains,
                                                              u32 group) {

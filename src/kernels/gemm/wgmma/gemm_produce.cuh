@@ -4,8 +4,8 @@
 // that fill the stages. gemm_basic.cuh describes the kernel as a whole.
 //
 // Some kernels are meant for a small m of the caller, such as a few tokens in an inference engine.
-// The operand with the caller's m rows is called the tokens (A, or B with swap-AB), the other one
-// the weights.
+// The tokens are the operand with the caller's m rows: A, or B with swap-AB. The weights are the
+// other operand.
 
 #include "kernels/gemm/wgmma/gemm_config.cuh"
 #include "kernels/ptx/basic.cuh"
@@ -60,18 +60,18 @@ __device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 c
   return gemm_blocks<Config>(gemm_chain_span<Config>(span, chain, chains));
 }
 
-// Loads this CTA's share of one operand's k block, which `kSharers` CTAs need. `first` is the
-// tile's first line (a line is a row of A or a column of B); `mask` has the CTAs that receive the
-// share.
+// Loads this CTA's share of one operand's k block, which `kSharers` CTAs need. A line is a row of A
+// or a column of B. The tile's lines begin at `first` of the operand. `share` is the number of the
+// share, and `mask` has the bits of the CTAs that receive it.
 template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxExtent = gemm_box_extent(kAlongK, kLines, kTileK, kSharers);
   constexpr u32 kBoxes = gemm_boxes_per_cta(kAlongK, kLines, kSharers);
   // Whether the sharers divide the box along k instead of by lines.
-  constexpr bool kSharesAlongK = !kAlongK && kPart < kTileK;
-  const u32 line0 = kAlongK ? share * kPart : kSharesAlongK ? 0 : share * kBoxes * 64;
-  const u32 k0 = kSharesAlongK ? share * kPart : 0;
+  constexpr bool kSharesAlongK = !kAlongK && kBoxExtent < kTileK;
+  const u32 line0 = kAlongK ? share * kBoxExtent : kSharesAlongK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSharesAlongK ? share * kBoxExtent : 0;
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * 64;
@@ -144,46 +144,48 @@ template <class Config>
 struct GemmSharers {
   u32 rank_m, rank_n, mask_a, mask_b;
 
-  // `first` is the cluster rank of the first CTA of this CTA's split-K part, `rank` counts from it.
-  __device__ __forceinline__ GemmSharers(u32 rank, u32 first)
+  // `group_begin` is the cluster rank of the first CTA that multiplies the same part of k, which is
+  // 0 without split-K. `rank` counts from that CTA.
+  __device__ __forceinline__ GemmSharers(u32 rank, u32 group_begin)
       : rank_m(rank % Config::kClusterM), rank_n(rank / Config::kClusterM) {
     constexpr u32 kAlongM = (1u << Config::kClusterM) - 1;
     constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / kAlongM;
-    mask_a = kAlongN << (first + rank_m);
-    mask_b = kAlongM << (first + rank_n * Config::kClusterM);
+    mask_a = kAlongN << (group_begin + rank_m);
+    mask_b = kAlongM << (group_begin + rank_n * Config::kClusterM);
   }
 };
 
-// Loads this CTA's share of one k block into the stage. `which` selects the operands:
-// kGemmOperandA, kGemmOperandB or both.
+// Loads this CTA's share of one k block of the operands in `operands` (kGemmOperand bits) into the
+// stage.
 template <class Config>
 __device__ __forceinline__ void gemm_load_block(const GemmArgs& args,
                                                 const GemmPipeline<Config>& pipeline,
                                                 const GemmTilePosition& tile, i32 k, u32 rank,
-                                                u32 which) {
+                                                u32 operands) {
   const GemmSharers<Config> to(rank, Config::kSplit ? ptx::cluster_rank() - rank : 0);
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
-  if (which & kGemmOperandA)
+  if (operands & kGemmOperandA)
     gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
         pipeline.a(), &args.map_a, barrier, tile.m0, k, to.rank_n, to.mask_a);
-  if (which & kGemmOperandB)
+  if (operands & kGemmOperandB)
     gemm_load_share<!Config::kRowB, Config::kStageColumnsB, Config::kTileK, Config::kClusterM>(
         pipeline.b(), &args.map_b, barrier, tile.n0, k, to.rank_m, to.mask_b);
 }
 
-// The CTA's first unit. It is computed from special registers at each use. Kernels with 192 columns
-// of accumulators have no register to keep it.
+// The CTA's first unit. It is computed from special registers at each use, because kernels with 192
+// columns of accumulators have no register to keep it.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_unit() {
   return static_cast<i32>(Config::kSplit ? ptx::cluster_id()
                                          : ptx::reread_block_id() / Config::kCluster);
 }
 
-// How many k blocks a CTA loads ahead of its products: as many as there are stages, with one
+// Number of k blocks that a CTA loads ahead of its products. It is the number of stages, with one
 // exception. If 80 to 144 CTAs start together on few tokens, filling all stages would request more
 // than about 10 MB at once, which memory serves slower: (m, n, k) = (1, 3584, 3584) with split-K
-// factor 2 takes 8.77 us with 10 of 16 stages and 9.14 us with all. Fewer CTAs, a longer k and
-// several waves need all stages. So do launches that load before their predecessor grid ends.
+// factor 2 takes 8.77 us with 10 of 16 stages, and 9.14 us with all. All stages are faster with
+// fewer CTAs, a longer k or several waves, and if the launch loads before its predecessor grid
+// ends.
 template <class Config>
 __device__ __forceinline__ i32 gemm_load_ahead(const GemmArgs& args, GemmSpan span) {
   constexpr i32 kLongestSpan = 40, kFewestCtas = 80, kMostCtas = 144;  // span in k blocks
@@ -196,23 +198,24 @@ __device__ __forceinline__ i32 gemm_load_ahead(const GemmArgs& args, GemmSpan sp
 }
 
 // A CTA's first tile, and the range of k that is loaded for it before any stage is released.
-struct GemmFirst {
+struct GemmFirstLoads {
   GemmTilePosition tile;
   i32 begin, end;
 };
 
 template <class Config>
-__device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
+__device__ __forceinline__ GemmFirstLoads gemm_first_loads(const GemmArgs& args, i32 unit,
+                                                           u32 rank) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 most = span.begin + gemm_load_ahead<Config>(args, span) * Config::kTileK;
-  const bool some = unit < args.units_m * args.units_n;
+  const i32 limit = span.begin + gemm_load_ahead<Config>(args, span) * Config::kTileK;
+  const bool has_unit = unit < args.units_m * args.units_n;
   return {gemm_tile_position<Config>(args, unit, rank), span.begin,
-          !some             ? span.begin
-          : span.end < most ? span.end
-                            : most};
+          !has_unit          ? span.begin
+          : span.end < limit ? span.end
+                             : limit};
 }
 
-// The number of k blocks in the range that gemm_first() returns.
+// The number of k blocks in the range that gemm_first_loads() returns.
 template <class Config>
 __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit) {
   const GemmSpan span = gemm_span<Config>(args.k);
@@ -220,15 +223,15 @@ __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit)
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
-// Lines (rows of A or columns of B) of the weights in a tile of a kernel for few tokens.
+// Lines of the weights (rows of A or columns of B) in a tile of a kernel for few tokens.
 template <class Config>
 inline constexpr i32 kGemmWeightLines = Config::kSwapAB ? Config::kTileM : Config::kTileN;
 
 // Number of k blocks of a CTA's first weights that are prefetched into the L2. A prefetch starts
-// earlier than the first TMA load, which waits for its instructions and tensor map. (m, n, k) =
-// (1, 3072, 1536) takes 4.40 us with four k blocks and 4.59 us with none. More k blocks than those
-// below are slower: three k blocks by 1 to 5 % if a tile has 128 lines of weights, eight k blocks
-// by 1 % with any tile.
+// earlier than the first TMA load, which waits for its instructions and its tensor map: (m, n, k) =
+// (1, 3072, 1536) takes 4.40 us with four prefetched k blocks and 4.59 us with none. Larger numbers
+// than these are slower. If a tile has 128 lines of weights, three k blocks take 1 to 5 % longer
+// than two. Eight k blocks take 1 % longer with any tile.
 template <class Config>
 inline constexpr i32 kGemmPrefetchedBlocks = Config::kSplit&& Config::kTileN <= 16 ? 4
                                              : kGemmWeightLines<Config> <= 72      ? 3
@@ -259,33 +262,34 @@ __device__ __forceinline__ void gemm_prefetch_weights(const GemmArgs& args) {
   }
 }
 
-// Loads the operands `which` of the first tile's k blocks from k to `end`, into free stages. A full
-// barrier expects the bytes of both operands, even if one is loaded later. Returns the next k.
+// Loads the operands in `operands` (kGemmOperand bits) of the first tile from k to `end` into free
+// stages. A full barrier expects the bytes of both operands, even if one of them is loaded later.
+// Returns the next k.
 template <class Config>
 __device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmPipeline<Config>& pipeline,
                                          const GemmTilePosition& tile, i32 k, i32 end, u32 rank,
-                                         u32 which) {
+                                         u32 operands) {
 #pragma unroll 1
   for (; k < end; k += Config::kTileK) {
     ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.stage_bytes);
-    gemm_load_block<Config>(args, pipeline, tile, k, rank, which);
+    gemm_load_block<Config>(args, pipeline, tile, k, rank, operands);
     pipeline.advance();
   }
   return k;
 }
 
-// Fills the first `stages` stages, which are free, with the k blocks from k on of the CTA's first
-// tile and chain. It may be called again with a larger `stages`; k is then what the previous call
-// returned. Returns the next k. If args.early is 0, each call waits for the predecessor grids
-// before it loads. Otherwise it loads the operands in args.early without waiting; the call with all
-// stages then waits, and loads the other operand.
+// Loads k blocks of the CTA's first tile and chain, from k on, until the first `stages` stages are
+// full. Returns the next k. If it is called again with a larger `stages`, k is the previous result.
+// If args.early is 0, each call waits for the predecessor grids before it loads. Otherwise each
+// call loads the operands in args.early without waiting, and the call with all stages then waits
+// and loads the other operand.
 template <class Config>
 __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args,
                                                   GemmPipeline<Config>& pipeline,
-                                                  const GemmFirst& first, i32 k, i32 stages,
+                                                  const GemmFirstLoads& first, i32 k, i32 stages,
                                                   u32 rank) {
-  const i32 most = first.begin + stages * Config::kTileK;
-  const i32 end = first.end < most ? first.end : most;
+  const i32 limit = first.begin + stages * Config::kTileK;
+  const i32 end = first.end < limit ? first.end : limit;
   const u32 early = args.early;
   if (k == first.begin) gemm_publish_tile<Config>(pipeline, first.tile);
   if (early == 0) {
@@ -295,11 +299,11 @@ __device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args,
     k = gemm_fill<Config>(args, pipeline, first.tile, k, end, rank, early);
     if (stages < Config::kStages) return k;
     ptx::grid_dependency_wait();
-    GemmPipeline<Config> late(pipeline.base);
+    GemmPipeline<Config> refilled(pipeline.base);  // a second pass over the same stages
 #pragma unroll 1
-    for (i32 at = first.begin; at < k; at += Config::kTileK) {
-      gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmOperandBoth);
-      late.advance();
+    for (i32 late_k = first.begin; late_k < k; late_k += Config::kTileK) {
+      gemm_load_block<Config>(args, refilled, first.tile, late_k, rank, early ^ kGemmOperandBoth);
+      refilled.advance();
     }
   }
   if (!Config::kSplit && stages == Config::kStages && args.plain_from > 0)
@@ -324,12 +328,12 @@ __device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> pipe
   }
 }
 
-// TMA reductions into D wait until D has come from memory. The producer therefore prefetches a
-// tile's D into the L2 along with its last k blocks. It prefetches one box of D's map for each k
-// block, or for every second one if there are eight boxes or more. The TMA works in order, so eight
-// boxes at once would delay later loads by more time than the full stages cover. If too few k
-// blocks are left, the first boxes are prefetched together. load() loads the next k block;
-// blocks_left() returns how many whole k blocks are not loaded yet.
+// Prefetches a tile's D into the L2 while the tile's last k blocks are loaded, because TMA
+// reductions into D would otherwise wait until D has come from memory. One box of D's map is
+// prefetched for each k block, or for every second k block if there are eight boxes or more. The
+// TMA works in order, so eight boxes at once would delay later loads by more time than the full
+// stages cover. If too few k blocks are left, the first boxes are prefetched together. load() loads
+// the next k block, and blocks_left() returns how many whole k blocks are not loaded yet.
 template <class Config, class BlocksLeft, class Load>
 __device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const GemmTilePosition& tile,
                                                 BlocksLeft blocks_left, Load load) {
@@ -338,18 +342,19 @@ __device__ __forceinline__ void gemm_prefetch_d(const GemmArgs& args, const Gemm
   constexpr i32 kBoxesAcross = (Config::kSwapAB ? Config::kTileM : Config::kTileN) / kAcross;
   constexpr i32 kBoxes =
       kBoxesAcross * ((Config::kSwapAB ? Config::kTileN : Config::kTileM) / kLines);
-  constexpr i32 kEvery = kBoxes < 8 ? 1 : 2;
+  constexpr i32 kBlocksPerBox = kBoxes < 8 ? 1 : 2;
 #pragma unroll 1
   for (i32 box = 0; box < kBoxes; ++box) {
-    while (blocks_left() > (kBoxes - box) * kEvery) load();
+    while (blocks_left() > (kBoxes - box) * kBlocksPerBox) load();
     ptx::prefetch_tile(&args.map_d,
                        (Config::kSwapAB ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
                        (Config::kSwapAB ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
   }
 }
 
-// Loads everything after gemm_produce_first. Two loaders alternate in k blocks across chains and
-// tiles. Stages are released in order, so neither gets far enough ahead to misread a parity.
+// Loads everything that gemm_produce_first() has not loaded. If there are two loaders, each loads
+// every second k block, also from one chain or tile to the next. Stages are released in order, so
+// neither loader gets far enough ahead to misread a parity.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<Config> pipeline,
                                              u32 rank, u32 loader) {
@@ -358,18 +363,19 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
   const i32 units = args.units_m * args.units_n;
   const i32 unit_step = gemm_unit_step<Config>();
   const i32 first_unit = gemm_first_unit<Config>();
-  // Ping-pong kernels alternate between the chains of two units. In others the chains of a unit
-  // follow one another, so k simply goes on.
+  // Ping-pong kernels alternate between the chains of two units. In other kernels the chains of a
+  // unit follow one another, and the producer loads all of k without regard to chains.
   constexpr i32 kAlternatingUnits = Config::kAlternatesChains ? 2 : 1;
   const i32 chains = Config::kAlternatesChains ? 1 + args.more_chains : 1;
-  const i32 sent = gemm_first_blocks<Config>(args, first_unit);
+  const i32 loaded = gemm_first_blocks<Config>(args, first_unit);
   const bool holds_back = gemm_load_ahead<Config>(args, span) < Config::kStages;
   // If the load-ahead is limited, the release of the oldest stage in use permits the next load.
   GemmPipeline<Config> oldest = pipeline;
   if (Config::kLimitsLoadAhead) oldest.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
-  pipeline.skip(sent + static_cast<i32>(loader));
-  i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // k within a chain
+  pipeline.skip(loaded + static_cast<i32>(loader));
+  // Where the loader begins within a chain: the k that other calls or the other loader load.
+  i32 skipped_k = (loaded + static_cast<i32>(loader)) * Config::kTileK;
   for (i32 first = first_unit; first < units; first += kAlternatingUnits * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kAlternatingUnits * unit_step;
@@ -377,7 +383,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
         const GemmTilePosition tile = gemm_tile_position<Config>(args, unit, rank);
         const GemmSpan chain_span =
             Config::kAlternatesChains ? gemm_chain_span<Config>(span, chain, chains) : span;
-        i32 k = chain_span.begin + ahead;
+        i32 k = chain_span.begin + skipped_k;
         // Each case has a loop of its own, because the producer's loop is the bottleneck of small
         // tiles.
         const auto load = [&] {
@@ -395,19 +401,19 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
             load();
           }
         }
-        // The chain during which D is prefetched. If consumers add the chains up in registers, only
-        // the last one is written to D. Otherwise every chain is, beginning with the first.
-        const i32 adding = Config::kAllTmaAddsChains ? chains - 1 : 0;
+        // D is prefetched during the first chain that is written to D. If consumers add the chains
+        // up in registers, that is the last chain. Otherwise it is the first one.
+        const i32 first_written = Config::kAllTmaAddsChains ? chains - 1 : 0;
         if (Config::kPrefetchesD && loader == 0 && args.adds_to_d && args.plain_from > 0 &&
-            chain == adding && k < chain_span.end)
+            chain == first_written && k < chain_span.end)
           gemm_prefetch_d<Config>(
               args, tile, [&] { return (chain_span.end - k) / Config::kTileK; }, load);
         while (k < chain_span.end) load();
-        ahead = k - chain_span.begin - gemm_blocks<Config>(chain_span) * Config::kTileK;
+        skipped_k = k - chain_span.begin - gemm_blocks<Config>(chain_span) * Config::kTileK;
       }
-  // Of two loaders, the one that issued the last load is one k block past the end (ahead > 0). The
-  // other one waits for the stages, because its `pipeline` is at the oldest stage.
-  if (ahead > 0) return;
+  // Of two loaders, the one that issued the last load is one k block past the end (skipped_k > 0).
+  // The other one waits for the stages, because its `pipeline` is at the oldest stage.
+  if (skipped_k > 0) return;
   ptx::grid_dependency_launch();
   gemm_wait_all_released<Config>(pipeline);
 }
