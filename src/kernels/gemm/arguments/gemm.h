@@ -42,8 +42,8 @@ struct GemmArgs {
   i32 k;        // 0 where alpha is 0: neither A nor B is read
   i32 units_m;  // work units along m and n: a unit is what one cluster computes at a time
   i32 units_n;
-  i32 band;        // units along m that run before the next ones along n, for L2 reuse: gemm_band
-  i32 plain_from;  // first column of D that is written by plain stores; 0: all, n: none
+  i32 band;        // units along m in a band (gemm_unit), chosen for reuse in the L2 (gemm_band)
+  i32 plain_from;  // first column of D that is written by plain stores; 0: all are, n: none is
   float alpha;
   float beta;  // 0: C is not read
   // Only host bodies read these: a kernel is compiled for its types and orders.
@@ -51,7 +51,7 @@ struct GemmArgs {
   unsigned char host_out;  // DType
   unsigned char host_column_a;
   unsigned char host_column_b;
-  u32 stage_bytes;            // bytes of A and B that land in one stage, see gemm_stage_bytes
+  u32 stage_bytes;            // bytes of A and B that one stage receives, see gemm_stage_bytes
   unsigned char adds_to_d;    // 1 if D is C and beta is 1: TMA reductions add to D, C is not read
   unsigned char more_chains;  // accumulation chains beyond the first: gemm_chain_count(k) - 1
   // kGemmOperand bits of the operands that may be loaded before griddepcontrol.wait, because no
@@ -76,7 +76,7 @@ TW_KERNEL_HD constexpr i32 gemm_chain_count(i64 k, i64 longest = 4096) {
   return chains;
 }
 
-/// Bits of a set of operands, such as those that may be loaded early (GemmArgs::early).
+/// Bits that denote a set of operands, such as those that may be loaded early (GemmArgs::early).
 enum : u32 { kGemmOperandA = 1, kGemmOperandB = 2, kGemmOperandBoth = 3 };
 
 /// Bits of KernelEntry::variant in this family.
@@ -88,8 +88,8 @@ enum : u32 {
   kGemmSplit = 16,    // split-K: a cluster of 2 to 8 CTAs divides k of each tile
   kGemmSwapAB = 32,   // swap-AB: the operands are swapped, D is written column-major
   kGemmF16Accumulators = 64,  // accumulators in f16
-  kGemmPrologue = 256,  // computes no product: a kernel that runs before one, see gemm_pointers.h
-  kGemmBatched = 512,   // batched kernel, with kGemmEpilogue: only alpha * A B, see gemm_batch.cuh
+  kGemmPrologue = 256,        // runs before a product and computes none, see gemm_pointers.h
+  kGemmBatched = 512,  // batched kernel, with kGemmEpilogue: only alpha * A B, see gemm_batch.cuh
   kGemmStagingCopy = 1024,  // with kGemmPrologue: the staging copy, see gemm_realign.h
   kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
   kGemmStreamK = 4096,      // stream-K: units after the last complete wave are divided along k
@@ -101,8 +101,8 @@ enum : u32 {
   kGemmEpilogue = 128
 };
 
-/// The schedules, by the names that kernel entries use. "full" in the names of schedules, functions
-/// and files means an epilogue kernel, "scaled" a kernel for narrow types.
+/// The schedules, by the names that kernel entries use. In names, "full" means an epilogue kernel,
+/// except in "full barrier", and "scaled" means a kernel for narrow types.
 inline constexpr u32 kSchedule_coop = 0;
 inline constexpr u32 kSchedule_ping = kGemmPingpong;
 inline constexpr u32 kSchedule_split = kGemmSplit;
@@ -137,8 +137,8 @@ struct GemmTile {
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
 /// Lines of D that a stream-K epilogue kernel stages in shared memory at a time: one StreamSumSlab
-/// (stream_write.cuh), not a slab of gemm_slab(). With swap-AB these are columns of accumulators,
-/// else a warp's rows.
+/// (stream_write.cuh), not a slab of gemm_slab(). With swap-AB the lines are columns of a tile,
+/// else the rows of one warp.
 inline constexpr u32 kGemmStreamSlabLines = 16;
 /// Shared memory for a grouped kernel's table of groups, see kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17600;
@@ -225,9 +225,9 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }
 
-/// Whether a thread has registers to split each accumulator at the end of a chain (gemm_park): it
-/// parks the upper 16 bits, two accumulators to a register. The exact remainder is the start value
-/// of the next chain. At that chain's end, the parked bits are added again.
+/// Whether a thread has registers to park the upper 16 bits of each accumulator at the end of a
+/// chain (gemm_park), two accumulators to a register. The exact remainder is the start value of the
+/// next chain, and the parked bits are added again at that chain's end.
 TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 variant) {
   const u32 sharers = variant & kGemmPingpong ? 1 : gemm_consumers(tile_m);
   return !gemm_keeps_chains(tile_m, tile_n, variant) && tile_m / 64 / sharers * tile_n / 2 <= 128;

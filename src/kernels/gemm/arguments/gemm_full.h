@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue), which names mark by
-// "full": the basic kernels' arguments, then the options of an epilogue and of a batch. One kernel
-// body serves all options at run time.
+// Launch arguments of the gemm family's epilogue kernels (kGemmEpilogue), whose names contain
+// "full": the arguments of a basic kernel, then the options of an epilogue and of a batch. A kernel
+// serves all options at run time.
 //
 //   v = alpha * A B + beta * C + bias             m x n, as C
 //   D = act(v) * scale
@@ -10,8 +10,9 @@
 //
 // Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
 // by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Kernels for many tokens
-// of narrow types also need a 16-bit D and at most alpha, a bias per element and relu. Otherwise D
-// is written by plain stores of pairs, or of 16 bytes if D is aligned to that.
+// of narrow types write D by TMA only if it also has 16 bits and the epilogue is at most alpha, a
+// bias per element and relu. Otherwise D is written by plain stores of pairs, or of 16 bytes if D
+// is aligned to 16 bytes.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
 // scale vary along D's lines (one value per element of a line) or across them (one value per line).
@@ -40,10 +41,11 @@ enum : unsigned char { kBiasAsInput = 0, kBiasF32 = 1, kBiasF16 = 2 };
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateInterleaved = 2 };
 
 struct GemmEpilogueArgs {
-  // plain_from, adds_to_d, more_chains and early are unused. units_m and units_n count one matrix.
+  // plain_from, adds_to_d and more_chains are unused. Only stream-K kernels read `early`; the other
+  // kernels have the kFullEarly bits of `flags`. units_m and units_n count the units of one matrix.
   GemmArgs base;
   u64 bias;
-  u64 scale;  // f32; 0 with kFullSingle: scale_value applies
+  u64 scale;  // f32; if 0 with kFullSingle, the scale is scale_value
   u64 amax;   // f32 that becomes the largest |D| (8-bit floats: before their scale) if that is
               // larger; 0: none
   // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
@@ -75,9 +77,10 @@ static_assert(sizeof(GemmEpilogueArgs) == 640, "host and device must agree on th
 static_assert(__builtin_offsetof(GemmEpilogueArgs, bias) == 512, "as above");
 static_assert(__builtin_offsetof(GemmEpilogueArgs, batch) == 608, "as above");
 
-/// Bits of GemmEpilogueArgs::flags. The last three are set with kFullTmaStores only.
+/// Bits of GemmEpilogueArgs::flags. kFullNoEpilogue, kFullSimpleEpilogue and kFullAlignedC are set
+/// only together with kFullTmaStores.
 enum : u32 {
-  kFullEarlyA = kGemmOperandA,  // constant operands, may be loaded before griddepcontrol.wait
+  kFullEarlyA = kGemmOperandA,  // operands that may be loaded before griddepcontrol.wait
   kFullEarlyB = kGemmOperandB,
   kFullEarly = kGemmOperandBoth,
   kFullSwapped = 4,          // operands are swapped: device_m replaces n
@@ -88,11 +91,11 @@ enum : u32 {
   kFullPairs = 128           // two tiles along m belong together: wgmma/narrow/narrow_blocks.cuh
 };
 
-/// Lines of D's TMA box: the share of one warp in a warpgroup's 64 rows.
+/// Lines of D's TMA box: the rows of one warp among a warpgroup's 64 rows.
 inline constexpr u32 kGemmStoreLines = 16;
 
-/// Where successive elements of a line of D are in v: line, position of the first in that line, and
-/// the step from one element to the next.
+/// Where successive elements of a line of D are in v: the line of v, the position of the first
+/// element in this line, and the step from one element to the next.
 struct FullPlace {
   i32 line, at, step;
 };
@@ -103,8 +106,8 @@ struct FullGate {
   i32 half;  // distance of the two elements with kGateHalves
 };
 
-/// Position in v for D's element (line, at): of the value element if `second`, else of the gate
-/// element.
+/// The place in v that element `at` of line `line` of D comes from. With a gate, this is the place
+/// of the value element if `second`, else of the gate element.
 TW_KERNEL_HD constexpr FullPlace full_place(FullGate gated, i32 line, i32 at, bool second) {
   if (gated.gate == kGateNone) return {line, at, 1};
   const i32 more = second ? 1 : 0;
@@ -118,8 +121,9 @@ TW_KERNEL_HD constexpr FullPlace full_place(const GemmEpilogueArgs& args, i32 li
   return full_place(FullGate{args.gate, args.gate_across, args.half}, line, at, second);
 }
 
-/// The operand's row or column that line `line` of a tile of `lines` lines holds. `first` is the
-/// tile's first row or column of v. With kGateHalves, half of the tile comes from each half.
+/// The operand's row or column that line `line` of a tile of `lines` lines has. `first` is the
+/// tile's first row or column of v. With kGateHalves, half of the tile comes from each half of the
+/// operand.
 TW_KERNEL_HD constexpr i32 full_line(const GemmEpilogueArgs& args, i32 first, i32 line, i32 lines) {
   if (args.gate != kGateHalves) return first + line;
   return first / 2 + (line < lines / 2 ? line : args.half + line - lines / 2);

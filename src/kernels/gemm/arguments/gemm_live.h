@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Effective sizes, scalars and matrices of an epilogue kernel: the launch arguments, except those
-// that the run gives as addresses of values in device memory. Kernels and host bodies share these
-// functions. Kernels call them only after griddepcontrol.wait.
-// "full" in names means an epilogue kernel.
+// Effective sizes, scalars and matrices of an epilogue kernel: those of the launch arguments, or
+// values in device memory whose addresses the run gives. Kernels and host bodies share these
+// functions. A kernel may read a value in device memory before griddepcontrol.wait only if the plan
+// knows that no grid that may still run writes it.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm_pointers.h"
@@ -21,12 +21,12 @@ TW_KERNEL_HD inline float gemm_scalar(u64 address, float otherwise) {
   return address == 0 ? otherwise : *reinterpret_cast<const float*>(address);
 }
 
-/// device_m clamped to 0 .. the run's m.
+/// The value of device_m, clamped to the range from 0 to the run's m.
 TW_KERNEL_HD inline i32 gemm_clamped_rows(i64 wanted, i32 most) {
   return wanted < 0 ? 0 : wanted < most ? static_cast<i32>(wanted) : most;
 }
 
-/// The sizes of a run. `rows` and `columns` are those of a unit.
+/// The sizes of a run. A unit has `rows` rows and `columns` columns of D.
 TW_KERNEL_HD inline GemmEffectiveSizes gemm_effective_sizes(const GemmEpilogueArgs& args, i32 rows,
                                                             i32 columns) {
   const GemmArgs& base = args.base;
@@ -46,6 +46,7 @@ TW_KERNEL_HD inline GemmEffectiveSizes gemm_effective_sizes(const GemmEpilogueAr
   return sizes;
 }
 
+/// Number of units in all matrices of the batch.
 TW_KERNEL_HD inline i32 gemm_units(const GemmEpilogueArgs& args, const GemmEffectiveSizes& sizes) {
   return sizes.units_m * sizes.units_n * args.batch;
 }

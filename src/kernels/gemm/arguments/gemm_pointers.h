@@ -2,7 +2,7 @@
 #pragma once
 // Arguments of the kernel that prepares a batch given by arrays of addresses in device memory. It
 // runs before the product, reads the arrays, and writes addresses and tensor maps for the product
-// to the workspace. So a captured graph can be replayed after the arrays' contents have changed.
+// to the workspace. A captured graph can therefore be replayed after the arrays have changed.
 
 #include "kernels/arguments.h"
 
@@ -19,7 +19,7 @@ inline constexpr u32 kGemmOperands = 4;
 inline constexpr u32 kGemmMaps = 3;
 
 struct GemmPointersArgs {
-  KernelMap maps[kGemmMaps];     // templates: maps that lack only their address
+  KernelMap maps[kGemmMaps];     // maps of A, B and D that lack only an address
   u64 arrays[kGemmOperands];     // each of `count` addresses; 0: the operand is not used
   u64 alignment[kGemmOperands];  // promised alignment of the addresses in bytes, a power of two
   u64 matrices;                  // output: GemmMatrix[count]
@@ -42,8 +42,8 @@ TW_KERNEL_HD constexpr bool gemm_bad_address(u64 address, u64 alignment) {
   return address == 0 || (address & (alignment - 1)) != 0;
 }
 
-/// Address for a map. A map needs a valid address even if its operand is unused or its product is
-/// skipped: it gets `instead`. No kernel reads through such a map, see gemm_product_maps.
+/// Address for a map. If the operand is unused or the product is skipped, the map gets the valid
+/// address `instead`. No kernel reads through such a map, see gemm_product_maps.
 TW_KERNEL_HD constexpr u64 gemm_map_address(u64 address, u64 instead) {
   return address == 0 ? instead : address;
 }

@@ -29,9 +29,10 @@ static_assert(sizeof(GemmStagingOperand) == 56, "host and device must agree on t
 static_assert(sizeof(GemmStagingArgs) == 120, "host and device must agree on the layout");
 
 inline constexpr u32 kStagingThreads = 256;
-/// CTAs per SM: a launch has kStagingCtasPerSm, registers would suffice for kStagingRegisterCtas.
-/// The other half of the registers is for a CTA of the product with one consumer warpgroup: that
-/// CTA starts early, initializes its barriers and loads the operand that needs no copy.
+/// CTAs per SM. A launch has kStagingCtasPerSm, although the kernel is compiled for so few
+/// registers that kStagingRegisterCtas would fit. The other half of the registers is for a CTA of
+/// the product with one consumer warpgroup. That CTA starts early, initializes its barriers and
+/// loads the operand that needs no copy.
 inline constexpr u32 kStagingCtasPerSm = 4;
 inline constexpr u32 kStagingRegisterCtas = 8;
 /// Largest number of pieces per thread for this kernel; plans copy larger operands by copy plans.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scales that dequantize A and B of narrow types. Kernels for those types take them after the
-// epilogue's arguments.
+// Scales that dequantize A and B of narrow types. In the arguments of kernels for these types, the
+// scales follow the arguments of the epilogue.
 //
 //   v = alpha * sum over blocks of 128 of k (sA * sB * (sum of the block's A * B)) + beta * C +
 //   bias
 //
 // A scale lies at `address + 4 * (line * line_step + block * block_step)`. A line is a row of A or
-// a column of B, or 128 of those with kScaleBlock; a block is 128 elements of k. Scales of a whole
-// operand or of a line do not depend on k and are applied once, to the finished accumulators. All
-// scales are f32 and are read when the kernel executes. With swap-AB the scales are swapped too.
+// a column of B, or 128 rows or columns with kScaleBlock. A block is 128 elements of k. Scales of a
+// whole operand or of a line do not depend on k and are applied once, to the finished accumulators.
+// All scales are f32 and are read when the kernel executes. With swap-AB, the scales of A and B are
+// swapped too.
 
 #include "kernels/common/convert.h"
 #include "kernels/gemm/arguments/gemm_full.h"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Launch arguments of stream-K kernels: the product's, and how its units are divided along k.
+// Launch arguments of stream-K kernels: those of the product, and the division of its units along
+// k.
 //
 // A worker is a CTA or, in kernels with multicast, the Config::kCluster CTAs of a cluster. With U
 // units and G concurrent workers, each of the first `whole_units` = U / G * G units is computed by
-// one worker (the quotient is rounded down). The remaining units are the divided ones. Their k
-// blocks, numbered unit by unit, are divided into shares: worker w multiplies blocks w * share to
-// (w + 1) * share - 1. If several workers multiply a unit, their partial accumulators are added in
-// the workspace (wgmma/stream_meet.cuh).
+// one worker (the quotient is rounded down). The remaining units are the divided units. Their k
+// blocks are numbered unit by unit and divided into shares: worker w multiplies blocks w * share to
+// (w + 1) * share - 1. If several workers multiply parts of a unit, these are added up in the
+// workspace (wgmma/stream_meet.cuh).
 //
-// Kernels without multicast can instead be launched with joined CTAs: `joined` consecutive CTAs,
-// each a worker, form a cluster and multiply one unit, and their partial accumulators are added in
-// shared memory (wgmma/stream_join.cuh). Each CTA then has exactly one share, of one divided unit.
+// Kernels without multicast can instead be launched with joined CTAs: `joined` consecutive CTAs
+// form a cluster and multiply one unit, and the parts are added up in shared memory
+// (wgmma/stream_join.cuh). Each CTA is a worker that has exactly one share, of one divided unit.
 //
-// "full" in names means an epilogue kernel. GemmStreamArgs::full is used by basic kernels too: they
-// read only full.base.
+// Basic stream-K kernels have these arguments too, but of `full` they read only `full.base`.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 
@@ -22,15 +22,15 @@ namespace tw {
 
 struct GemmStreamArgs {
   GemmEpilogueArgs full;
-  u64 workspace;        // counters, then at partials_offset partial accumulators
-  u64 counter_tag;      // of valid counters: see kGemmStreamCounterFields
+  u64 workspace;        // counters, then partial accumulators at partials_offset
+  u64 counter_tag;      // the upper bits of a valid counter (kGemmStreamCounterFields)
   u32 partials_offset;  // bytes before the partial accumulators: in the workspace, or in the
                         // shared memory of joined CTAs
   i32 whole_units;      // units that one worker computes alone
-  i32 share;            // k blocks of divided units for each worker
-  i32 depth;            // k blocks counted per divided unit; those beyond the product's k are empty
+  i32 share;            // k blocks of divided units that each worker multiplies
+  i32 depth;            // k blocks of a divided unit; those beyond the product's k are empty
   i32 chain_blocks;     // most k blocks in an accumulation chain
-  i32 width;            // columns of a tile in use
+  i32 width;            // columns of a tile that the run uses
   u32 width_index;      // index of `width` in kGemmWidths
   i32 stages;           // of the pipeline
   u32 stage_step;       // bytes from one stage to the next
@@ -53,24 +53,26 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
 inline constexpr u32 kGemmHeldColumnBytes = 256;
 inline constexpr i32 kGemmMaxHeldColumns = 160;
 
-/// Bytes of the counters: one for each CTA of a worker and divided unit, at least 4096. The
-/// minimum suffices on every chip so far, so that kernels that share a workspace have equal layouts
-/// and find each other's counters where they expect them, not accumulators.
+/// Bytes of the counters, at least 4096. Each divided unit has one counter for each CTA of a
+/// worker. On every chip so far the minimum suffices. Kernels that share a workspace then have
+/// equal layouts, so that none of them finds accumulators of another one in its counters.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 divided_units, u32 cluster) {
   const u32 bytes = (divided_units * cluster * 8 + 255) / 256 * 256;
   return bytes > 4096 ? bytes : 4096;
 }
 
-/// Bytes of one CTA's partial accumulators of a tile. A worker's range of k blocks can begin in one
-/// unit and end in another, so that the workspace holds two of these for each CTA.
+/// Bytes of one slot, which holds a CTA's partial accumulators of a tile. A worker's share can
+/// begin in one unit and end in another, so the workspace has two slots for each CTA.
 TW_KERNEL_HD constexpr u32 gemm_stream_tile_bytes(u32 tile_m, u32 width) {
   return tile_m * width * 4;
 }
 
-/// The bits of a counter that count and mark (wgmma/stream_slices.cuh). The others are the tag.
+/// The lower bits of a counter, which have counts and marks of CTAs (wgmma/stream_slices.cuh). The
+/// other bits are the tag.
 inline constexpr u64 kGemmStreamCounterFields = (1 << 20) - 1;
 
-/// First and last worker that multiply divided unit number `unit`. A unit has `depth` k blocks.
+/// The first and the last worker that multiply parts of a unit. `unit` is its number among the
+/// divided units, here and below.
 struct GemmParts {
   i32 first, last;
 };
@@ -78,19 +80,19 @@ TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 depth, i32 shar
   return {unit * depth / share, ((unit + 1) * depth - 1) / share};
 }
 
-/// The largest number of columns of a tile that one of the `parts` CTAs which multiplied it adds up
-/// and writes: a multiple of `step`, which is 16, or 64 in kernels whose tiles are written by
-/// pieces of 64 columns (without swap-AB).
+/// Columns of a slice if `parts` CTAs share a tile of `width` columns; the last slices may have
+/// fewer. The result is a multiple of `step`. `step` is 16, or 64 in kernels without swap-AB, which
+/// write a tile in pieces of 64 columns.
 TW_KERNEL_HD constexpr i32 gemm_slice_columns(i32 width, i32 parts, i32 step = 16) {
   return ((width + step - 1) / step + parts - 1) / parts * step;
 }
-/// Shared memory in which a CTA receives the partial accumulators of its columns.
+/// Bytes of shared memory in which a joined CTA receives the partial accumulators of its slice.
 TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) {
   return tile_m * static_cast<u32>(gemm_slice_columns(width, joined) * joined) * 4;
 }
 
-/// Which of a worker's two slots in the workspace holds its part of a unit: the second (1) if the
-/// worker's range begins in an earlier unit.
+/// Which of a worker's two slots in the workspace holds its part of a unit: slot 1 if the worker's
+/// share begins in an earlier unit, else slot 0.
 TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 depth, i32 share, i32 worker) {
   return worker * share < unit * depth ? 1 : 0;
 }

@@ -19,12 +19,13 @@ namespace tw {
 // The epilogue arguments for matrix z of the batch. No lines are written if its D is null. Lines
 // of D are rows, or columns with swap-AB.
 template <class Config>
-__device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
-  const GemmEpilogueArgs& full = all.stream.full;
+__device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& narrow_args, i32 m, i32 n,
+                                              i32 z) {
+  const GemmEpilogueArgs& full = narrow_args.stream.full;
   FullRun run = Config::kSwapAB ? full_run(full, n, full.gate == kGateNone ? m : full.half)
                                 : full_run(full, m, n);
   const GemmMatrix matrix =
-      gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(all.scales.d_type));
+      gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(narrow_args.scales.d_type));
   run.c = matrix.c;
   run.d = matrix.d;
   if (matrix.d == 0) run.lines = 0;
@@ -47,34 +48,35 @@ __device__ __forceinline__ StreamSlice narrow_slice(const GemmStreamArgs& args,
 // may take another path through the epilogue than the whole tile would; all give the same bits.
 template <class Config>
 __device__ __forceinline__ void narrow_write_slice(typename Config::Sum (&d)[Config::kAccumulators],
-                                                   const GemmNarrowArgs& all,
+                                                   const GemmNarrowArgs& narrow_args,
                                                    const StreamWork<Config>& work, i32 unit,
                                                    const GemmPipeline<Config>& pipeline,
                                                    u32 group) {
-  const GemmStreamArgs& args = all.stream;
-  narrow_with_floats<Config>(d, all.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
-    const StreamSlice slice = narrow_slice<Config>(args, work, unit, pipeline);
-    narrow_apply_scales<Config>(sums, all, pipeline, group, slice.first);
-    const auto sizes = StreamSizes<Config>::read(args);
-    GemmTileOrigin tile = stream_tile<Config>(args, sizes, unit, 0);
-    FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
-    tile.n0 += slice.first;
-    i32& end = Config::kSwapAB ? run.lines : run.extent;  // of the columns to write
-    end = min(end, tile.n0 + slice.columns);
-    u32 largest = 0;
-    narrow_write<Config>(sums, all, run, tile, pipeline.base, group, largest);
-    scaled_amax(args.full, all.scales.d_type, largest);
-  });
+  const GemmStreamArgs& args = narrow_args.stream;
+  narrow_with_floats<Config>(
+      d, narrow_args.scales.d_type, [&](float(&sums)[Config::kAccumulators]) {
+        const StreamSlice slice = narrow_slice<Config>(args, work, unit, pipeline);
+        narrow_apply_scales<Config>(sums, narrow_args, pipeline, group, slice.first);
+        const auto sizes = StreamSizes<Config>::read(args);
+        GemmTileOrigin tile = stream_tile<Config>(args, sizes, unit, 0);
+        FullRun run = narrow_run<Config>(narrow_args, sizes.m, sizes.n, tile.z);
+        tile.n0 += slice.first;
+        i32& end = Config::kSwapAB ? run.lines : run.extent;  // of the columns to write
+        end = min(end, tile.n0 + slice.columns);
+        u32 largest = 0;
+        narrow_write<Config>(sums, narrow_args, run, tile, pipeline.base, group, largest);
+        scaled_amax(args.full, narrow_args.scales.d_type, largest);
+      });
 }
 
 // Adds up the parts of a tile if several CTAs multiplied it, and writes this CTA's slice.
 template <class Config>
 __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kAccumulators],
-                                              const GemmNarrowArgs& all,
+                                              const GemmNarrowArgs& narrow_args,
                                               const StreamWork<Config>& work,
                                               const StreamItem& item,
                                               const GemmPipeline<Config>& pipeline, u32 group) {
-  const GemmStreamArgs& args = all.stream;
+  const GemmStreamArgs& args = narrow_args.stream;
   const i32 split_unit = item.unit - work.whole_units;
   if (stream_is_joined<Config>(args)) {
     if (!stream_reduce_in_cluster<Config>(d, args, pipeline)) return;
@@ -87,13 +89,13 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
     if (slice.columns <= 0) return;
     stream_add_parts<Config>(d, args, split_unit, slice, 0);
   }
-  narrow_write_slice<Config>(d, all, work, item.unit, pipeline, group);
+  narrow_write_slice<Config>(d, narrow_args, work, item.unit, pipeline, group);
 }
 
 template <class Config>
-__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
+__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& narrow_args,
                                                GemmPipeline<Config> pipeline, u32 group) {
-  const GemmStreamArgs& args = all.stream;
+  const GemmStreamArgs& args = narrow_args.stream;
   ptx::grid_dependency_wait();
   StreamWork<Config> work(args, StreamSizes<Config>::read(args));
   StreamItem item;
@@ -101,9 +103,9 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
     // Zeroed, so that the previous tile's accumulators are dead here. Where the epilogue converts
     // accumulators to floats, the compiler would otherwise keep two sets of registers.
     typename Config::Sum d[1][Config::kAccumulators] = {};
-    narrow_start_scale_copies<Config>(all, item.unit, pipeline, group);
+    narrow_start_scale_copies<Config>(narrow_args, item.unit, pipeline, group);
     if constexpr (Config::kPromotes) {
-      narrow_promote<Config>(d[0], all, item, pipeline, group);
+      narrow_promote<Config>(d[0], narrow_args, item, pipeline, group);
     } else {
       const auto worker = static_cast<i32>(ptx::reread_block_id());
       const i32 split_unit = item.unit - work.whole_units;
@@ -113,7 +115,7 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
       stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     }
     ptx::async_copy_wait_all();
-    narrow_finish<Config>(d[0], all, work, item, pipeline, group);
+    narrow_finish<Config>(d[0], narrow_args, work, item, pipeline, group);
   }
   if constexpr (!Config::kSwapAB) full_store_finish();
 }
@@ -121,47 +123,47 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all,
 // Initializes the barriers. If scales change along k, a stage is full only when its scales have
 // arrived too, and every consumer warp releases it. Otherwise one thread of each warpgroup does.
 template <class Config>
-__device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
+__device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& narrow_args,
                                              const GemmPipeline<Config>& pipeline, u32 warp) {
   if (warp == 0 && ptx::elect_one()) {
-    ptx::prefetch_map(&all.stream.full.base.map_a);
-    ptx::prefetch_map(&all.stream.full.base.map_b);
-    const bool along_k = Config::kPromotes && gemm_scales_along_k(all.scales);
-    for (i32 stage = 0; stage < all.stream.stages; ++stage) {
+    ptx::prefetch_map(&narrow_args.stream.full.base.map_a);
+    ptx::prefetch_map(&narrow_args.stream.full.base.map_b);
+    const bool along_k = Config::kPromotes && gemm_scales_along_k(narrow_args.scales);
+    for (i32 stage = 0; stage < narrow_args.stream.stages; ++stage) {
       ptx::mbarrier_init(pipeline.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
       ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
     }
-    stream_init_cluster_reduction<Config>(all.stream, pipeline);
+    stream_init_cluster_reduction<Config>(narrow_args.stream, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
-  stream_arrive_if_joined<Config>(all.stream);
+  stream_arrive_if_joined<Config>(narrow_args.stream);
 }
 
 template <class Config>
-__device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
+__device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& narrow_args) {
   static_assert(Config::kCluster == 1, "stream-K epilogue kernels have no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> pipeline(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
-  pipeline.args = &all.stream;
+  pipeline.args = &narrow_args.stream;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  narrow_begin<Config>(all, pipeline, warp);
+  narrow_begin<Config>(narrow_args, pipeline, warp);
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
-    narrow_consume<Config>(all, pipeline, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    narrow_consume<Config>(narrow_args, pipeline, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
     return;
   }
   if (Config::kConsumers > 1) ptx::set_max_registers_down<40>();
   if (warp == 0) {
-    if (ptx::elect_one()) stream_produce<Config, false>(all.stream, pipeline, 0);
+    if (ptx::elect_one()) stream_produce<Config, false>(narrow_args.stream, pipeline, 0);
     __syncwarp();
     ptx::grid_dependency_wait();  // so that this grid ends after its predecessors
   } else {
     ptx::grid_dependency_wait();
-    if (Config::kPromotes && gemm_scales_along_k(all.scales))
-      narrow_load_scales<Config>(all, pipeline, static_cast<i32>(threadIdx.x) - 32);
+    if (Config::kPromotes && gemm_scales_along_k(narrow_args.scales))
+      narrow_load_scales<Config>(narrow_args, pipeline, static_cast<i32>(threadIdx.x) - 32);
   }
-  stream_wait_if_joined<Config>(all.stream);
+  stream_wait_if_joined<Config>(narrow_args.stream);
 }
 
 }  // namespace tw

@@ -25,13 +25,14 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
 // The eight elements of a line of D that a thread writes from a slab. They are recomputed for each
 // slab, because no registers are left to keep them in.
 template <class Config>
-struct NarrowEight {
+struct NarrowElements {
   using Slab = StreamSumSlab<Config>;
   u32 row;        // first element within the slab's line, in elements of D
   i32 slab_line;  // line of the slab; Slab::kLines or more for threads that have none
   i32 at, count;  // first element within D's line, and the elements from there to its end
 
-  __device__ __forceinline__ NarrowEight(const GemmEpilogueArgs& args, const FullRun& run, i32 m0) {
+  __device__ __forceinline__ NarrowElements(const GemmEpilogueArgs& args, const FullRun& run,
+                                            i32 m0) {
     const bool gated = args.gate != kGateNone;
     const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
     const u32 thread = ptx::reread_thread_id() % 128;
@@ -81,7 +82,8 @@ __device__ __forceinline__ void narrow_raise_largest(const float (&v)[8], i32 co
 // elements. All consumer threads of the CTA must call it.
 template <class Config>
 __device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
-                                              const NarrowEight<Config>& own, u32 slab, u32 group) {
+                                              const NarrowElements<Config>& own, u32 slab,
+                                              u32 group) {
   using Slab = StreamSumSlab<Config>;
   static_assert(Config::kConsumers == 2, "a line is in two warpgroups");
   constexpr u32 kGroupDistance = Config::kShared.slabs * Config::kShared.slab_bytes;
@@ -108,15 +110,15 @@ __device__ __forceinline__ void narrow_store_scale(const GemmScales& scales,
 // held and written with the second. All consumer threads must call it, even those whose elements
 // lie outside of D (not `inside`).
 template <class Config>
-__device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, const FullRun& run,
-                                                    const GemmTileOrigin& tile, u32 shared,
-                                                    i32 slab, u32 group, u32 staged,
-                                                    const NarrowEight<Config>& own, i32 line,
+__device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& narrow_args,
+                                                    const FullRun& run, const GemmTileOrigin& tile,
+                                                    u32 shared, i32 slab, u32 group, u32 staged,
+                                                    const NarrowElements<Config>& own, i32 line,
                                                     bool inside, float (&v)[8]) {
   constexpr i32 kTile = Config::kTileM / 2;  // gated elements of a line
-  const u32 type = all.scales.d_type;
-  const bool gated = all.stream.full.gate != kGateNone;
-  const auto held = NarrowHeld::at<Config>(shared, all.stream.width, slab, group);
+  const u32 type = narrow_args.scales.d_type;
+  const bool gated = narrow_args.stream.full.gate != kGateNone;
+  const auto held = NarrowHeld::at<Config>(shared, narrow_args.stream.width, slab, group);
   if (gated && tile.m0 % (2 * Config::kTileM) == 0) {
     if (inside) held.put(v);
     return;
@@ -132,12 +134,12 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& all, c
   if (!inside) return;
   const float scale = gemm_block_scale(float_of(largest), format_max(type));
   const float inverse = gemm_block_inverse(scale);
-  const i64 element = line * all.stream.full.base.d_stride_m + own.at;
+  const i64 element = line * narrow_args.stream.full.base.d_stride_m + own.at;
 #pragma unroll
   for (int i = 0; i < 8; ++i) v[i] *= inverse, first[i] *= inverse;
   scaled_store(type, run.d, element, own.count, v);
   if (gated) scaled_store(type, run.d, element - kTile, own.count + kTile, first);
-  if (group == 0 && own.row == 0) narrow_store_scale(all.scales, tile, line, own.at, scale);
+  if (group == 0 && own.row == 0) narrow_store_scale(narrow_args.scales, tile, line, own.at, scale);
 }
 
 }  // namespace tw

@@ -34,13 +34,15 @@ __device__ __forceinline__ NarrowLine narrow_line(const GemmScale& scale, unsign
 // The scales of line `line` of a tile: lines are kTileM rows of A, then columns of B. With a gate
 // of halves, a warpgroup's 64 rows are 32 of each half of A.
 template <class Config>
-__device__ __forceinline__ NarrowLine narrow_line_in_tile(const GemmNarrowArgs& all, i32 m, i32 n,
-                                                          const GemmTileOrigin& tile, i32 line) {
-  const GemmEpilogueArgs& full = all.stream.full;
+__device__ __forceinline__ NarrowLine narrow_line_in_tile(const GemmNarrowArgs& narrow_args, i32 m,
+                                                          i32 n, const GemmTileOrigin& tile,
+                                                          i32 line) {
+  const GemmEpilogueArgs& full = narrow_args.stream.full;
   if (line >= Config::kTileM)
-    return narrow_line(all.scales.b, all.scales.b_by, tile.n0 + line - Config::kTileM, n, tile.z);
+    return narrow_line(narrow_args.scales.b, narrow_args.scales.b_by,
+                       tile.n0 + line - Config::kTileM, n, tile.z);
   const i32 row = full_line(full, tile.m0 + line / 64 * 64, line % 64, 64);
-  return narrow_line(all.scales.a, all.scales.a_by, row, m, tile.z);
+  return narrow_line(narrow_args.scales.a, narrow_args.scales.a_by, row, m, tile.z);
 }
 
 // Shared-memory address of the current stage's scales: kTileM of rows, then `width` of columns.
@@ -60,10 +62,10 @@ __device__ __forceinline__ u32 narrow_scale_slot(u32 line) {
 
 // Loads the scales of all stages that the CTA multiplies. kScaleLoaders threads call it.
 template <class Config>
-__device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
+__device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& narrow_args,
                                                    GemmPipeline<Config> pipeline, i32 thread) {
   constexpr i32 kMost = (Config::kTileM + Config::kTileN + kScaleLoaders - 1) / kScaleLoaders;
-  const GemmStreamArgs& args = all.stream;
+  const GemmStreamArgs& args = narrow_args.stream;
   const auto sizes = StreamSizes<Config>::read(args);
   StreamWork<Config> work(args, sizes);
   StreamItem item;
@@ -72,8 +74,8 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
     NarrowLine lines[kMost];
 #pragma unroll
     for (i32 i = 0; i < kMost; ++i) {
-      lines[i] =
-          narrow_line_in_tile<Config>(all, sizes.m, sizes.n, tile, thread + i * kScaleLoaders);
+      lines[i] = narrow_line_in_tile<Config>(narrow_args, sizes.m, sizes.n, tile,
+                                             thread + i * kScaleLoaders);
       if (lines[i].address != 0) lines[i].address += static_cast<u64>(item.begin * lines[i].step);
     }
 #pragma unroll 1
@@ -86,7 +88,8 @@ __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& all,
         if (thread + i * kScaleLoaders >= Config::kTileM + args.width) break;
         const bool exists = lines[i].address != 0;
         ptx::async_copy<4>(to + static_cast<u32>(i) * (kScaleLoaders * 4),
-                           exists ? lines[i].address : all.scales.a.address, exists ? 4 : 0);
+                           exists ? lines[i].address : narrow_args.scales.a.address,
+                           exists ? 4 : 0);
         if (exists) lines[i].address += static_cast<u64>(lines[i].step);
       }
       ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
@@ -141,21 +144,24 @@ __device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& pi
 // Starts to copy the scales of a tile's finished accumulators to shared memory. A scale of the
 // whole operand has line_step 0, so that all lines read the same one.
 template <class Config>
-__device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& all, i32 unit,
+__device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& narrow_args,
+                                                          i32 unit,
                                                           const GemmPipeline<Config>& pipeline,
                                                           u32 group) {
-  if (!narrow_scales_once(all.scales)) return;
-  const auto sizes = StreamSizes<Config>::read(all.stream);
-  const GemmTileOrigin tile = stream_tile<Config>(all.stream, sizes, unit, 0);
+  if (!narrow_scales_once(narrow_args.scales)) return;
+  const auto sizes = StreamSizes<Config>::read(narrow_args.stream);
+  const GemmTileOrigin tile = stream_tile<Config>(narrow_args.stream, sizes, unit, 0);
   const u32 to = narrow_tile_scales<Config>(pipeline, group);
 #pragma unroll 1
-  for (auto line = static_cast<i32>(threadIdx.x % 128); line < 64 + all.stream.width; line += 128) {
+  for (auto line = static_cast<i32>(threadIdx.x % 128); line < 64 + narrow_args.stream.width;
+       line += 128) {
     const i32 tile_line =
         line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
-    const NarrowLine from = narrow_line_in_tile<Config>(all, sizes.m, sizes.n, tile, tile_line);
+    const NarrowLine from =
+        narrow_line_in_tile<Config>(narrow_args, sizes.m, sizes.n, tile, tile_line);
     const bool exists = from.address != 0;
     ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
-                       exists ? from.address : all.scales.a.address, exists ? 4 : 0);
+                       exists ? from.address : narrow_args.scales.a.address, exists ? 4 : 0);
   }
 }
 
