@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products of 8-bit floats with scales on Hopper. They differ from grouped_wgmma.cuh in
-// three points. The accumulators of each k block of 128 are multiplied by the block's scales and
-// added in f32, even if the scales do not change along k. No tile is divided along k. A stage also
-// holds the block's scales, one for each column and each row of the tile; all threads of the
-// producer warpgroup copy them.
+// Grouped products of 8-bit floats with scales on Hopper. They differ from those in
+// grouped_wgmma.cuh in three points:
+// - The accumulators of each k block of 128 are multiplied by the block's scales and added in f32,
+//   even if the scales do not change along k.
+// - No tile is divided along k.
+// - Each stage also has the block's scales, one for each column of B and each row of A in the tile.
+//   All threads of the producer warpgroup copy them.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/grouped/grouped_scales.h"
@@ -12,18 +14,20 @@
 
 namespace tw {
 
-/// Bytes of the scales of a stage. The scales lie at the end of the pipeline's memory, those of
-/// stage 0 last.
+/// Bytes of the scales of a stage. The scales of all stages lie at the end of the pipeline's
+/// memory, in descending order of stages.
 template <class Config>
 inline constexpr u32 kGroupedStageScaleBytes = (Config::kTileM + Config::kTileN) * 4;
+/// Shared address of the current stage's scales.
 template <class Config>
 __device__ __forceinline__ u32 grouped_stage_scales(const GemmPipeline<Config>& pipeline) {
   return pipeline.base + Config::kShared.d_offset -
          static_cast<u32>(pipeline.stage + 1) * kGroupedStageScaleBytes<Config>;
 }
 
-/// The column of B for a line of the tile, or -1. With a gate, eight gate columns and eight linear
-/// columns alternate.
+/// The column of B that line `line` of a tile holds, or -1 if there is no such column. `column0` is
+/// the tile's first column. With a gate, eight gate columns and eight linear columns alternate in a
+/// tile.
 __device__ __forceinline__ i32 grouped_column_of_line(const GroupedArgs& args, i32 column0,
                                                       i32 line) {
   if (args.gate == kGateNone) return column0 + line < args.n ? column0 + line : -1;
@@ -32,8 +36,8 @@ __device__ __forceinline__ i32 grouped_column_of_line(const GroupedArgs& args, i
   return args.gate == kGateHalves ? pair + linear * (args.n / 2) : 2 * pair + linear;
 }
 
-/// Addresses of the scales that a thread copies for the next k block: the scales of one column and
-/// of two rows. An address is 0 if there is no such column or row.
+/// Addresses of the scales that a thread copies for the next k block: those of one column of B and
+/// of two rows of A. An address is 0 if there is no such column or row.
 struct GroupedScaleAddresses {
   u64 column;
   u64 rows[2];
@@ -45,6 +49,7 @@ grouped_scale_addresses(const GroupedScaledArgs& scaled_args, const GroupedWgmma
   const auto thread = static_cast<i32>(threadIdx.x);
   const i32 column = grouped_column_of_line(scaled_args.grouped, tile.column0, thread);
   GroupedScaleAddresses addresses;
+  // narrow_line() returns address 0 for column n.
   addresses.column = narrow_line(scales.b, scales.b_by, column < 0 ? scaled_args.grouped.n : column,
                                  scaled_args.grouped.n, tile.weight_index)
                          .address;
@@ -60,7 +65,8 @@ grouped_scale_addresses(const GroupedScaledArgs& scaled_args, const GroupedWgmma
   return addresses;
 }
 
-/// Starts the copies of a k block's scales to shared memory. Missing scales become 0.
+/// Starts the copies of a k block's scales to shared address `to`, and advances the addresses to
+/// the next k block. Scales of columns and rows that do not exist become 0.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& scaled_args,
                                                     GroupedScaleAddresses& addresses, u32 to,
@@ -73,7 +79,7 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& sca
   static_assert(Config::kTileM == kGatherThreads && Config::kTileN <= 2 * kGatherThreads,
                 "a thread has a column and two rows");
   const auto thread = static_cast<i32>(threadIdx.x);
-  to += narrow_scale_slot(threadIdx.x) * 4;
+  to += narrow_scale_slot(threadIdx.x) * 4;  // of this thread's column; the rows' scales follow
   copy(addresses.column, to, scaled_args.scales.b.block_step);
 #pragma unroll
   for (u32 i = 0; i < 2; ++i)
@@ -81,8 +87,8 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& sca
       copy(addresses.rows[i], to + (1 + i) * (kGatherThreads * 4), scaled_args.scales.a.block_step);
 }
 
-/// Whether rows are gathered. Kernels with an f32 D have no register for this and read the
-/// arguments again.
+/// Whether rows of A are gathered. Kernels with a 16-bit D keep this in the pipeline. Kernels with
+/// an f32 D have no register for it and read the arguments again.
 template <class Config>
 __device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
                                                 const GemmPipeline<Config>& pipeline) {
@@ -92,6 +98,8 @@ __device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
     return args.a_rows != 0;
 }
 
+/// Loads the stages of all tiles of this block. All threads of the producer warpgroup call it:
+/// thread 0 starts the TMA loads, and all threads copy scales and gathered rows.
 template <class Config>
 __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& scaled_args,
                                                        const GroupedRowTileTable& table,
@@ -129,11 +137,12 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
   ptx::grid_dependency_launch();
 }
 
-/// What NarrowLoop calls: in grouped kernels every stage holds scales.
+/// The functions that NarrowLoop calls in grouped kernels.
 template <class Config>
 struct GroupedStages {
   const GroupedArgs& args;
   __device__ __forceinline__ void before_reading(const GemmPipeline<Config>& pipeline) const {
+    // wgmma may read rows that threads have copied only after a proxy fence.
     if (grouped_gathers<Config>(args, pipeline)) ptx::fence_async_shared();
   }
   __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline, i32 /*width*/) const {
@@ -141,6 +150,7 @@ struct GroupedStages {
   }
 };
 
+/// Multiplies and writes all tiles of this block. `shared_row` selects NarrowScaling::shared_row.
 template <class Config>
 __device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool shared_row,
                                                        const GroupedRowTileTable& table,
@@ -159,6 +169,8 @@ __device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, 
     else
       NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
           .sum(d, schedule.k_blocks, width);
+    // The tile is computed again, because the main loop has no registers to keep it in. opaque()
+    // keeps nvcc from reusing the first result.
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(
         args, table, schedule, static_cast<i32>(ptx::opaque(static_cast<u32>(unit))));
     targets.read(args, tile);
@@ -175,6 +187,7 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& sc
   const GroupedArgs& args = scaled_args.grouped;
   GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  // Threads copy scales into every stage, and each warp of a consumer warpgroup releases it.
   if (warp == 0) grouped_init_barriers<Config>(args, pipeline, true, 4 * Config::kReaders);
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedRowTileTable*>(gemm_shared_memory + Offsets::kTable);
@@ -182,6 +195,7 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& sc
   const i32 widest = grouped_width(min(table.max_rows(), Config::kTileN)).width;
   const u32 step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
   pipeline.set(step, Config::Out::kBytes == 2 && args.a_rows != 0);
+  // The scales of the stages share the pipeline's memory.
   pipeline.own_stages = static_cast<i32>(
       min(Config::kShared.d_offset / (step + kGroupedStageScaleBytes<Config>), kGemmMaxStages));
   auto& schedule = *reinterpret_cast<GroupedSchedule*>(gemm_shared_memory + Offsets::kSchedule);

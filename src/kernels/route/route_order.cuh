@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One block orders pairs stably by bin. Each warp has a share of consecutive pairs. It counts the
-// pairs of each bin in its share. compute_places() turns the counts into the place of the warp's
-// first pair of each bin, from which on the warp places its pairs.
+// Orders the pairs of one block stably by bin (route.h). Each warp has a share of consecutive
+// pairs. First, count_bins() counts the pairs of each bin in each share. Then compute_places()
+// replaces each count by the place of the share's first pair of that bin. Finally, store_places()
+// stores the pairs of each share and bin from that place on.
 
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
@@ -15,56 +16,57 @@ inline constexpr u32 kNoBin = 0xffffffffu;
 
 /// The pairs of a block, and how they are divided among its warps.
 struct RouteBlockPairs {
-  u32 first;  // first pair
+  u32 first;  // the block's first pair
   u32 count;
-  u32 per_warp;
-  u32 warps;  // warps with at least one pair
+  u32 per_warp;  // pairs in a warp's share, a multiple of 32
+  u32 warps;     // warps with at least one pair
 };
 __device__ __forceinline__ RouteBlockPairs route_block_pairs(u32 first, u32 count, u32 warps) {
   const u32 per_warp = (count + warps * 32 - 1) / (warps * 32) * 32;
   return {first, count, per_warp, per_warp == 0 ? 0 : (count + per_warp - 1) / per_warp};
 }
 
-/// The number of lower lanes that have the same bin, and of all lanes that have it.
+/// The numbers of lanes of a warp that have the same bin as this lane.
 struct BinPeers {
-  u32 lower;
-  u32 all;
+  u32 lower;  // lanes below this one
+  u32 all;    // all lanes, with this one
 };
 __device__ __forceinline__ BinPeers bin_peers(u32 bin) {
   const u32 peers = __match_any_sync(0xffffffffu, bin);
   return {static_cast<u32>(__popc(peers & ptx::lanes_below())), static_cast<u32>(__popc(peers))};
 }
 
-/// Calls `step(pair, bin)` for each of the warp's pairs in order, with all lanes converged. `bin`
-/// is kNoBin if a lane has no pair.
+/// Calls step(pair, bin) for the warp's pairs in order, 32 pairs at a time: one for each lane. All
+/// lanes are converged. If no pair is left for a lane, its `bin` is kNoBin. bin_of(i) returns the
+/// bin of pair number i of the block.
 template <class BinOf, class Step>
 __device__ __forceinline__ void each_pair(const RouteBlockPairs& block_pairs, BinOf bin_of,
                                           Step step) {
   const u32 begin = threadIdx.x / 32 * block_pairs.per_warp;
   const u32 end = min(begin + block_pairs.per_warp, block_pairs.count);
   for (u32 base = begin; base < end; base += 32) {
-    const u32 at = base + ptx::lane_id();
-    step(block_pairs.first + at, at < end ? bin_of(at) : kNoBin);
+    const u32 index = base + ptx::lane_id();
+    step(block_pairs.first + index, index < end ? bin_of(index) : kNoBin);
   }
 }
 
+/// Sets counts[warp * bin_count + bin] to the number of pairs of the bin in the warp's share.
 template <class BinOf>
 __device__ __forceinline__ void count_bins(const RouteBlockPairs& block_pairs, u32 bin_count,
                                            u32* counts, BinOf bin_of) {
   for (u32 i = threadIdx.x; i < block_pairs.warps * bin_count; i += blockDim.x) counts[i] = 0;
   ptx::sync_block();
-  u32* const own = counts + threadIdx.x / 32 * bin_count;
+  u32* const warp_counts = counts + threadIdx.x / 32 * bin_count;
   each_pair(block_pairs, bin_of, [&](u32, u32 bin) {
     const BinPeers peers = bin_peers(bin);
-    if (bin != kNoBin && peers.lower == 0) own[bin] += peers.all;
+    if (bin != kNoBin && peers.lower == 0) warp_counts[bin] += peers.all;
     ptx::sync_warp();
   });
   ptx::sync_block();
 }
 
-/// Returns `*before` plus the sum of `value` over all lower threads of the block, and adds the sum
-/// over the whole block to `*before`. `warp_sums` lies in shared memory and has a word for each
-/// warp.
+/// Returns `*before` plus the sum of `value` over all lower threads of the block. Then adds the sum
+/// over the whole block to `*before`. `warp_sums` is in shared memory and has a word for each warp.
 __device__ __forceinline__ u32 block_prefix(u32 value, u32* warp_sums, u32* before) {
   const u32 lane = ptx::lane_id();
   u32 sum = value;
@@ -77,13 +79,14 @@ __device__ __forceinline__ u32 block_prefix(u32 value, u32* warp_sums, u32* befo
   if (lane == 31) warp_sums[threadIdx.x / 32] = sum;
   ptx::sync_block();
   const u32 warps = blockDim.x / 32;
-  u32 own = lane < warps ? warp_sums[lane] : 0;
-  const u32 lower = __reduce_add_sync(0xffffffffu, lane < threadIdx.x / 32 ? own : 0);
-  const u32 first = *before + lower + sum - value;
-  *before += __reduce_add_sync(0xffffffffu, own);
+  const u32 warp_sum = lane < warps ? warp_sums[lane] : 0;
+  const u32 lower_warps = __reduce_add_sync(0xffffffffu, lane < threadIdx.x / 32 ? warp_sum : 0);
+  const u32 first = *before + lower_warps + sum - value;
+  *before += __reduce_add_sync(0xffffffffu, warp_sum);
   return first;
 }
 
+/// Stores the place of a bin's first pair for the caller.
 __device__ __forceinline__ void store_offset(const RouteArgs& args, u32 bin, u32 first) {
   if (args.offset_bytes == 8)
     ptx::store_unit<8>(args.offsets + bin * 8ull, static_cast<u64>(first));
@@ -91,9 +94,10 @@ __device__ __forceinline__ void store_offset(const RouteArgs& args, u32 bin, u32
     ptx::store_unit<4>(args.offsets + bin * 4ull, first);
 }
 
-/// Turns the counts of the warps into the places of their first pairs. `total_of(bin)` returns the
-/// number of all pairs of a bin, `before_of(bin)` the number of those in earlier chunks. If
-/// `writes` is set, the block also stores the offsets and counts for the caller.
+/// Replaces each count of count_bins() by the place of the first of these pairs in the order of all
+/// pairs. total_of(bin) returns the number of all pairs of a bin, and before_of(bin) the number of
+/// its pairs in earlier chunks (route.h). If `writes` is set, the block also stores the offsets and
+/// counts of the bins for the caller.
 template <class TotalOf, class BeforeOf>
 __device__ __forceinline__ void compute_places(const RouteArgs& args,
                                                const RouteBlockPairs& block_pairs, u32* counts,
@@ -109,9 +113,9 @@ __device__ __forceinline__ void compute_places(const RouteArgs& args,
     if (!is_valid) continue;
     u32 place = first + before_of(bin);
     for (u32 warp = 0; warp < block_pairs.warps; ++warp) {
-      const u32 own = counts[warp * bin_count + bin];
+      const u32 count = counts[warp * bin_count + bin];
       counts[warp * bin_count + bin] = place;
-      place += own;
+      place += count;
     }
     if (!writes) continue;
     if (args.offsets != 0) store_offset(args, bin, first);
@@ -121,8 +125,8 @@ __device__ __forceinline__ void compute_places(const RouteArgs& args,
   ptx::sync_block();
 }
 
-/// Stores a pair at its place in the order, and the place in the inverse. Dropped pairs come last,
-/// and -1 is stored for them.
+/// Stores a pair at its place in the order, and the place in the inverse of the order. Dropped
+/// pairs have the last places of the order. For a dropped pair, -1 is stored in both.
 __device__ __forceinline__ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
   const bool dropped = bin == args.local_experts;
   if (args.order != 0) ptx::store_unit<4>(args.order + place * 4ull, dropped ? 0xffffffffu : pair);
@@ -132,17 +136,18 @@ __device__ __forceinline__ void store_place(const RouteArgs& args, u32 pair, u32
     ptx::store_unit<4>(args.inverse + pair * 4ull, dropped ? 0xffffffffu : place);
 }
 
+/// Stores all pairs of the block. `counts` is the result of compute_places().
 template <class BinOf>
 __device__ __forceinline__ void store_places(const RouteArgs& args,
                                              const RouteBlockPairs& block_pairs, u32* counts,
                                              BinOf bin_of) {
-  u32* const own = counts + threadIdx.x / 32 * route_bin_count(args);
+  u32* const warp_counts = counts + threadIdx.x / 32 * route_bin_count(args);
   each_pair(block_pairs, bin_of, [&](u32 pair, u32 bin) {
     const BinPeers peers = bin_peers(bin);
     const bool is_valid = bin != kNoBin;
-    const u32 place = is_valid ? own[bin] + peers.lower : 0;
+    const u32 place = is_valid ? warp_counts[bin] + peers.lower : 0;
     ptx::sync_warp();
-    if (is_valid && peers.lower == 0) own[bin] += peers.all;
+    if (is_valid && peers.lower == 0) warp_counts[bin] += peers.all;
     ptx::sync_warp();
     if (is_valid) store_place(args, pair, bin, place);
   });
