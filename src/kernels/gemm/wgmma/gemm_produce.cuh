@@ -374,7 +374,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
   if (Config::kLimitsLoadAhead) oldest.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
   pipeline.skip(loaded + static_cast<i32>(loader));
-  // Where the loader begins within a chain: the k that other calls or the other loader load.
+  // Distance along k from the beginning of a chain to the first k block that this loader loads.
   i32 skipped_k = (loaded + static_cast<i32>(loader)) * Config::kTileK;
   for (i32 first = first_unit; first < units; first += kAlternatingUnits * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)

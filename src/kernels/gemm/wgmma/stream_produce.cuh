@@ -102,8 +102,8 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
   if (operands & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
 }
 
-// Fills the stages with the first item's k blocks. The operands in args.full.base.early are loaded
-// before the predecessor grids have ended (PDL), the other one after that. Returns the next k
+// Fills the stages with the first item's k blocks. With PDL, the operands in args.full.base.early
+// are loaded before the predecessor grids have ended, and the others after that. Returns the next k
 // block.
 template <class Config, bool kHalves>
 __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,

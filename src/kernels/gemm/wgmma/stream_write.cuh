@@ -2,7 +2,7 @@
 #pragma once
 // The epilogues of the stream-K kernels. They stage accumulators in shared memory, slab by slab,
 // and write D by plain stores. TMA stores would queue behind the loads of the next tile, which the
-// producer has already issued, and the slab could not be used again until they have read it.
+// producer has already issued, and a slab could not be used again until its store has read it.
 // Kernels for many tokens have shared memory for a whole tile and do use TMA stores
 // (narrow/narrow_write.cuh).
 
