@@ -18,8 +18,9 @@
 namespace tw {
 namespace {
 
-// The tile of a kernel, with the orders of the problem as the kernel sees it. A GPU kernel's entry
-// has the same orders; a host kernel's entry has none, because the kernel serves all orders.
+// The kernel's tile. Its bits for the orders of A and B come from the problem, because a host
+// kernel serves all orders, so its entry has no such bits. A GPU kernel's entry has the same bits
+// as the problem.
 GemmTile tile_for(const KernelEntry& entry, const GemmProblem& kernel_problem) {
   GemmTile tile = gemm_tile(entry, kernel_problem.in_bytes, kernel_problem.out_bytes);
   if (kernel_problem.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
@@ -27,8 +28,8 @@ GemmTile tile_for(const KernelEntry& entry, const GemmProblem& kernel_problem) {
   return tile;
 }
 
-// Whether numbers in device memory determine what the run reads of A and B. device_beta only
-// determines whether C is read.
+// Whether numbers in device memory determine which elements of A and B a run reads. device_beta
+// does not count: it only determines whether C is read.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
 }
@@ -178,8 +179,8 @@ void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) con
   const KernelEntry& entry = *choice_.entry;
   args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
   args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
-  // A 32-bit division takes a third of the time of a 64-bit one. With an extent of at most
-  // kGemmMaxExtent the sum does not overflow.
+  // Divides 32-bit numbers, which takes a third of the time of 64-bit ones. The sum does not
+  // overflow, because no extent exceeds kGemmMaxExtent.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   const auto tiles_together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
   args->units_m =
@@ -190,44 +191,46 @@ void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) con
   args->band = (args->band + tiles_together - 1) / tiles_together * tiles_together;
 }
 
-LaunchConfig GemmKernel::config(const GemmArgs& args) const {
+LaunchConfig GemmKernel::config_for_units(const GemmArgs& args) const {
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(epilogue_args_.batch);
   // Split-K launches a cluster per unit; all other kernels are persistent.
-  return config(choice_.has(kGemmSplit) ? units : std::min(units, resident_clusters_),
-                choice_.cluster());
+  return config_for_clusters(choice_.has(kGemmSplit) ? units : std::min(units, resident_clusters_),
+                             choice_.cluster());
 }
 
-LaunchConfig GemmKernel::config(const GemmShares& shares) const {
-  return config(static_cast<uint32_t>(shares.workers),
-                shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster());
+LaunchConfig GemmKernel::config_for_shares(const GemmShares& shares) const {
+  return config_for_clusters(
+      static_cast<uint32_t>(shares.workers),
+      shares.joined > 0 ? static_cast<uint32_t>(shares.joined) : choice_.cluster());
 }
 
-// `clusters` counts clusters of the choice. `launch_cluster` is the number of CTAs in a cluster of
-// the launch, which differs from the choice's if CTAs of a stream-K kernel are joined
-// (GemmShares::joined).
-LaunchConfig GemmKernel::config(uint32_t clusters, uint32_t launch_cluster) const {
+// Launches `clusters` times choice_.cluster() CTAs, in clusters of `launch_cluster` CTAs. The two
+// sizes of clusters differ if CTAs of a stream-K kernel are joined (GemmShares::joined).
+LaunchConfig GemmKernel::config_for_clusters(uint32_t clusters, uint32_t launch_cluster) const {
   LaunchConfig config;
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.cluster[0] = launch_cluster;
   config.block[0] = static_cast<uint32_t>(choice_.entry->threads);
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
-  // With arrays of addresses, a small kernel reads the arrays first. PDL lets the product start
-  // while that kernel still runs.
+  // If runs give arrays of addresses, a small kernel first reads the arrays. PDL lets the product
+  // start while that kernel still runs.
   config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
   return config;
 }
 
-// Lines of a box. If the operand has fewer lines than a tile, the box is clipped to a multiple of 8
-// lines, because a box that reaches past the operand's edge loads slower.
+// Lines of a box for an operand of `lines` lines. If the operand has fewer lines than a box, the
+// box is clipped to a multiple of 8 lines, because a box that reaches past the operand's edge loads
+// slower.
 u32 GemmKernel::clipped_lines(const OperandBoxes& boxes, int64_t lines) {
   if (!boxes.along_k || boxes.multicast_ctas > 1 || boxes.halves || lines >= boxes.box_lines)
     return boxes.box_lines;
   return static_cast<u32>(round_up(lines, 8));
 }
 
-// The first element of a line of D that the kernel must write without the TMA, because a TMA store
-// can only end at a multiple of 16 bytes.
+// Lines of D have `contiguous` elements. The kernel writes a line with the TMA up to the returned
+// element, and with plain stores from there on, because a TMA store can only end at a multiple of
+// 16 bytes. Returns 0 if the TMA cannot write D at all.
 int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
   if (problem_.desc.d_padding_writable) return static_cast<int32_t>(contiguous);
@@ -235,7 +238,7 @@ int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
 }
 
-// D += alpha A B in f32 is a TMA reduction, so the kernel need not read C.
+// Whether the kernel computes D += alpha A B in f32 with TMA reductions, which need not read C.
 bool GemmKernel::adds_to_d(const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
   return choice_.entry->feature != feature::host && choice_.uses_maps() &&
@@ -251,7 +254,8 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   const u32 a_lines = clipped_lines(a_boxes_, args->m), b_lines = clipped_lines(b_boxes_, args->n);
   if (a_lines < a_boxes_.box_lines) rebind_box_rows(&args->map_a, a_lines, kSwizzleBytes);
   if (b_lines < b_boxes_.box_lines) rebind_box_rows(&args->map_b, b_lines, kSwizzleBytes);
-  // The lines of an operand in a stage. An operand with gated halves has a box in each half.
+  // The lines of an operand that gemm_stage_bytes() counts for one box of `lines` lines. With
+  // Gate::halves it must count two boxes, one from each half of the operand.
   const auto stage_lines = [](const OperandBoxes& boxes, u32 lines) {
     return boxes.halves && boxes.along_k && boxes.multicast_ctas == 1 ? 2 * lines : lines;
   };
@@ -283,11 +287,12 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, int64_t tile_columns, GemmA
   if (choice_.uses_maps()) bind_maps(args);
 }
 
-// The kGemmOperand bits of the operands that may be loaded before griddepcontrol.wait if the
-// predecessor grid is the plan's staging copy: those that are not copied. All earlier kernels have
-// ended, because the copy kernel is launched without PDL.
+// The kGemmOperand bits of the kernel's operands that the plan's staging copy does not copy. A
+// product that follows the copy may load them before griddepcontrol.wait: the copy does not write
+// them, and all kernels before the copy have ended, because it is launched without PDL.
 u32 GemmKernel::operands_not_copied(u32 staged_operands) const {
   const u32 others = staged_operands ^ kGemmOperandBoth;
+  // If operands are swapped, the caller's A is the kernel's B.
   return problem_.swapped && others != 0 ? others ^ kGemmOperandBoth : others;
 }
 
@@ -297,7 +302,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
   if (choice_.has(kGemmEpilogue)) return launch_epilogue(stream, run, m, staged_operands != 0);
   GemmArgs args = args_;
   bind(run, m, choice_.entry->tile[1], &args);
-  LaunchConfig launch = config(args);
+  LaunchConfig launch = config_for_units(args);
   if (staged_operands != 0) {
     launch.programmatic = true;
     args.early = static_cast<unsigned short>(operands_not_copied(staged_operands));
@@ -305,7 +310,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
-// The division of a stream-K kernel for m rows.
+// How a stream-K kernel divides a run of m of the caller's rows among its workers.
 GemmShares GemmKernel::shares(int64_t m) const {
   const GemmDesc& d = problem_.desc;
   return gemm_shares(choice_, d, problem_.swapped ? d.m : m, problem_.swapped ? m : d.n,
@@ -350,7 +355,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
   GemmShares s = shares(m);
   bind(run, m, s.width, &base);
   if (choice_.has(kGemmEpilogue)) bind_d_map(run, &args.full);
-  if (base.k == 0 || depends_on_device(run)) s.share_nothing(resident_clusters_);
+  if (base.k == 0 || depends_on_device(run)) s.divide_no_unit(resident_clusters_);
   bind_width(s, &args);
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
@@ -362,7 +367,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
   args.share = static_cast<i32>(s.share);
   args.depth = static_cast<i32>(s.depth);
   args.chain_blocks = static_cast<i32>(s.chain_blocks);
-  LaunchConfig launch = config(s);
+  LaunchConfig launch = config_for_shares(s);
   if (pointers_) {
     TW_TRY(pointers_->launch(stream, run, &args.full));
   } else if (staged_operands != 0) {
@@ -387,19 +392,19 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   int64_t bytes = s.workspace_bytes(choice_);
   if (problem_.desc.has(kGemmDeviceM | kGemmDeviceScalars)) {
     // A run that depends on device memory divides no unit, but may add chains in the workspace.
-    s.share_nothing(resident_clusters_);
+    s.divide_no_unit(resident_clusters_);
     bytes = std::max(bytes, s.workspace_bytes(choice_));
   }
   return static_cast<uint64_t>(bytes);
 }
 
-// Whether an epilogue kernel may write D through a map, as far as the description tells. A tile
-// must consist of whole boxes. Kernels for many tokens of narrow types do so for a 16-bit D. In a
-// swapped problem D is contiguous along the caller's m, so the answer of writes_d_by_tma() depends
-// on m. Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor), so a
-// batch-invariant plan then never uses the map.
+// Whether runs of an epilogue kernel may write D through a map. For each run, writes_d_by_tma()
+// then checks its sizes and address.
 bool GemmKernel::can_write_d_by_tma() const {
   const GemmDesc& d = problem_.desc;
+  // Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor). In a
+  // swapped problem D is contiguous along the caller's m, so m would decide which is used. A
+  // batch-invariant plan must then use no map.
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
   if (!choice_.has(kGemmEpilogue) || !choice_.uses_maps() ||
@@ -408,23 +413,24 @@ bool GemmKernel::can_write_d_by_tma() const {
     return false;
   if (choice_.streams_rows()) return problem_.out_bytes == 2 && !d.has(kGemmPointers);
   const int64_t tile_columns = d_extent(choice_.entry->tile[1]);  // of D
+  // A tile must consist of whole boxes.
   return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
 }
 
-// Columns of D's boxes in an epilogue kernel. The tile of a kernel for narrow types does not know
-// D's type.
+// Columns of D in a box of an epilogue kernel. gemm_slab() does not know them for a stream-K kernel
+// whose rows are tokens, because its tile_ lacks D's type; its boxes are 128 bytes wide.
 u32 GemmKernel::store_columns() const {
   return choice_.streams_rows() ? 128 / static_cast<u32>(problem_.out_bytes)
                                 : gemm_slab(tile_).contiguous;
 }
 
-// The columns of D that n columns of A B give.
+// The number of D's columns if A B has n columns.
 int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
 }
 
-// Whether D goes through its map at these sizes and this address. TMA stores can only end at a
-// multiple of 16 bytes.
+// Whether a run writes D through its map, if A B has n columns and D is at `address`. TMA stores
+// can only end at a multiple of 16 bytes.
 bool GemmKernel::writes_d_by_tma(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
   if (!has_d_map_) return false;
@@ -432,24 +438,25 @@ bool GemmKernel::writes_d_by_tma(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
-// A batched kernel computes only alpha * A B with sizes that the host knows, and writes D only
-// through a map. A stream-K kernel needs a workspace to add the parts of a unit. A stream-K kernel
-// without epilogue also needs k > 0, no C, and a D whose lines the TMA can write to the end.
 bool GemmKernel::supports(const GemmRun& run, int64_t m) const {
   if (choice_.has(kGemmStreamK)) {
+    // The parts of a divided unit, or accumulation chains, may have to be added in a workspace.
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
     if (choice_.has(kGemmEpilogue)) return true;
+    // Without an epilogue, the run must read A and B but not C, and the TMA must write all of D.
     const int64_t contiguous = problem_at(m).d_contiguous();
     return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
            plain_from(contiguous, run.d) == contiguous;
   }
   if (!choice_.has(kGemmBatched)) return true;
+  // A batched kernel computes only alpha A B, reads neither m nor alpha from device memory, and
+  // writes D only through a map.
   return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
          writes_d_by_tma(problem_.swapped ? m : problem_.desc.n, run.d);
 }
 
 // Flags of the fastest epilogue that does all that the run asks for, if the TMA writes D. `n` is
-// the run's number of columns. If it is odd, C cannot be read in pairs of elements, because the
+// the kernel's number of columns. If it is odd, C cannot be read in pairs of elements, because the
 // last pair would reach past the end of C's line.
 u32 GemmKernel::tma_store_flags(const GemmRun& run, int64_t n) const {
   const GemmDesc& d = problem_.desc;
@@ -470,6 +477,8 @@ u32 GemmKernel::tma_store_flags(const GemmRun& run, int64_t n) const {
          (run.reads_c() && c_is_aligned(16) ? kFullAlignedC : 0u);
 }
 
+// The kGemmOperand bits of operands that a kernel launched with PDL may load before
+// griddepcontrol.wait, because of TW_GEMM_A_CONSTANT or TW_GEMM_B_CONSTANT.
 u32 GemmKernel::constant_operands() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;
@@ -487,7 +496,8 @@ void GemmKernel::bind_options(const GemmRun& run, GemmEpilogueArgs* args) const 
   args->device_beta = run.device_beta;
 }
 
-// Completes D's map of an epilogue kernel, if the run writes D through it.
+// If the run of an epilogue kernel writes D through its map, completes the map and sets the flags
+// for such a run.
 void GemmKernel::bind_d_map(const GemmRun& run, GemmEpilogueArgs* args) const {
   GemmArgs& base = args->base;
   if (!writes_d_by_tma(base.n, run.d)) return;
@@ -508,17 +518,17 @@ Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m
     TW_TRY(pointers_->launch(stream, run, &args));
   else if (!depends_on_device(run))
     args.flags |= constant_operands();
-  LaunchConfig launch = config(args.base);
+  LaunchConfig launch = config_for_units(args.base);
   launch.programmatic |= after_staging_copy;
   return stream.launch(*prepared_.kernel, launch, &scaled,
                        choice_.has(kGemmNarrow) ? sizeof scaled : sizeof args);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {
-  if (choice_.has(kGemmStreamK)) return config(shares(m));
+  if (choice_.has(kGemmStreamK)) return config_for_shares(shares(m));
   GemmArgs args = args_;
   fill_sizes(m, choice_.entry->tile[1], &args);
-  return config(args);
+  return config_for_units(args);
 }
 
 uint64_t GemmKernel::units(int64_t m) const {

@@ -27,7 +27,7 @@ class GemmKernel {
   const GemmChoice& choice() const { return choice_; }
   const PreparedKernel& prepared() const { return prepared_; }
 
-  /// Fails if one launch cannot cover the work units of so many rows.
+  /// Fails if one launch cannot cover the work units of `rows` rows.
   Status check_rows(int64_t rows) const;
   /// Whether a run's addresses of A and B suit the kernel.
   bool addresses_suit(const GemmRun& run) const {
@@ -42,7 +42,8 @@ class GemmKernel {
   /// the plan copies into the workspace. The product then overlaps that kernel through PDL.
   Status launch(Stream& stream, const GemmRun& run, int64_t m, u32 staged_operands = 0) const;
 
-  /// The launch for aligned addresses and a beta of 0, and the TMA boxes that it moves; m may be 0.
+  /// The launch for a run of m rows with aligned addresses and a beta of 0, and the numbers of TMA
+  /// boxes that it loads and stores. m may be 0.
   LaunchConfig config(int64_t m) const;
   uint64_t boxes_loaded(int64_t m) const;
   uint64_t boxes_stored(int64_t m) const;
@@ -50,8 +51,9 @@ class GemmKernel {
   uint64_t workspace_bytes(int64_t first, int64_t last) const;
   /// Whether a run of m rows writes D once per accumulation chain.
   bool adds_chains_in_d(int64_t m) const;
-  /// Work units, and how many clusters, each with one unit, run at the same time.
+  /// The number of work units of m rows.
   uint64_t units(int64_t m) const;
+  /// The number of clusters that run at the same time. Each works on one unit at a time.
   uint32_t resident_clusters() const { return resident_clusters_; }
 
   /// For tests that corrupt a map.
@@ -61,9 +63,9 @@ class GemmKernel {
   // The boxes in which a CTA loads an operand. A line of the operand is a row of A or a column of B
   // if it is contiguous along k; otherwise its lines run along m or n.
   struct OperandBoxes {
-    uint32_t box_lines = 0;       // parts of lines, of 128 bytes each, in a box before clipping
+    uint32_t box_lines = 0;       // lines of a box before clipping; a box has 128 bytes of each
     uint32_t count = 0;           // boxes that a CTA loads for a k block
-    uint32_t multicast_ctas = 1;  // CTAs of the cluster that each load a part and multicast it
+    uint32_t multicast_ctas = 1;  // CTAs of the cluster that each load and multicast a part
     bool along_k = false;         // whether the operand is contiguous along k
     bool halves = false;          // Gate::halves: a box lies within one half of the operand
   };
@@ -93,17 +95,17 @@ class GemmKernel {
   Status launch_epilogue(Stream& stream, const GemmRun& run, int64_t m,
                          bool after_staging_copy) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 staged_operands) const;
-  LaunchConfig config(const GemmShares& shares) const;
-  LaunchConfig config(uint32_t clusters, uint32_t launch_cluster) const;
+  LaunchConfig config_for_units(const GemmArgs& args) const;
+  LaunchConfig config_for_shares(const GemmShares& shares) const;
+  LaunchConfig config_for_clusters(uint32_t clusters, uint32_t launch_cluster) const;
   GemmShares shares(int64_t m) const;
   void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
   u32 operands_not_copied(u32 staged_operands) const;
-  LaunchConfig config(const GemmArgs& args) const;
 
   GemmProblem problem_;  // as the kernel sees it: after staging copies and swap-AB
   GemmChoice choice_;
   uint32_t resident_clusters_ = 1;  // clusters (of mma.sync kernels: blocks) that run at once
-  // For stream-K kernels: how many clusters of each size in blocks run at once.
+  // For stream-K kernels: clusters_[c] clusters of c blocks run at once.
   uint32_t clusters_[kMaxCluster + 1] = {};
   // The band, in units along m, with which the resident units cover a square of D.
   i32 square_band_ = 1;
@@ -112,8 +114,8 @@ class GemmKernel {
   GemmTile tile_{};                         // only of a TMA kernel
   OperandBoxes a_boxes_, b_boxes_;
   bool has_d_map_ = false;  // whether runs of an epilogue kernel may write D through a map
-  GemmEpilogueArgs epilogue_args_{};      // all arguments but addresses and the run's sizes
-  GemmArgs& args_ = epilogue_args_.base;  // the arguments that basic kernels have, too
+  GemmEpilogueArgs epilogue_args_{};      // all arguments except a run's addresses and sizes
+  GemmArgs& args_ = epilogue_args_.base;  // the arguments that basic kernels have as well
 };
 
 }  // namespace tw

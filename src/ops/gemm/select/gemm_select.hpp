@@ -30,16 +30,17 @@ struct GemmTuningKey;
 inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
-/// split-K). For a stream-K kernel it is the stream-K factor: the most parts into which a tile may
-/// be divided along k, 1 (no tile is divided), 2, 4 or 8.
+/// split-K). A stream-K kernel has a stream-K factor instead: 1, 2, 4 or 8. With a factor of 1 no
+/// tile is divided along k. Otherwise a share of k blocks has at least the k blocks of a tile
+/// divided by the factor, so a tile has at most factor + 1 parts (GemmShares::max_parts()).
 struct GemmChoice {
   const KernelEntry* entry = nullptr;
   uint32_t split = 1;
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
-  /// Whether the kernel is a stream-K kernel whose rows are tokens: for many tokens of narrow
-  /// types.
+  /// Whether the kernel is a stream-K kernel without swap-AB, whose rows are tokens. These are the
+  /// kernels for many tokens of narrow types.
   bool streams_rows() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
   bool divides_k_among_ctas() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
@@ -53,31 +54,31 @@ struct GemmChoice {
     return uses_maps() && entry->feature != feature::host && !divides_k_among_ctas() &&
            !has(kGemmEpilogue) && entry->dtypes[1] == DType::F32;
   }
-  /// Such a kernel adds its chains in one of three ways. The first keeps the accumulators of a
-  /// second chain in registers.
+  /// A kernel that divides k into chains adds them in one of three ways. The first way keeps the
+  /// accumulators of a second chain in registers.
   bool keeps_whole_chains() const {
     return divides_k_into_chains() &&
            gemm_keeps_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
                              entry->variant);
   }
-  /// The second keeps the upper 16 bits of each accumulator in registers until the next chain is
-  /// added. It requires that the TMA writes all of D.
+  /// The second way keeps the upper 16 bits of each accumulator in registers until the next chain
+  /// is added. It requires that the TMA writes all of D.
   bool parks_upper_halves() const {
     return divides_k_into_chains() &&
            gemm_parks_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
                              entry->variant);
   }
-  /// The third writes D once per chain, and adds all but the first to what D holds.
+  /// The third way writes D once per chain, and adds all chains but the first to what D holds.
   bool adds_chains_in_d() const {
     return divides_k_into_chains() && !keeps_whole_chains() && !parks_upper_halves();
   }
-  /// Stream-K kernels without an epilogue add the chains of a CTA in the second way, if D is not
-  /// bf16; the others in the workspace (Config::kStreamParksChains).
+  /// Whether a stream-K kernel adds the chains of a CTA in the second way. Other stream-K kernels
+  /// add them in the workspace (Config::kStreamParksChains).
   bool stream_parks_chains() const {
     return has(kGemmStreamK) && !has(kGemmEpilogue) && entry->dtypes[1] != DType::BF16;
   }
-  /// Whether several CTAs can add up and write a tile together: kernels for integers lack the
-  /// registers.
+  /// Whether several CTAs can add up and write a tile together. Kernels for integers lack the
+  /// registers for that.
   bool shares_last_addition() const { return entry->dtypes[0] != DType::I8; }
   uint32_t cluster() const {
     return static_cast<uint32_t>(entry->cluster[0] * entry->cluster[1]) *
@@ -108,11 +109,11 @@ struct GemmChip {
   uint32_t sms = 1;
   uint32_t clusters[kMaxCluster + 1] = {};  // clusters that run at once, by their size in blocks
   uint32_t no_maps_blocks = 1;              // blocks that run at once, of kernels without maps
-  uint32_t no_maps_split_blocks = 1;        // the same of split-K kernels without maps
+  uint32_t no_maps_split_blocks = 1;        // blocks that run at once, of those with split-K
   GemmRates rates;
 
-  /// For the device's context and at most max_sms SMs (0: all). Sizes of clusters that
-  /// query_cluster_occupancy() has not asked about are assumed to fit.
+  /// For the device's context and at most max_sms SMs (0: all). Until query_cluster_occupancy() has
+  /// asked the driver, assumes that clusters of every size can fill the SMs.
   static GemmChip of(const Device& device, uint32_t max_sms);
   /// How many clusters of a choice run at the same time; 0 if it cannot run.
   uint32_t resident_clusters(const GemmChoice& choice) const {
@@ -146,8 +147,8 @@ std::string gemm_choice_text(const GemmChoice& choice);
 /// Inverse of gemm_choice_text(). Fails, naming `argument`, if the table has no such kernel.
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
 
-/// The fewest work units into which the kernel may divide a problem as it sees it; 0 if that is
-/// empty. Only a stream-K kernel may have more units, and only if the fewest take few waves, far
+/// The fewest work units into which the kernel may divide a problem; 0 if the problem is empty.
+/// Only a stream-K kernel may have more units, and only if the fewest units take few waves, far
 /// from the limits of a launch.
 int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem);
 /// Most work units of one launch. Two numbers must fit 31 bits: the blocks of the grid, and the

@@ -10,28 +10,28 @@
 namespace tw {
 namespace {
 
-// Even shares divide the k blocks of all units without regard to where a unit ends. Aligned shares
-// divide each unit into the same number of shares, so that none crosses into the next unit. Aligned
-// shares leave some workers idle, but all workers read the same k at the same time, which helps the
-// L2, and each has a part of one unit only. So aligned shares may be longer than even ones by this
-// factor.
+// The k blocks of divided units are divided into even or aligned shares. Even shares divide all of
+// them as one sequence, so that a share can end one unit and begin the next. Aligned shares divide
+// each unit by itself. They leave some workers idle, but each worker multiplies a part of only one
+// unit, and all workers read the same k at the same time, which helps the L2. Aligned shares are
+// used if they are longer than even ones by at most this factor.
 constexpr double kMaxAlignedExcess = 1.3;
 
-// Bits of a counter for the CTAs of a unit (stream_slices.cuh). A unit has at most one part more
-// than the largest stream-K factor: see GemmShares::max_parts().
+// A unit's counter has 12 bits for its parts, one bit each (stream_slices.cuh). A unit has at most
+// one part more than the stream-K factor (GemmShares::max_parts()).
 static_assert(kMaxCluster + 1 <= 12);
 
-// A share can end one unit and begin another, so a worker stores up to two partial results.
+// An even share can end one unit and begin the next, so a worker stores up to two parts.
 constexpr int64_t kPartsPerWorker = 2;
 
-// A number of columns rounded up to this is at least the width of a tile that holds them. Tiles
-// whose rows are tokens have whole pieces of 64 columns, which the TMA stores and which have one
-// scale each.
+// A number of columns, rounded up to a multiple of this step, is at least the narrowest width in
+// kGemmWidths that holds them. If the kernel's rows are tokens, tiles must consist of pieces of 64
+// columns, because the TMA stores one piece at a time, and a piece has one scale.
 int64_t width_step(const GemmChoice& choice) {
   return choice.streams_rows() ? 64 : 32;
 }
 
-// The index of the smallest width of kGemmWidths with which the fewest possible tiles cover n.
+// The index in kGemmWidths of the narrowest width with which the fewest possible tiles cover n.
 uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
   const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
@@ -48,10 +48,12 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
 // Divides the units that remain after complete waves into even or aligned shares.
 void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares* s) {
   const int64_t rest = s->units() % resident_clusters;
+  // A share has at least k_blocks / factor k blocks, which bounds the number of parts of a unit.
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, resident_clusters),
                                          ceil_div(s->k_blocks, int64_t{choice.split}));
+  // Divides a unit into as many aligned shares as whole even shares fit into it.
   const int64_t aligned = ceil_div(s->k_blocks, s->k_blocks / even);
-  if (rest == 0 || aligned == s->k_blocks) return s->share_nothing(resident_clusters);
+  if (rest == 0 || aligned == s->k_blocks) return s->divide_no_unit(resident_clusters);
   s->whole_units = s->units() - rest;
   s->share = even;
   if (static_cast<double>(aligned) <= static_cast<double>(even) * kMaxAlignedExcess) {
@@ -61,13 +63,13 @@ void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares*
   s->workers = s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->depth, s->share);
 }
 
-// The most shared memory of a CTA for adding up the parts of a unit whose CTAs are joined. The rest
+// The most shared memory of a joined CTA that may be used to add up the parts of a unit. The rest
 // holds three stages of the widest tile.
 constexpr int64_t kMaxJoinedBytes = 80 << 10;
 
-// Joins the CTAs that share a unit, which means that they form a cluster. Returns false if the
-// kernel cannot do that (stream_is_joined() in stream_join.cuh), or if not all clusters could run
-// at the same time. `clusters` is as in gemm_shares().
+// Joins the CTAs that multiply a unit into a cluster. Returns false if the kernel cannot do that
+// (stream_is_joined() in stream_join.cuh), or if no number of CTAs per unit allows all clusters to
+// run at the same time. `clusters` is as in gemm_shares().
 bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
                GemmShares* s) {
   const bool can_join = choice.cluster() == 1 && s->tiles_together == 1 &&
@@ -78,6 +80,8 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
   for (int64_t parts = max_parts; parts > 1; --parts) {
     s->share = ceil_div(s->k_blocks, parts);
     s->joined = ceil_div(s->k_blocks, s->share);
+    // Joined CTAs use no workspace. A kernel that adds chains there must have one chain per share,
+    // and fewer parts make shares even longer.
     if (s->share > s->chain_blocks && !choice.stream_parks_chains()) break;
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMaxJoinedBytes) {
       s->depth = s->joined * s->share;
@@ -91,7 +95,7 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
   return false;
 }
 
-// The part of a division that depends on the width of tiles.
+// Sets the members of *s that depend on the width of tiles.
 void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t resident_clusters,
             const uint32_t* clusters, GemmShares* s) {
   s->width_index = width_index;
@@ -103,28 +107,31 @@ void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t r
   if (!join_ctas(choice, resident_clusters, clusters, s)) share_rest(choice, resident_clusters, s);
 }
 
-// The fewest tiles that cover n can leave most SMs idle in the last of a few waves, when narrower
-// ones would fill it. The constants are those with which the widths that busiest_clocks() prefers
-// took the least time in 52 products of bf16 and fp8 on an H200.
+// With the widest tiles there are the fewest of them. If they take only a few waves, the last wave
+// can leave most SMs idle, and more tiles that are narrower can be faster. busiest_clocks()
+// compares widths. These constants made it prefer the widths that took the least time in 52
+// products of bf16 and fp8 on an H200.
 //
 // Clocks to load 128 bytes of A or B while all SMs load. If half of them are idle, each of the
 // others has a path to the L2 for itself and takes half as long.
 constexpr double kLineClocks = 2.8;
-// Clocks to load a column that lies outside the operand, in addition.
+// Additional clocks to load a column that lies outside the operand.
 constexpr double kUnusedClocks = 3;
 // Clocks of a tile's epilogue for each column, during which the SM multiplies nothing.
 constexpr double kColumnClocks = 90;
-// Clocks lost if units are divided: to add their parts, and because the parts are at different k.
-// Joined CTAs lose less.
+// Clocks lost if units are divided: their parts must be added, and workers read different k at the
+// same time. Joined CTAs lose less.
 constexpr double kDivideClocks = 8000, kJoinClocks = 3000;
-// With more waves than these, the last one matters less than the loads that wider tiles save.
-// Tiles of 64 rows need more loads than others, so that narrow ones help only within one wave.
+// Narrower tiles are considered up to this number of waves. With more waves, the last one matters
+// less than the loads that wide tiles save. Tiles of 64 rows need more loads than taller ones, so
+// narrower tiles help only within one wave (kMaxShortWaves).
 constexpr int64_t kMaxWaves = 16, kMaxShortWaves = 1;
-// Tiles up to kMaxKeptWidth are kept, since few were measured. Tiles below kMinWidth never won.
+// If the widest tile has at most kMaxKeptWidth columns, no narrower one is considered, because few
+// such tiles were measured. Tiles of fewer than kMinWidth columns were never the fastest.
 constexpr int64_t kMaxKeptWidth = 128, kMinWidth = 64;
 
-// Whether narrower tiles than the widest in `widest` may be faster. They were not in kernels that
-// add the accumulators of each k block outside the tensor cores.
+// Whether to look for a faster division than `widest`, which has the widest tiles. Narrower tiles
+// were never faster in kernels that add the accumulators of each k block outside the tensor cores.
 bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
                      const GemmShares& widest) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
@@ -133,8 +140,8 @@ bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
          widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
 }
 
-// Estimates the clocks of the busiest SM: those of whole waves, and those of the last units or
-// shares. Multicast saved no time in these measurements.
+// Estimates the clocks of the busiest SM: complete waves, then its last unit or share. Ignores
+// multicast, which saved no time in these measurements.
 double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
                       int64_t resident_clusters, const GemmShares& s) {
   const KernelEntry& entry = *choice.entry;
@@ -163,7 +170,7 @@ double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int
                        : 0);
 }
 
-// Takes a narrower width than that of *s if it is faster.
+// Changes *s to the fastest division with narrower tiles, if one is faster than *s.
 void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
                   int64_t resident_clusters, const uint32_t* clusters, GemmShares* s) {
   const int64_t cluster_n = choice.entry->cluster[1];
@@ -171,7 +178,8 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
   double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
   GemmShares other = *s;
   for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
-    if (tiles(i) == tiles(i - 1)) continue;  // the next narrower width leaves fewer columns unused
+    // As many tiles of the next narrower width suffice, and leave fewer columns unused.
+    if (tiles(i) == tiles(i - 1)) continue;
     divide(choice, n, i, resident_clusters, clusters, &other);
     const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, other);
     if (clocks >= least) continue;
@@ -241,17 +249,17 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
   return s;
 }
 
-int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows,
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t columns,
                                  int64_t resident_clusters) {
   const KernelEntry& entry = *choice.entry;
   const int64_t width = std::min<int64_t>(
-      entry.tile[1], round_up(ceil_div(rows, entry.cluster[1]), width_step(choice)));
+      entry.tile[1], round_up(ceil_div(columns, entry.cluster[1]), width_step(choice)));
   return gemm_stream_counter_bytes(static_cast<u32>(resident_clusters), choice.cluster()) +
          resident_clusters * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(entry.tile[0]), static_cast<u32>(width));
 }
 
-void GemmShares::share_nothing(int64_t resident_clusters) {
+void GemmShares::divide_no_unit(int64_t resident_clusters) {
   whole_units = units();
   workers = std::clamp<int64_t>(units() / tiles_together, 1, resident_clusters);
   joined = 0;
@@ -265,7 +273,8 @@ int64_t GemmShares::joined_bytes(const GemmChoice& choice) const {
 
 int64_t GemmShares::max_parts() const {
   if (divided_units() == 0) return 1;
-  // Of even shares, the first and the last that reach into a unit may have only one k block in it.
+  // In the worst case, the first and the last of the even shares in a unit have only one of its k
+  // blocks each.
   return depth % share == 0 ? depth / share : (depth - 2) / share + 2;
 }
 

@@ -4,12 +4,13 @@
 // cluster of CTAs; kernels/gemm/arguments/gemm_stream.h has the details. The kernel's arguments and
 // the cost model both use this division.
 //
-// Workers first multiply whole units in complete waves. The remaining units are divided along k:
-// each worker gets `share` k blocks of them, and partial accumulators are added in the run's
-// workspace. CTAs that multiply a unit are joined if possible: they form a cluster and add the
-// partial accumulators in its shared memory instead.
+// A unit consists of the tiles that the CTAs of one worker multiply at the same time. Workers first
+// multiply whole units in complete waves. The remaining units are divided along k: each worker gets
+// `share` k blocks of them, and the partial accumulators of a unit are added in the run's
+// workspace. If possible, the CTAs that multiply a unit are joined instead: they form a cluster and
+// add the partial accumulators in its shared memory.
 //
-// The width of the tiles is chosen with the division: narrower tiles can fill the SMs better.
+// The division also chooses the width of the tiles, because narrower tiles can fill the SMs better.
 
 #include <cstdint>
 
@@ -21,45 +22,47 @@ struct GemmShares {
   int64_t width = 0;         // columns of a tile
   uint32_t width_index = 0;  // index of width in kGemmWidths
   int64_t units_m = 0, units_n = 0, batch = 1;
-  int64_t whole_units = 0;   // units that one worker multiplies alone
-  int64_t depth = 0;         // k blocks of a divided unit, padded to a multiple of an aligned share
-  int64_t share = 1;         // k blocks of divided units for each worker
-  int64_t workers = 1;       // workers of the grid
-  int64_t chain_blocks = 1;  // most k blocks of an accumulation chain
-  int64_t k_blocks = 1;      // k blocks of a unit, without padding
+  int64_t whole_units = 0;     // units that are not divided along k
+  int64_t depth = 0;           // k blocks of a divided unit, padded to whole aligned shares
+  int64_t share = 1;           // k blocks that each worker multiplies in divided units
+  int64_t workers = 1;         // workers of the grid
+  int64_t chain_blocks = 1;    // the largest number of k blocks in an accumulation chain
+  int64_t k_blocks = 1;        // k blocks of a unit, without padding
   int64_t tiles_together = 1;  // see gemm_tiles_together()
-  int64_t joined = 0;  // CTAs that multiply a unit as one cluster; 0: the workspace adds parts
+  int64_t joined = 0;          // CTAs that are joined to multiply one unit; 0: none are joined
 
   int64_t units() const { return units_m * units_n * batch; }
   int64_t divided_units() const { return units() - whole_units; }
-  /// Gives every unit to a single worker.
-  void share_nothing(int64_t resident_clusters);
-  /// The most workers that multiply one divided unit.
+  /// Changes the division to one that divides no unit: one worker multiplies all k of each unit.
+  void divide_no_unit(int64_t resident_clusters);
+  /// An upper bound of the number of workers that multiply one unit.
   int64_t max_parts() const;
-  /// Offset of the accumulators in the workspace, which begins with a counter for each divided unit
-  /// and CTA of a worker.
+  /// Bytes of the counters with which the workspace begins. The partial accumulators follow them.
+  /// Each divided unit has one counter for each of the `cluster` CTAs of a worker.
   int64_t counter_bytes(uint32_t cluster) const;
   /// Bytes of a CTA's shared memory in which the parts of a unit are added; 0 if `joined` is 0.
   int64_t joined_bytes(const GemmChoice& choice) const;
-  /// Workspace bytes; 0 if no partial accumulators are added there.
+  /// Workspace bytes; 0 if no partial accumulators are stored in the workspace.
   int64_t workspace_bytes(const GemmChoice& choice) const;
 };
 
-/// Whether no run of the choice needs a workspace for partial accumulators.
+/// Whether all runs of the choice work without workspace memory for partial accumulators.
 bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc);
 
-/// The division of an m x n product among `resident_clusters` workers, as many as run at the same
-/// time. `kernel_desc` is the description as the kernel sees it, and m and n are the run's extents
-/// in it. `clusters` has the number of clusters that run at the same time for each size in CTAs, up
-/// to kMaxCluster.
+/// Divides an m x n product. `kernel_desc` is the description as the kernel sees it; m and n are
+/// the run's sizes as the kernel sees them. `resident_clusters` is the number of workers that run
+/// at the same time. clusters[c] is the number of clusters of c CTAs that run at the same time, for
+/// c of at most kMaxCluster.
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m, int64_t n,
                        int64_t resident_clusters, const uint32_t* clusters);
 
-/// Workspace bytes that suffice for any run of at most `rows` rows (the caller's m).
-int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t rows, int64_t resident_clusters);
+/// Workspace bytes that suffice for any run with at most `columns` columns as the kernel sees them.
+/// If operands are swapped, these are the caller's rows.
+int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t columns,
+                                 int64_t resident_clusters);
 
-/// Tiles along m that one worker multiplies one after the other, because a scale of D covers gated
-/// columns of all of them (wgmma/narrow/narrow_blocks.cuh); 1: tiles are independent.
+/// Number of tiles along m that one worker multiplies one after the other: 2 if a scale of a gated
+/// D covers elements from two tiles (wgmma/narrow/narrow_blocks.cuh), else 1.
 int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_desc);
 
 /// Units along m, rounded up to a multiple of gemm_tiles_together().
@@ -69,18 +72,19 @@ int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
 int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
                             const GemmTile& tile, int64_t width);
 
-/// Columns of a tile: fixed for most kernels. For a stream-K kernel these are the most columns that
-/// gemm_shares() chooses for n, with which the fewest tiles cover it.
+/// Columns of a tile. Most kernels have a fixed number. For a stream-K kernel it is the largest
+/// number that gemm_shares() considers: the narrowest width with which the fewest tiles cover n.
 int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
 
-/// Accumulation chains into which k must be cut so that the drift of a chain does not show in D,
-/// see gemm_chain_count. In an f16 D the drift shows if a chain has more than 16384 products. A
-/// bf16 D is eight times as coarse.
+/// Number of accumulation chains into which k must be divided. Tensor cores truncate every sum, so
+/// the error of a chain grows with its length (see gemm_chain_count). It does not show in an f16 D
+/// if a chain has at most 16384 products. For bf16, which is eight times as coarse, the limit is
+/// eight times as high.
 int32_t gemm_required_chains(const GemmDesc& desc);
-/// Most products along k in one chain.
+/// The largest number of products along k in one chain.
 int64_t gemm_chain_length(const GemmDesc& desc);
 
-/// Largest k for which stream-K kernels can count all shared k blocks in 31 bits.
+/// Largest k of stream-K kernels. They number the k blocks of all divided units with 31 bits.
 inline constexpr int64_t kGemmMaxStreamK = int64_t{1} << 28;
 
 }  // namespace tw
