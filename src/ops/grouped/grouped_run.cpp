@@ -15,10 +15,12 @@ namespace tw {
 namespace {
 
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
-constexpr int64_t kRowAlignment = 16;  // bytes; of the product's rows in the workspace
-constexpr i32 kBand = 8;               // tiles in a band of the mma.sync kernels' tile order
+// Alignment, in bytes, of the rows of the product in the workspace.
+constexpr int64_t kRowAlignment = 16;
+// Rows of tiles in a band of the order in which mma.sync kernels take tiles: see gemm_unit().
+constexpr i32 kBand = 8;
 
-uint64_t aligned(uint64_t bytes) {
+uint64_t round_up_to_alignment(uint64_t bytes) {
   return (bytes + kGroupedWorkspaceAlignment - 1) / kGroupedWorkspaceAlignment *
          kGroupedWorkspaceAlignment;
 }
@@ -26,11 +28,11 @@ uint64_t aligned(uint64_t bytes) {
 // Appends `bytes` bytes to a workspace and returns their offset.
 uint64_t append(GroupedWorkspace* workspace, int64_t bytes) {
   const uint64_t offset = workspace->bytes;
-  workspace->bytes += aligned(static_cast<uint64_t>(bytes));
+  workspace->bytes += round_up_to_alignment(static_cast<uint64_t>(bytes));
   return offset;
 }
 
-// Sets *out to a size that a run gives, or to the plan's if the run gives -1.
+// Sets *out to the size that a run gives, or to the plan's size if the run gives -1.
 Status run_size(const char* argument, int64_t given, int64_t planned, int64_t* out) {
   *out = given == -1 ? planned : given;
   if (*out >= 0 && *out <= planned) return {};
@@ -58,28 +60,30 @@ Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes*
   sizes->multiplies = sizes->m > 0 && any_d && d.groups > 0;
   sizes->checks = run.invalid_count != 0 && d.groups > 0;
   sizes->finds = d.grouping == Grouping::by_row && (sizes->multiplies || sizes->checks);
-  // If rows of D are sums in a fixed order, kGroupedCombine writes all of D.
+  // If rows of D are sums in a fixed order, kGroupedCombine follows the product and writes all of
+  // D, so that D need only be cleared if there is no product.
   sizes->clears = any_d && (p.sums_in_order() ? !sizes->multiplies : p.zeroes_other_rows());
   return {};
 }
 
 Status check_beta(const GroupedProblem& p, float beta) {
-  const bool zero = !(beta < 0.0f || beta > 0.0f) && beta == beta;
-  if (zero || (p.has_k_ranges() && beta >= 1.0f && beta <= 1.0f)) return {};
+  // Compilers warn about == between floats.
+  const bool is_zero = beta >= 0.0f && beta <= 0.0f, is_one = beta >= 1.0f && beta <= 1.0f;
+  if (is_zero || (p.has_k_ranges() && is_one)) return {};
   return fail(
       kInvalid, {.argument = "beta", .rule = p.has_k_ranges() ? "grouped_beta" : "excluded"},
-      p.has_k_ranges() ? "beta is %s: with TW_GROUPING_K_RANGES it is 0, or 1 to add to D"
+      p.has_k_ranges() ? "beta is %s: with TW_GROUPING_K_RANGES it must be 0, or 1 to add to D"
                        : "beta is %s, but the plan's grouping is not TW_GROUPING_K_RANGES: leave "
                          "it 0",
       Decimal::significant(static_cast<double>(beta), 6).text());
 }
 
-// Checks an address that must be given if `needed`, and must be 0 otherwise. The address of an
-// empty array need not be given.
-Status check_needed(bool needed, const char* name, uint64_t address, uint32_t alignment, bool empty,
-                    const char* because) {
-  if (!needed) return check_null_address(name, address, because);
-  return empty ? Status() : check_address(name, address, alignment);
+// Checks the address of an array. If the plan has the array, its address must be given, unless the
+// run reads none of it (`unread`). Otherwise the address must be 0, and the error says `why_not`.
+Status check_array(bool in_plan, const char* name, uint64_t address, uint32_t alignment,
+                   bool unread, const char* why_not) {
+  if (!in_plan) return check_null_address(name, address, why_not);
+  return unread ? Status() : check_address(name, address, alignment);
 }
 
 // Checks an address that may be 0.
@@ -87,7 +91,8 @@ Status check_optional(const char* name, uint64_t address, uint32_t alignment) {
   return address == 0 ? Status() : check_address(name, address, alignment);
 }
 
-Status check_ranges_addresses(const GroupedRun& run) {
+// Refuses the arrays that a product whose groups are ranges of k does not have.
+Status check_no_row_arrays(const GroupedRun& run) {
   const struct {
     const char* name;
     uint64_t address;
@@ -99,7 +104,7 @@ Status check_ranges_addresses(const GroupedRun& run) {
   return {};
 }
 
-Status check_map(const GroupedProblem& p, const GroupedRun& run) {
+Status check_group_map(const GroupedProblem& p, const GroupedRun& run) {
   const GroupedDesc& d = p.desc;
   TW_TRY(check_optional("group_map", run.group_map, 4));
   if (run.group_map != 0 || d.weight_count >= d.groups) return {};
@@ -107,97 +112,104 @@ Status check_map(const GroupedProblem& p, const GroupedRun& run) {
       kInvalid,
       {.argument = "group_map", .rule = "grouped_map", .got = d.weight_count, .limit = d.groups},
       "group_map is 0, but there are %" PRId64 " weight matrices for %" PRId64
-      " groups: give the map, which says which matrix each group has",
+      " groups: give the map, which tells the matrix that each group uses",
       d.weight_count, d.groups);
 }
 
-Status check_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes) {
+// Checks beta and the addresses of all arrays except A, B, D and the scales of A and B.
+Status check_arrays(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes) {
   const GroupedDesc& d = p.desc;
-  const bool idle = !sizes.multiplies && !sizes.checks;
-  const auto index = static_cast<uint32_t>(p.row_index_bytes);
+  const bool reads_no_indices = !sizes.multiplies && !sizes.checks;
+  const auto index_bytes = static_cast<uint32_t>(p.row_index_bytes);
   TW_TRY(check_beta(p, run.beta));
-  if (p.has_k_ranges()) TW_TRY(check_ranges_addresses(run));
-  TW_TRY(check_needed(d.grouping != Grouping::one, "groups", run.groups,
-                      static_cast<uint32_t>(p.group_index_bytes),
-                      idle || p.groups_length(sizes.m) == 0, "grouping is TW_GROUPING_ONE"));
-  TW_TRY(check_map(p, run));
+  if (p.has_k_ranges()) TW_TRY(check_no_row_arrays(run));
+  TW_TRY(check_array(
+      d.grouping != Grouping::one, "groups", run.groups, static_cast<uint32_t>(p.group_index_bytes),
+      reads_no_indices || p.groups_length(sizes.m) == 0, "grouping is TW_GROUPING_ONE"));
+  TW_TRY(check_group_map(p, run));
   TW_TRY(check_optional("group_alpha", run.group_alpha, 4));
-  TW_TRY(check_needed(p.has_bias(), "bias", run.bias,
-                      p.has_bias() ? static_cast<uint32_t>(dtype_bytes(d.bias_dtype)) : 1,
-                      !sizes.multiplies, "the description has no bias (bias_dtype is 0)"));
-  TW_TRY(check_needed(p.gathers(), "a_rows", run.a_rows, index, idle || sizes.m == 0,
-                      "flags lack TW_GROUPED_GATHER"));
-  TW_TRY(check_needed(p.scatters(), "d_rows", run.d_rows, index, idle || sizes.m == 0,
-                      "flags lack TW_GROUPED_SCATTER"));
-  TW_TRY(check_needed(p.has_inverse(), "inverse", run.inverse, 4, !sizes.multiplies,
-                      "flags lack TW_GROUPED_INVERSE"));
+  TW_TRY(check_array(p.has_bias(), "bias", run.bias,
+                     p.has_bias() ? static_cast<uint32_t>(dtype_bytes(d.bias_dtype)) : 1,
+                     !sizes.multiplies, "the description has no bias (bias_dtype is 0)"));
+  TW_TRY(check_array(p.gathers(), "a_rows", run.a_rows, index_bytes,
+                     reads_no_indices || sizes.m == 0, "flags lack TW_GROUPED_GATHER"));
+  TW_TRY(check_array(p.scatters(), "d_rows", run.d_rows, index_bytes,
+                     reads_no_indices || sizes.m == 0, "flags lack TW_GROUPED_SCATTER"));
+  TW_TRY(check_array(p.has_inverse(), "inverse", run.inverse, 4, !sizes.multiplies,
+                     "flags lack TW_GROUPED_INVERSE"));
   TW_TRY(check_optional("row_weights", run.row_weights, 4));
   TW_TRY(check_optional("invalid_count", run.invalid_count, 8));
   return {};
 }
 
+// Checks the addresses of the scales of A and B, and adds what the run reads to `spans`.
 Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
-  const bool reads = sizes.multiplies && sizes.k > 0;
-  const int64_t rows = p.a_scales_per_group ? d.group_rows
-                       : p.has_k_ranges()   ? sizes.m
-                                            : sizes.a_rows;
+  const bool reads_scales = sizes.multiplies && sizes.k > 0;
+  const int64_t a_rows = p.a_scales_per_group ? d.group_rows
+                         : p.has_k_ranges()   ? sizes.m
+                                              : sizes.a_rows;
   const struct {
     const char* name;
     const GemmScaling& scaling;
     uint64_t address;
     GemmBytes bytes;
-    const char* missing;
+    const char* why_not;
   } operands[] = {{"a_scale", d.a_scaling, run.a_scale,
-                   scale_bytes(d.a_scaling, p.a_scales(rows), p.a_scale_matrices()),
+                   scale_bytes(d.a_scaling, p.a_scales(a_rows), p.a_scale_matrices()),
                    "the description has no scales of A"},
                   {"b_scale", d.b_scaling, run.b_scale,
                    scale_bytes(d.b_scaling, p.b_scales(), p.b_scale_matrices()),
                    "the description has no scales of B"}};
-  for (const auto& [name, scaling, address, bytes, missing] : operands) {
-    TW_TRY(check_needed(scaling.any(), name, address, 4, !reads || bytes.empty(), missing));
-    if (scaling.any() && reads) spans->reads(name, address, bytes);
+  for (const auto& [name, scaling, address, bytes, why_not] : operands) {
+    TW_TRY(check_array(scaling.any(), name, address, 4, !reads_scales || bytes.empty(), why_not));
+    if (scaling.any() && reads_scales) spans->reads(name, address, bytes);
   }
   return {};
 }
 
-GemmBytes matrix_bytes(int64_t rows, int64_t columns, int64_t pitch, int64_t element) {
-  return {.contiguous = columns * element,
+GemmBytes matrix_bytes(int64_t rows, int64_t columns, int64_t pitch, int64_t element_bytes) {
+  return {.contiguous = columns * element_bytes,
           .lines = rows,
-          .pitch = pitch * element,
+          .pitch = pitch * element_bytes,
           .matrices = 1,
           .matrix_stride = 0};
 }
 
+// Checks the addresses of A, B and D, and adds what the run reads and writes to `spans`.
 Status add_matrices(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                     GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
-  const auto in = static_cast<uint32_t>(p.in_bytes), out = static_cast<uint32_t>(p.out_bytes);
-  GemmBytes d_bytes = matrix_bytes(sizes.d_rows, p.d_columns, d.ldd, out);
-  if (p.has_k_ranges()) d_bytes.matrices = d.groups, d_bytes.matrix_stride = d.d_stride * out;
+  const auto in_bytes = static_cast<uint32_t>(p.in_bytes);
+  const auto out_bytes = static_cast<uint32_t>(p.out_bytes);
+  GemmBytes d_bytes = matrix_bytes(sizes.d_rows, p.d_columns, d.ldd, out_bytes);
+  if (p.has_k_ranges()) d_bytes.matrices = d.groups, d_bytes.matrix_stride = d.d_stride * out_bytes;
   if (sizes.multiplies || sizes.clears) {
-    TW_TRY(check_address("d", run.d, out, d.d_alignment));
+    TW_TRY(check_address("d", run.d, out_bytes, d.d_alignment));
     spans->writes("d", run.d, d_bytes);
   }
   if (!sizes.multiplies || sizes.k == 0) return {};
-  GemmBytes a_bytes = matrix_bytes(sizes.a_rows, p.has_k_ranges() ? sizes.m : d.k, d.lda, in);
+  GemmBytes a_bytes = matrix_bytes(sizes.a_rows, p.has_k_ranges() ? sizes.m : d.k, d.lda, in_bytes);
   GemmBytes b_bytes =
-      matrix_bytes(p.has_k_ranges() ? sizes.k : p.b_lines(), p.b_contiguous(), d.ldb, in);
-  if (!p.has_k_ranges()) b_bytes.matrices = d.weight_count, b_bytes.matrix_stride = d.b_stride * in;
-  if (!a_bytes.empty()) TW_TRY(check_address("a", run.a, in, d.a_alignment));
-  if (!b_bytes.empty()) TW_TRY(check_address("b", run.b, in, d.b_alignment));
+      matrix_bytes(p.has_k_ranges() ? sizes.k : p.b_lines(), p.b_contiguous(), d.ldb, in_bytes);
+  if (!p.has_k_ranges())
+    b_bytes.matrices = d.weight_count, b_bytes.matrix_stride = d.b_stride * in_bytes;
+  if (!a_bytes.empty()) TW_TRY(check_address("a", run.a, in_bytes, d.a_alignment));
+  if (!b_bytes.empty()) TW_TRY(check_address("b", run.b, in_bytes, d.b_alignment));
   spans->reads("a", run.a, a_bytes);
   spans->reads("b", run.b, b_bytes);
   return {};
 }
 
-void add_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
-                 GemmSpans* spans) {
+// Adds all other arrays of the run to `spans`.
+void add_arrays(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
+                GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
-  const auto add = [&](const char* name, uint64_t address, int64_t elements, int64_t bytes) {
+  const auto add = [&](const char* name, uint64_t address, int64_t elements,
+                       int64_t element_bytes) {
     if (address != 0 && elements > 0)
-      spans->reads(name, address, static_cast<uint64_t>(elements * bytes));
+      spans->reads(name, address, static_cast<uint64_t>(elements * element_bytes));
   };
   const int64_t pairs = sizes.d_count * d.d_divisor;
   add("groups", run.groups, p.groups_length(sizes.m), p.group_index_bytes);
@@ -219,7 +231,8 @@ void add_vectors(const GroupedProblem& p, const GroupedRun& run, const GroupedSi
 
 namespace {
 
-// Appends what sums in a fixed order need.
+// Appends the rows of the product, which kGroupedCombine adds up in a fixed order. Also appends the
+// lists of the rows that are added to each row of D, unless runs give the array `inverse` instead.
 void append_sum_regions(const GroupedProblem& problem, GroupedWorkspace* workspace) {
   const GroupedDesc& d = problem.desc;
   const int64_t row_bytes =
@@ -251,9 +264,10 @@ Status check_grouped_run(const Device& device, const GroupedProblem& problem,
                          const GroupedWorkspace& workspace, const GroupedRun& run,
                          GroupedSizes* sizes) {
   TW_TRY(check_sizes(problem, run, sizes));
-  TW_TRY(check_vectors(problem, run, *sizes));
+  TW_TRY(check_arrays(problem, run, *sizes));
   GemmSpans spans;
   const bool uses_workspace = sizes->multiplies || sizes->finds;
+  // A run may leave out a workspace that only saves time. If it gives one, all bytes must be there.
   if (uses_workspace && (workspace.required != 0 || (workspace.bytes != 0 && run.workspace != 0))) {
     TW_TRY(check_workspace(run.workspace, run.workspace_bytes, workspace.bytes,
                            kGroupedWorkspaceAlignment));
@@ -261,7 +275,7 @@ Status check_grouped_run(const Device& device, const GroupedProblem& problem,
   }
   TW_TRY(add_matrices(problem, run, *sizes, &spans));
   TW_TRY(add_scales(problem, run, *sizes, &spans));
-  add_vectors(problem, run, *sizes, &spans);
+  add_arrays(problem, run, *sizes, &spans);
   return spans.check(device);
 }
 

@@ -14,7 +14,7 @@ namespace tw {
 /// The fields of tw_grouped_args.
 struct GroupedRun {
   float alpha = 1.0f;
-  float beta = 0.0f;     // with k_ranges: 0 or 1
+  float beta = 0.0f;     // 0; with k_ranges 0 or 1
   int64_t m = -1;        // rows; -1: the plan's
   int64_t k = -1;        // with k_ranges: rows of A and B; -1: the plan's
   int64_t a_count = -1;  // rows of a gathered A; -1: the plan's
@@ -41,11 +41,13 @@ inline constexpr uint32_t kGroupedWorkspaceAlignment = 256;
 /// Layout of a plan's workspace: byte offsets, except where a comment says otherwise.
 struct GroupedWorkspace {
   uint64_t found_groups = 0;  // begin and end of each group
-  uint64_t product_rows = 0;  // rows that kGroupedCombine adds
+  uint64_t product_rows = 0;  // rows of the product, which kGroupedCombine adds up
   int64_t row_pitch = 0;      // elements from one row of product_rows to the next
   uint64_t heads = 0;         // for each row of D, head of the list of rows that are added to it
-  uint64_t links = 0;         // for each row, the next row of its list
-  uint64_t required = 0;      // bytes that every run needs; what lies behind them only saves time
+  uint64_t links = 0;         // for each row of the product, the next row of its list
+  // Bytes that a run cannot do without; the others only save time. If this is 0, a run may give no
+  // workspace. Otherwise it must give all `bytes`.
+  uint64_t required = 0;
   uint64_t stream_k = 0;      // counters and partial accumulators of stream-K
   uint64_t packed_a = 0;      // copy of the gathered rows of A
   bool has_packed_a = false;  // whether the workspace has that copy
@@ -60,18 +62,18 @@ struct GroupedWgmmaWorkspace {
 GroupedWorkspace grouped_workspace(const GroupedProblem& problem,
                                    const GroupedWgmmaWorkspace& wgmma);
 
-/// Sizes of a run, and the steps it needs.
+/// Sizes of a run, and the steps that it consists of.
 struct GroupedSizes {
   int64_t m = 0, k = 0;
   int64_t a_rows = 0, d_rows = 0;  // of the caller's operands
   int64_t a_count = 0, d_count = 0;
-  bool multiplies = false;  // groups may have rows to multiply
-  bool checks = false;      // the run counts invalid numbers
-  bool finds = false;       // the run derives each group's rows from the group of each row
-  bool clears = false;      // the run first zeroes D
+  bool multiplies = false;  // launches the product, because groups may have rows to multiply
+  bool checks = false;      // launches kGroupedCheck, which counts invalid numbers
+  bool finds = false;       // launches kGroupedFind, which finds each group's rows
+  bool clears = false;      // first launches kGroupedClear, which zeroes D
 };
 
-/// Checks the arguments of a run and fills in its sizes. Errors name the argument.
+/// Checks the arguments of a run and sets *sizes. Errors name the argument.
 Status check_grouped_run(const Device& device, const GroupedProblem& problem,
                          const GroupedWorkspace& workspace, const GroupedRun& run,
                          GroupedSizes* sizes);
