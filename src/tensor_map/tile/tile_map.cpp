@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A merge joins adjacent modes into one dimension of the map. A split cuts a mode into pieces and
 // makes two dimensions of it: the position in a piece, and the index of the piece. All merges and
-// splits are tried. The map with the fewest boxes wins; on ties the one with the fewest merges,
-// then the one with the lowest rank.
+// splits are tried, but no merges if the request has a layout of shared memory. The map with the
+// fewest boxes wins. On ties it is the one with the fewest merges, then the one with the lowest
+// rank.
 //
 // An axis is a mode, or several merged modes. The tile's extent along an axis is a product of
-// factors. The first factor, the extent of a box, lies in a dimension of the map. The others are
-// loops over boxes, unless a split gives them dimensions too.
+// factors. The first factor of an axis becomes a dimension of the map and is the box's extent in
+// it. If the axis is split, each other factor becomes a dimension, too. Otherwise the tile takes
+// several boxes, and each other factor is a loop over them.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -26,20 +28,23 @@ using ll = long long;
 
 // The largest shared memory of a block on sm_90 and sm_100 (227 KiB).
 constexpr int64_t kMaxTileBytes = 232448;
+constexpr int32_t kMaxClusterBlocks = 16;
+constexpr auto kMaxSwizzle = static_cast<int32_t>(Swizzle::b128_atom_64b);
 
-// Fails if a mode's offsets exceed 63 bits, and names the larger of extent and stride.
+// Fails if a mode's byte offsets exceed 63 bits. The error names the extent or the stride,
+// whichever is larger.
 Status check_span(const TileRequest& request, int32_t mode) {
   const int64_t shape = request.shape[mode];
   const int64_t stride = request.stride[mode];
   const int64_t bytes = dtype_bytes(request.dtype);
   int64_t span = 0;
   if (checked_mul(stride, bytes, &span) && checked_mul(span, shape, &span)) return {};
-  const bool of_shape = shape > stride;
+  const bool names_shape = shape > stride;
   return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = of_shape ? "shape" : "stride",
+              {.argument = names_shape ? "shape" : "stride",
                .index = mode,
-               .got = of_shape ? shape : stride,
-               .limit = INT64_MAX / bytes / (of_shape ? stride : shape)},
+               .got = names_shape ? shape : stride,
+               .limit = INT64_MAX / bytes / (names_shape ? stride : shape)},
               "shape[%d] of %lld and stride[%d] of %lld elements of %lld bytes span more than the "
               "2^63 - 1 bytes that can be counted",
               mode, static_cast<ll>(shape), mode, static_cast<ll>(stride), static_cast<ll>(bytes));
@@ -56,12 +61,12 @@ Status check_mode(const TileRequest& request, int32_t mode) {
   if (tile < 1)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "tile", .index = mode, .got = tile, .limit = 1},
-                "tile[%d] is %lld: a tile has one element at least along each mode", mode,
+                "tile[%d] is %lld: a tile has at least one element along each mode", mode,
                 static_cast<ll>(tile));
   if (shape == 1 && tile != 1)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "tile", .index = mode, .got = tile, .limit = 1},
-                "tile[%d] is %lld along a mode of extent 1", mode, static_cast<ll>(tile));
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT, {.argument = "tile", .index = mode, .got = tile, .limit = 1},
+        "tile[%d] is %lld: it must be 1 along a mode of extent 1", mode, static_cast<ll>(tile));
   if (stride < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "stride", .index = mode, .got = stride, .limit = 0},
@@ -76,27 +81,29 @@ Status check_request(const TileRequest& request) {
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "rank", .got = request.rank, .limit = kMaxTileRank},
                 "rank is %d: a tensor has 1 to %d modes", request.rank, kMaxTileRank);
-  if (dtype_tensor_map_type(request.dtype) < 0 || dtype_tensor_map_type(request.dtype) > 12)
+  if (dtype_tensor_map_type(request.dtype) < 0 || is_packed(request.dtype))
     return fail(is_dtype(static_cast<int32_t>(request.dtype)) ? Code::ERROR_UNSUPPORTED
                                                               : Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "dtype", .got = static_cast<int64_t>(request.dtype)},
                 "tile maps do not support dtype %d", static_cast<int>(request.dtype));
-  if (request.multicast < 1 || request.multicast > 16)
+  if (request.multicast < 1 || request.multicast > kMaxClusterBlocks)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "multicast", .got = request.multicast, .limit = 16},
-                "multicast is %d: a cluster has 1 to 16 blocks", request.multicast);
+                {.argument = "multicast", .got = request.multicast, .limit = kMaxClusterBlocks},
+                "multicast is %d: a cluster has 1 to %d blocks", request.multicast,
+                kMaxClusterBlocks);
   if (request.free_start >> request.rank != 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "free_start",
                  .got = request.free_start,
                  .limit = (int64_t{1} << request.rank) - 1},
-                "free_start is 0x%x, with bits of modes past the last: a tensor of rank %d has the "
-                "bits 0 to %d",
+                "free_start is 0x%x: a tensor of rank %d has only modes 0 to %d, so no higher bit "
+                "may be set",
                 request.free_start, request.rank, request.rank - 1);
   const auto swizzle = static_cast<int32_t>(request.swizzle);
-  if (swizzle < 0 || swizzle > 6)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "swizzle", .got = swizzle, .limit = 6},
-                "swizzle is %d: it must be 0 to 6", swizzle);
+  if (swizzle < 0 || swizzle > kMaxSwizzle)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "swizzle", .got = swizzle, .limit = kMaxSwizzle},
+                "swizzle is %d: it must be 0 to %d", swizzle, kMaxSwizzle);
   int64_t elements = 1;
   int64_t tile_bytes = dtype_bytes(request.dtype);
   for (int32_t mode = 0; mode < request.rank; ++mode) {
@@ -120,12 +127,13 @@ Status check_request(const TileRequest& request) {
 }
 
 struct Best {
-  bool found = false;
+  bool found = false;        // a valid map was built
   bool any_invalid = false;  // a map that breaks a rule was built
   int32_t merges = 0;
   TileMap map;  // the best map; the first invalid one as long as no valid one is found
 };
 
+// Replaces *best by `map` if that is better.
 void consider(const TileRequest& request, const TileMap& map, int32_t merges, Best* best) {
   Violations violations;
   check_all(map.desc, request.arch, &violations);
@@ -147,14 +155,14 @@ void consider(const TileRequest& request, const TileMap& map, int32_t merges, Be
 Status search(const TileRequest& request, Best* best) {
   Status first_failure;
   TileMap map;
-  // A layout of shared memory refers to unmerged modes.
+  // A layout of shared memory describes the modes of the request, so they cannot be merged.
   const uint32_t merges_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    // N modes need a mask of N - 1 bits. The sum is N, or more if a bit merges nothing, so that no
-    // mask from this one on merges in a new way. Masks in between repeat earlier maps: they lose
-    // ties.
+    // Of N modes that make_axes() uses, N - 1 bits of the mask choose the merges; higher bits have
+    // no effect. The sum of axes and bits is at least N, so all masks from here on have higher
+    // bits. An earlier mask with higher bits only repeats a map, and loses the tie for its bits.
     if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
         request.shared ? factors_of_layout(request, &shape) : make_factors(request, &shape);
@@ -192,8 +200,8 @@ Status check_unit_stride(const TileRequest& request) {
                .rule = "tile_unit_stride",
                .got = least,
                .limit = 1},
-              "stride[%d] is %lld, the least: one mode must have stride 1%s", closest,
-              static_cast<long long>(least),
+              "stride[%d] is %lld, and no stride is smaller: one mode must have stride 1%s",
+              closest, static_cast<long long>(least),
               least == dtype_bytes(request.dtype)
                   ? "; these strides look like bytes, and they are counted in elements"
                   : ", in elements, since the TMA reads a contiguous innermost dimension");
@@ -214,7 +222,7 @@ Status make_tile_map(const TileRequest& request, TileMap* out) {
     return fail_context(check(best.map.desc, request.arch), "the first map that was tried");
   return fail(
       Code::ERROR_RULE, {.argument = "rank", .rule = "tile_map", .got = request.rank, .limit = 5},
-      "no tensor map moves such a tile: its %d modes must merge into 5 dimensions at most%s",
+      "no tensor map can move this tile: its %d modes must merge into at most 5 dimensions%s",
       request.rank,
       request.multicast > 1 ? ", and its boxes must divide evenly among the blocks of the multicast"
                             : "");
@@ -237,30 +245,30 @@ Status check_start(const TileMap& map, int32_t mode, int64_t start) {
     return fail(
         Code::ERROR_INVALID_ARGUMENT,
         {.argument = "start", .index = mode, .got = start, .limit = map.start_limit[mode] - 1},
-        "start[%d] is %lld: tiles of this map begin inside the tensor there, from 0 to %lld", mode,
+        "start[%d] is %lld: along this mode, tiles of this map must begin at 0 to %lld", mode,
         static_cast<long long>(start), static_cast<long long>(map.start_limit[mode] - 1));
   return {};
 }
 
-Status no_box(int32_t index, int32_t boxes) {
+Status refuse_box_index(int32_t index, int32_t boxes) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "index", .got = index, .limit = boxes - 1},
-              "index is %d: a tile of this map has the boxes 0 to %d", index, boxes - 1);
+              "index is %d: a tile of this map has boxes 0 to %d", index, boxes - 1);
 }
 
-Status out_of_reach(int32_t dimension, Wide at) {
-  const auto got = static_cast<int64_t>(std::clamp<Wide>(at, INT64_MIN, INT64_MAX));
-  const std::string number = got == at ? std::to_string(got) : "beyond 64 bits";
+Status refuse_coordinate(int32_t dimension, Wide coordinate) {
+  const auto got = static_cast<int64_t>(std::clamp<Wide>(coordinate, INT64_MIN, INT64_MAX));
+  const std::string number = got == coordinate ? std::to_string(got) : "longer than 64 bits";
   return fail(Code::ERROR_OVERFLOW, {.argument = "start", .got = got, .limit = INT32_MAX},
-              "coordinate %d of the box is %s: the hardware's are signed 32-bit numbers; move the "
-              "base address",
+              "coordinate %d of the box is %s, but the hardware takes signed 32-bit numbers: move "
+              "the base address",
               dimension, number.c_str());
 }
 
-// Converts coordinates to the 32-bit ones of the instruction.
-Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
+// Converts coordinates to the 32-bit ones that a TMA instruction takes.
+Status to_instruction(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
   const int32_t elements = static_cast<int32_t>(kCoordinateBytes) / dtype_bytes(desc.dtype);
   for (int32_t d = 0; d < desc.rank; ++d) {
-    if (at[d] < INT32_MIN || at[d] > INT32_MAX) return out_of_reach(d, at[d]);
+    if (at[d] < INT32_MIN || at[d] > INT32_MAX) return refuse_coordinate(d, at[d]);
     coord[d] = static_cast<int32_t>(at[d]);
   }
   if (!is_packed(desc.dtype) && coord[0] % elements != 0)
@@ -275,13 +283,15 @@ Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
 
 Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t index,
                      int32_t* coord) {
-  if (index != 0) return no_box(index, 1);
+  if (index != 0) return refuse_box_index(index, 1);
   Wide at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
-  return narrow(desc, at, coord);
+  return to_instruction(desc, at, coord);
 }
 
 bool is_whole_mode(const TileMap& map, int32_t dimension) {
+  // The dimension must have exactly one term, and the mode of this term must have no term in
+  // another dimension.
   int32_t terms = 0;
   int32_t mode = -1;
   for (int32_t i = 0; i < map.terms; ++i)
@@ -304,7 +314,7 @@ void resize_dim(TileMap* map, int32_t dimension, uint64_t extent) {
 
 Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
                 uint32_t* shared_offset) {
-  if (index < 0 || index >= map.boxes) return no_box(index, map.boxes);
+  if (index < 0 || index >= map.boxes) return refuse_box_index(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
   Wide at[5] = {};  // 128 bits: a start may be any 64-bit number, and is multiplied
   for (int32_t i = 0; i < map.terms; ++i) {
@@ -318,7 +328,7 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
     at[loop.dim] += int64_t{rest % loop.count} * loop.step;
     rest /= loop.count;
   }
-  TW_TRY(narrow(map.desc, at, coord));
+  TW_TRY(to_instruction(map.desc, at, coord));
   *shared_offset = static_cast<uint32_t>(index) * static_cast<uint32_t>(box_span_bytes(map.desc));
   return {};
 }
