@@ -2,20 +2,22 @@
 #include "layout/codomain.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace tw {
 namespace {
 
-struct Paths {
+// The basis elements that a layout uses: a set in ascending order.
+struct BasisSet {
   int count = 0;
   Basis path[2 * kMaxLeaves + Layout::kMaxExtra];
 
   void add(Basis basis) {
-    Basis* const at = std::lower_bound(path, path + count, basis);
-    if (at != path + count && *at == basis) return;
-    path[count] = basis;
-    for (Basis* last = path + count++; last != at; --last) std::swap(last[-1], last[0]);
+    Basis* const end = path + count;
+    Basis* const at = std::lower_bound(path, end, basis);
+    if (at != end && *at == basis) return;
+    std::copy_backward(at, end, end + 1);
+    *at = basis;
+    ++count;
   }
 };
 
@@ -25,21 +27,25 @@ Status conflict() {
               "1@0@0");
 }
 
-// Adds the elements of one tuple. A position that no stride uses becomes a leaf, too.
-Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int depth,
+// Appends the elements of the tuple at `prefix`, which has `depth` indices, to *out. The elements
+// from `begin` to `end` - 1 of the set lie in this tuple. `common_level` is that of the first
+// appended leaf: see IntTuple::push().
+Status add_elements(const BasisSet& used, int begin, int end, Basis prefix, int depth,
                     int common_level, Codomain* out) {
   for (int index = 0; begin < end; ++index) {
     const Basis element = basis_inner(prefix, depth, index);
     int stop = begin;
-    while (stop < end && basis_within(paths.path[stop], element, depth + 1)) ++stop;
-    if (stop == begin || paths.path[begin] == element) {
+    while (stop < end && basis_within(used.path[stop], element, depth + 1)) ++stop;
+    // An index that no stride uses becomes a leaf, because the tuple has higher indices.
+    const bool is_leaf = stop == begin || used.path[begin] == element;
+    if (is_leaf) {
       if (stop > begin + 1) return conflict();
-      out->path[std::min(out->tuple.leaves, kMaxLeaves - 1)] = element;
       if (!out->tuple.push(0, depth + 1, common_level))
         return fail(Code::ERROR_CAPACITY, {.argument = "stride", .limit = kMaxLeaves},
                     "the layout gives tuples of more than %d numbers", kMaxLeaves);
+      out->path[out->tuple.leaves - 1] = element;
     } else {
-      TW_TRY(add_elements(paths, begin, stop, element, depth + 1, common_level, out));
+      TW_TRY(add_elements(used, begin, stop, element, depth + 1, common_level, out));
     }
     common_level = depth + 1;
     begin = stop;
@@ -51,23 +57,23 @@ Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int de
 
 Status codomain(const Layout& layout, Codomain* out) {
   out->tuple.leaves = 0;
-  Paths paths;
+  BasisSet used;
   for (int i = 0; i < layout.leaves(); ++i) {
     if (layout.stride[i] == 0) continue;
     if (layout.basis[i] == 0)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride", .index = i},
-                  "stride %lld of leaf %d is an integer: the only integer that may stand "
-                  "beside basis elements is 0",
+                  "stride %lld of leaf %d is an integer: if other strides are basis elements, the "
+                  "only integer allowed is 0",
                   static_cast<long long>(layout.stride[i]), i);
-    paths.add(layout.basis[i]);
+    used.add(layout.basis[i]);
   }
-  const bool has_origin = layout.has_origin();
-  for (int i = 0; i < layout.extra_count; ++i) paths.add(layout.extra_term[i].basis);
-  if (paths.count > 0 && paths.path[0] == 0)
+  // Extra terms belong to strides that are sums, or to the origin.
+  for (int i = 0; i < layout.extra_count; ++i) used.add(layout.extra_term[i].basis);
+  if (used.count > 0 && used.path[0] == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
                 "a sum of strides mixes an integer with basis elements");
-  TW_TRY(add_elements(paths, 0, paths.count, 0, 0, 0, out));
-  if (!has_origin) return Code::OK;
+  TW_TRY(add_elements(used, 0, used.count, 0, 0, 0, out));
+  if (!layout.has_origin()) return Code::OK;
   int origin_numbers = 0;
   for (int i = 0; i < layout.extra_count; ++i) {
     if (layout.extra_leaf[i] != Layout::kOrigin) continue;

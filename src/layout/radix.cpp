@@ -10,40 +10,40 @@
 namespace tw {
 namespace {
 
-// Whether leaf `leaf` continues the mode of the given extent that begins at leaf `before`.
-bool continues(const Layout& layout, int before, int64_t extent, int leaf) {
+// Whether leaf `leaf` can be merged into the coalesced mode before it, which begins at leaf `first`
+// and has `extent` elements: the leaf's stride must be the stride of `first` times `extent`.
+bool can_merge(const Layout& layout, int first, int64_t extent, int leaf) {
   if (!layout.has_basis_strides) {
     int64_t next = 0;
-    return checked_mul(layout.stride[before], extent, &next) && next == layout.stride[leaf];
+    return checked_mul(layout.stride[first], extent, &next) && next == layout.stride[leaf];
   }
   Stride next;
-  return add_scaled(&next, layout.stride_of(before), extent) && equal(next, layout.stride_of(leaf));
+  return add_scaled(&next, layout.stride_of(first), extent) && equal(next, layout.stride_of(leaf));
 }
 
 }  // namespace
 
-// `boundary` and the digits below are those of radix.hpp: x is written in the mixed radix of the
-// coalesced extents.
 void Radix::coalesce_from(const Layout& from, Node subtree) {
   layout = &from;
   node = subtree;
   count = 0;
-  int64_t running = 1;
-  int before = node.begin;  // the first leaf of mode count - 1
+  int64_t product = 1;     // of the extents so far
+  int first = node.begin;  // the first leaf of mode count - 1
   for (int i = node.begin; i < node.end; ++i) {
     const int64_t e = from.shape.value[i];
-    // Keep a last mode of extent 1: coordinates past the layout's end advance by its stride.
+    // Modes of extent 1 are dropped, except the last one: coordinates past the layout's end advance
+    // by its stride.
     if (e == 1 && i + 1 < node.end) continue;
-    if (count > 0 && continues(from, before, extent[count - 1], i)) {
+    if (count > 0 && can_merge(from, first, extent[count - 1], i)) {
       extent[count - 1] *= e;
     } else {
-      if (count > 0) boundary[count - 1] = running;
+      if (count > 0) boundary[count - 1] = product;
       extent[count] = e;
       stride[count] = from.stride[i];
       ++count;
-      before = i;
+      first = i;
     }
-    running *= e;
+    product *= e;
   }
   if (count == 0) {  // the empty tuple
     extent[0] = 1;
@@ -51,6 +51,9 @@ void Radix::coalesce_from(const Layout& from, Node subtree) {
     count = 1;
   }
 }
+
+// remainders(), value() and value_and_remainders() divide x into its digits in the mixed radix of
+// the extents, lowest digit first. The weight of digit k + 1 is boundary[k].
 
 void Radix::remainders(int64_t x, int64_t* remainder) const {
   int64_t weight = 1, sum = 0;
@@ -101,8 +104,8 @@ bool Radix::value(int64_t x, Stride* out) const {
 }
 
 bool Radix::admits(int64_t mode_extent, int64_t mode_stride) const {
-  // CuTe requires that the remaining stride is below the extent or a multiple of it. A negative
-  // stride is below every extent, so only the second condition is tested for it.
+  // radix.hpp has the two conditions. A negative stride is less than every extent, so it always
+  // meets the first condition.
   const bool forward = mode_stride > 0;
   int64_t steps = mode_extent;
   auto rest = forward ? static_cast<uint64_t>(mode_stride) : 0 - static_cast<uint64_t>(mode_stride);
