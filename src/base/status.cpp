@@ -9,6 +9,7 @@
 namespace tw {
 namespace {
 
+// The results of last_failure() and published_error().
 constinit thread_local ErrorInfo t_last_failure, t_published_error;
 
 }  // namespace
@@ -54,14 +55,14 @@ Status fail_context(Status status, const char* format, ...) {
   va_start(args, format);
   std::vsnprintf(prefix, sizeof prefix, format, args);
   va_end(args);
-  char message[sizeof info.message];
-  std::memcpy(message, info.message, sizeof message);
-  // If prefix and message are too long together, the message's end is cut.
+  char old_message[sizeof info.message];
+  std::memcpy(old_message, info.message, sizeof old_message);
   const int written = std::snprintf(info.message, sizeof info.message, "%s: ", prefix);
   const size_t used = written < 0 ? 0 : static_cast<size_t>(written);
-  const size_t part = std::min(std::strlen(message), sizeof info.message - used - 1);
-  std::memcpy(info.message + used, message, part);
-  info.message[used + part] = '\0';
+  // The end of the old message is cut off if it does not fit behind the prefix.
+  const size_t kept = std::min(std::strlen(old_message), sizeof info.message - used - 1);
+  std::memcpy(info.message + used, old_message, kept);
+  info.message[used + kept] = '\0';
   return status;
 }
 

@@ -10,12 +10,13 @@
 namespace tw {
 namespace {
 
-constinit std::mutex g_mutex;  // guards everything below
+constinit std::mutex g_mutex;  // guards g_libcuda, g_loaded and g_fake
 constinit Driver g_libcuda;
 constinit bool g_loaded = false;
 constinit const Driver* g_fake = nullptr;
-// The process that initialized the driver or is doing so. A forked child reads this before it takes
-// g_mutex, which a thread of its parent may have held during the fork.
+// The process that initialized the driver or is doing so; 0 if there is none. It is atomic, because
+// find_driver() reads it before it locks g_mutex: in a forked child the mutex may stay locked
+// forever, if a thread of the parent held it during the fork.
 constinit std::atomic<pid_t> g_process{0};
 
 enum class Need { required, optional };
@@ -32,8 +33,8 @@ Status too_old(int32_t version, const char* missing) {
               missing ? missing : "", kMinimumDriver / 1000, kMinimumDriver % 1000 / 10);
 }
 
-/// Fills the table. Each function is looked up by its own version, so that a driver which only has
-/// an older prototype counts as lacking it.
+/// Loads libcuda and fills the table. Each function is requested with its version in symbols.inc,
+/// which fixes the prototype.
 Status load_table(Driver* table) {
   // RTLD_LOCAL: libcuda's symbols must not resolve undefined symbols of other libraries.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -73,25 +74,27 @@ Status load_table(Driver* table) {
   return Code::OK;
 }
 
-struct Meaning {
+struct ResultClass {
   CUresult result;
   Code code;
   bool sticky;
 };
 
-constexpr Meaning kMeanings[] = {
+constexpr ResultClass kResultClasses[] = {
 #define TW_RESULT(number, status, sticky) {static_cast<CUresult>(number), Code::status, sticky},
 #include "driver/results.inc"
 #undef TW_RESULT
 };
 
-Meaning meaning_of(CUresult result) {
-  for (const Meaning& meaning : kMeanings)
-    if (meaning.result == result) return meaning;
+ResultClass classify(CUresult result) {
+  for (const ResultClass& known : kResultClasses)
+    if (known.result == result) return known;
   return {result, Code::ERROR_DRIVER, false};
 }
 
-Status initialise(const Driver** out) {
+// Loads libcuda unless that was done before or a test has replaced it, and calls cuInit. The caller
+// has locked g_mutex.
+Status load_and_initialize(const Driver** out) {
   if (!g_fake && !g_loaded) {
     Driver table;
     TW_TRY(load_table(&table));
@@ -116,7 +119,7 @@ Status find_driver(const Driver** out) {
                 static_cast<int>(process), static_cast<int>(own));
   const std::lock_guard lock(g_mutex);
   const pid_t before = g_process.exchange(own);
-  const Status status = initialise(out);
+  const Status status = load_and_initialize(out);
   if (!status.ok()) g_process.store(before);
   return status;
 }
@@ -128,7 +131,7 @@ void replace_driver(const Driver* fake) {
 }
 
 bool is_sticky(CUresult result) {
-  return meaning_of(result).sticky;
+  return classify(result).sticky;
 }
 
 const char* result_name(const Driver& cu, CUresult result) {
@@ -140,7 +143,7 @@ const char* result_name(const Driver& cu, CUresult result) {
 Status driver_failure(const Driver& cu, CUresult result, const char* call) {
   const char* text = nullptr;
   if (cu.GetErrorString(result, &text) != CUDA_SUCCESS || !text) text = "no description";
-  return fail(meaning_of(result).code, {.driver_result = static_cast<int32_t>(result)},
+  return fail(classify(result).code, {.driver_result = static_cast<int32_t>(result)},
               "%s: %s (%d): %s", call, result_name(cu, result), static_cast<int>(result), text);
 }
 

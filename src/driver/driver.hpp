@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The CUDA driver, loaded at run time: a table of its functions and the meaning of their results.
+// The CUDA driver, loaded at run time: a table of its functions, and what their results mean.
 //
 // Nothing links against libcuda. The first use in a process loads libcuda.so.1 and fills the table.
 // libcuda is never closed, because its threads and exit handlers would crash. All functions may be
@@ -33,9 +33,10 @@ struct Driver {
   int32_t version = 0;
 };
 
-/// Loads and initializes the driver. Fails with ERROR_NO_DRIVER, ERROR_DRIVER_TOO_OLD or
-/// ERROR_NO_DEVICE, or with ERROR_FORKED in a child of a process that had initialized it. After a
-/// failure the next call tries again.
+/// Loads the driver if necessary, and calls cuInit. Fails with ERROR_NO_DRIVER or
+/// ERROR_DRIVER_TOO_OLD, with the code of results.inc if cuInit fails (such as ERROR_NO_DEVICE), or
+/// with ERROR_FORKED in a child of a process that had initialized the driver. After a failure the
+/// next call tries again.
 Status find_driver(const Driver** out);
 
 /// For tests: replaces libcuda's table by `fake`, or restores it if `fake` is nullptr. No device

@@ -82,7 +82,7 @@ Status read_type(const DlDataType& type, DType* out) {
 
 Status read_device(const DlDevice& device, Tensor* out) {
   if (device.type == kCpu || device.type == kCudaHost) {
-    // Pinned memory counts as host memory. DLPack's device id is that of the GPU it was made with.
+    // Pinned memory counts as host memory, so DLPack's device id is ignored.
     out->device_kind = DeviceKind::host;
     return Code::OK;
   }
@@ -97,8 +97,8 @@ Status read_device(const DlDevice& device, Tensor* out) {
   }
   return fail(
       Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = device.type},
-      "the tensor `dlpack` is on a device of type %d; host memory (1, 3) and CUDA's (2, 13) "
-      "can be used",
+      "the tensor `dlpack` is on a device of type %d: only host memory (types 1 and 3) and CUDA "
+      "memory (types 2 and 13) can be used",
       device.type);
 }
 
@@ -106,14 +106,14 @@ Status read_extents(const DlTensor& from, Tensor* out) {
   if (from.ndim < 0 || from.ndim > kMaxTensorRank)
     return fail(Code::ERROR_CAPACITY,
                 {.argument = "dlpack", .got = from.ndim, .limit = kMaxTensorRank},
-                "the tensor `dlpack` has %d dimensions, at most %d can be described: join some of "
-                "them first",
+                "the tensor `dlpack` has %d dimensions, and a tw_tensor has at most %d: join some "
+                "of them first",
                 from.ndim, kMaxTensorRank);
   if (from.ndim > 0 && !from.shape)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dlpack", .got = from.ndim},
-                "the tensor `dlpack` has %d dimensions and no shape (NULL)", from.ndim);
+                "the tensor `dlpack` has %d dimensions, but its shape is NULL", from.ndim);
   out->rank = from.ndim;
-  int64_t compact = 1;
+  int64_t compact = 1;  // stride of dimension i in a compact, row-major tensor
   for (int32_t i = from.ndim - 1; i >= 0; --i) {
     if (from.shape[i] < 0)
       return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -124,18 +124,18 @@ Status read_extents(const DlTensor& from, Tensor* out) {
     out->stride[i] = from.strides ? from.strides[i] : compact;
     if (!checked_mul(compact, std::max<int64_t>(from.shape[i], 1), &compact))
       return fail(Code::ERROR_OVERFLOW, {.argument = "dlpack", .index = i, .got = from.shape[i]},
-                  "the DLPack tensor's extents multiply to more than 2^63 - 1");
+                  "the DLPack tensor's extents other than 0 multiply to more than 2^63 - 1");
   }
   return Code::OK;
 }
 
-// The same limit as in read_extents(), so that an exported tensor can be imported again.
+// Applies the limit of read_extents() to an export, so that the tensor can be imported again.
 Status check_extents(const Tensor& tensor) {
   int64_t elements = 1;
   for (int32_t i = tensor.rank - 1; i >= 0; --i)
     if (!checked_mul(elements, std::max<int64_t>(tensor.shape[i], 1), &elements))
       return fail(Code::ERROR_OVERFLOW, {.argument = "shape", .index = i, .got = tensor.shape[i]},
-                  "tensor->shape's extents multiply to more than 2^63 - 1");
+                  "tensor->shape's extents other than 0 multiply to more than 2^63 - 1");
   return Code::OK;
 }
 
@@ -219,7 +219,7 @@ Status to_dlpack(const Tensor& tensor, DlpackForm form, ReleaseCallback release,
     return fail(
         Code::ERROR_UNSUPPORTED, {.argument = "form", .got = static_cast<int64_t>(form)},
         "form TW_DLPACK_TENSOR (1) cannot say that a tensor is TW_TENSOR_READ_ONLY, and its "
-        "consumer might write: make TW_DLPACK_VERSIONED (2), or clear the flag");
+        "consumer might write: export TW_DLPACK_VERSIONED (2), or clear the flag");
   if (form == DlpackForm::tensor) {
     *managed = &make_export<DlManaged>(tensor, type, release, user)->managed;
     return Code::OK;

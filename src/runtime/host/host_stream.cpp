@@ -18,7 +18,7 @@ void* pointer_to(uint64_t address) {
   return reinterpret_cast<void*>(address);
 }
 
-Status no_module_kernel() {
+Status refuse_callers_kernel() {
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = "kernel"},
               "the host device cannot launch the caller's own kernels");
 }
@@ -32,7 +32,7 @@ Status HostKernel::info(KernelInfo* out) {
 }
 
 Status HostKernel::param(int32_t, size_t*, size_t*) {
-  return no_module_kernel();
+  return refuse_callers_kernel();
 }
 
 Status HostKernel::occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) {
@@ -58,7 +58,8 @@ bool HostEvent::recorded() const {
 }
 
 Status HostEvent::synchronize() {
-  // A forked child has neither the worker threads nor the threads that may hold the locks.
+  // A forked child must not lock or wait: the worker, and any thread that held a lock during the
+  // fork, exist only in the parent.
   if (device()->forked()) return device()->check_alive();
   TW_TRY(check_not_captured());
   std::shared_ptr<Worker> worker;
@@ -103,7 +104,7 @@ HostStream::HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> w
     : Stream(std::move(device)), worker_(std::move(worker)) {}
 
 HostStream::~HostStream() {
-  // A forked child cannot touch the worker: threads that exist only in the parent may hold its
+  // A forked child must not lock the worker: a thread that exists only in the parent may hold the
   // lock.
   if (device()->forked()) {
     leak(std::move(worker_));
@@ -134,7 +135,7 @@ Status HostStream::enqueue(Operation operation, const void* arguments, size_t by
 Status HostStream::synchronize() {
   if (device()->forked())
     return device()->check_alive();  // a child has no worker thread to wait for
-  // On a lost or closed device this waits even during a capture, then reports the device's error.
+  // On a lost or closed device, waits even during a capture, and then reports the device's error.
   if (device()->check_alive().ok()) TW_TRY(check_not_captured());
   worker_->wait(worker_->enqueued());
   return device()->check_alive();
@@ -151,6 +152,7 @@ Status HostStream::wait(Event& event) {
   auto& host_event = static_cast<HostEvent&>(event);
   {
     const std::lock_guard lock(captures_mutex());
+    // The event's last record may be part of a capture, which this stream then joins.
     if (capturing() || host_event.point().capture) return wait_in_capture(host_event);
   }
   Operation operation{.kind = Operation::Kind::wait};
@@ -170,9 +172,9 @@ Status HostStream::record(Event& event) {
     }
   }
   const std::shared_ptr<EventState>& state = host_event.state();
-  // Do not hold the event's lock while enqueueing: that may block until the worker has run an
-  // operation which takes the same lock. Concurrent records are ordered by their numbers instead:
-  // the highest number that was enqueued successfully wins.
+  // Enqueueing may block until the worker has run an operation that takes the event's lock, so this
+  // thread must not hold it. Numbers order concurrent records instead: of all records that were
+  // enqueued successfully, the one with the highest number counts.
   uint64_t number = 0;
   {
     const std::lock_guard lock(state->mutex);
@@ -233,19 +235,19 @@ Status HostStream::launch(Kernel& kernel, const LaunchConfig&, const void* argum
 }
 
 Status HostStream::launch_params(Kernel&, const LaunchConfig&, void**) {
-  return no_module_kernel();
+  return refuse_callers_kernel();
 }
 
-// From here on: stream capture.
+// The rest of the file implements stream capture.
 
 namespace {
 
-/// Whether every node is in `last` or a transitive predecessor of one that is.
+/// Whether the nodes in `last`, with their direct and indirect predecessors, are all nodes.
 bool all_joined(const std::vector<Node>& nodes, const std::vector<size_t>& last) {
   std::vector<bool> reached(nodes.size());
   for (const size_t index : last) reached[index] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (!reached[i]) return false;  // all its successors have higher indices and were visited
+    if (!reached[i]) return false;  // its successors have higher indices, so all were visited
     for (const size_t predecessor : nodes[i].predecessors) reached[predecessor] = true;
   }
   return true;
@@ -286,7 +288,7 @@ Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
   if (capture.origin != this)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream joined a capture that began on another one: end it there");
-  // Allocate first: if that throws, the capture goes on.
+  // Allocate before anything changes: if that throws, the capture goes on.
   std::unique_ptr<Graph> graph;
   if (out) graph = std::make_unique<HostGraph>(device(), capture.recording);
   const bool joined = all_joined(capture.recording->nodes, point_.last);
@@ -297,8 +299,9 @@ Status HostStream::end_capture(std::unique_ptr<Graph>* out) {
   if (broken) return broken_capture();
   if (!joined)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
-                "the capture forked work to another stream and did not join it: record an event "
-                "behind that work and let the captured stream wait for it; nothing was recorded");
+                "another stream recorded work in the capture, and the captured stream does not "
+                "wait for that work, so there is no graph: record an event after the work, and let "
+                "the captured stream wait for it before the capture ends");
   *out = std::move(graph);
   return Code::OK;
 }
