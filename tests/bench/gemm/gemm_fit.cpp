@@ -29,7 +29,7 @@ DType type_of(const std::string& name) {
 // The chip of a record file by the first part of the file's name. "cool" means that the records
 // were too short for the power limit to matter; then the limit is one that no product reaches.
 GemmChip chip_of_records(const std::string& name) {
-  constexpr double kCoolFlopPerNs = 900e3;
+  constexpr double kCoolFlopPerNs = 1000e3;
   GemmChip chip{.sms = 132,
                 .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
                 .no_maps_blocks = 132 * kGemmNoMapsBlocksPerSm,

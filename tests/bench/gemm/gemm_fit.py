@@ -14,8 +14,6 @@ The regret of a shape is how much longer the kernel that the model prefers takes
 fit first matches the logarithms of all times, with less weight for kernels far from the fastest, then
 minimizes a smooth form of the regret. "left out" reports each shape from a fit without any shape of the
 same (n, k).
-In races of many candidates the clock is the same for all, whatever power each would take alone. So the
-records are fitted without power_bytes; "as chosen" includes it, as the library does.
 Needs numpy and scipy.
 """
 import argparse
@@ -104,15 +102,14 @@ class Model:
         kinds, self.names, values = zip(*PARAMETER.findall(TABLE.read_text()))
         self.values = numpy.array(list(map(float, values)))
         self.free = numpy.array([kind == "FITTED" for kind in kinds])
-        self.one_clock = numpy.array([name != "power_bytes" for name in self.names])
 
-    def times(self, values, one_clock=True):
-        self.process.stdin.write((values * self.one_clock if one_clock else values).tobytes())
+    def times(self, values):
+        self.process.stdin.write(values.tobytes())
         self.process.stdin.flush()
         return numpy.frombuffer(self.process.stdout.read(8 * len(self.us))) / 1e3
 
-    def regret(self, values, one_clock=True):
-        order = numpy.lexsort((self.times(values, one_clock), self.shape))
+    def regret(self, values):
+        order = numpy.lexsort((self.times(values), self.shape))
         return self.over[order[self.begin]]
 
 
@@ -151,20 +148,20 @@ def lower_regret(model, taken, mine, errors, start):
     """Minimizes a smooth regret: candidates are weighted by how close the model puts them to its best one."""
     weight = model.weight * mine / numpy.sum(model.weight * mine)
 
-    def loss(x, width, error_weight):
+    def loss(x, width):
         error = errors(x)
         behind = error + numpy.log(model.us)
         behind -= numpy.minimum.reduceat(behind, model.begin)[model.shape]
         chance = numpy.exp(-behind / width)
         regret = (numpy.add.reduceat(chance * numpy.minimum(model.over, 1), model.begin)
                   / numpy.add.reduceat(chance, model.begin))[taken]
-        return (numpy.mean(regret + regret**2) + error_weight * numpy.sum(weight * numpy.minimum(error**2, 0.5))
-                + 0.003 * numpy.sum((x - start) ** 2))
+        return (numpy.mean(regret + regret**2) + numpy.sum(weight * numpy.minimum(error**2, 0.5))
+                + 0.001 * numpy.sum((x - start) ** 2))
 
     x = start
-    for width, error_weight, rounds in ((0.06, 2, 40), (0.03, 2, 60)):
-        x = scipy.optimize.minimize(lambda x: derivative(lambda y: loss(y, width, error_weight), x), x, jac=True,
-                                    method="L-BFGS-B", bounds=[(0, None)] * len(x), options={"maxiter": rounds}).x
+    for width in (0.03, 0.015):
+        x = scipy.optimize.minimize(lambda x: derivative(lambda y: loss(y, width), x), x, jac=True,
+                                    method="L-BFGS-B", bounds=[(0, None)] * len(x), options={"maxiter": 150}).x
     return x
 
 
@@ -187,7 +184,7 @@ def report(model, values, folds):
     # A plan may have taken a stream-K kernel that the older records lack.
     plans = numpy.array([s.plan for s in model.shapes]) / model.best[model.begin] - 1
     columns = {"the plans then": numpy.maximum(plans, 0),
-               "fitted": model.regret(values), "as chosen": model.regret(values, one_clock=False)}
+               "fitted": model.regret(values)}
     if folds > 1:
         columns["left out"] = left_out(model, folds)
     classes = [s.in_class() for s in model.shapes]

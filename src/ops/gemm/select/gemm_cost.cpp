@@ -54,7 +54,7 @@ class Cost {
   };
   struct Wave {
     double tensor, load, memory;
-    double restart = 0;  // until the SM computes again; the others' memory traffic goes on
+    double restart = 0;  // until the SM computes again, while other SMs still use the memory
     double all() const { return soft_max({soft_max({tensor, load}) + restart, memory}); }
   };
   double ns(double clocks) const { return clocks / chip_.rates.clock; }
@@ -79,7 +79,7 @@ class Cost {
   double between_ns(double end) const;
   double paired_fraction(double ctas) const;
   double power_ns() const;
-  Wave wave(double clusters, double k_blocks, double between, bool unaligned_shares = false) const;
+  Wave wave(double clusters, double k_blocks, double between, bool uneven_shares = false) const;
 
   const GemmChoice& choice_;
   const GemmProblem& problem_;  // as the kernel sees it: after staging copies and swap-AB
@@ -92,26 +92,25 @@ class Cost {
   double cluster_m_, cluster_n_;  // CTAs of a cluster, which share loads, along m and n
   double units_m_ = 1, units_n_ = 1, units_ = 1;  // units along m, along n, and of the whole batch
   double resident_;                               // clusters that run at the same time
-  GemmShares shares_;                             // of a stream-K kernel
+  GemmShares shares_;                             // stream-K: how units are divided along k
   double band_ = 1;                               // units along m in a band of the tile scheduler
   double k_blocks_ = 1;                           // k blocks that one CTA multiplies for a tile
   double complete_waves_ = 0;                     // waves before the last one
   double last_clusters_ = 1;                      // clusters that have work in the last wave
   double last_k_blocks_ = 1;  // k blocks that each of these multiplies in the last wave
   double chain_blocks_ = 1;   // stream-K: most k blocks of an accumulation chain
-  double parts_ = 1;          // stream-K: parts of k into which a tile of the last wave is divided
+  double parts_ = 1;          // stream-K: most parts of a tile of the last wave
   bool joined_ = false;       // stream-K: the CTAs that multiply these parts form a cluster
   double slices_ = 1;         // CTAs that add up and write a tile of the last wave together
   double stages_ = 1;
-  // Segments (see segments_of()) that a CTA loads for a k block. Two SMs share a path to the L2.
-  // The crowded number applies while the other SM loads too; it is the number of segments that
-  // would take as long on an uncontended path.
+  // Segments (see segments_of()) that a CTA loads for a k block. Two SMs share a path to the L2. If
+  // the other SM loads too, loads take as long as crowded_segments_ would on a path that is free.
   double segments_ = 0, crowded_segments_ = 0;
-  double outside_ns_ = 0;  // time lost per CTA and k block on segments outside the operands
-  // In the last wave of a stream-K kernel neighboring CTAs can be at different k. Then only
-  // multicast segments are common to them, which increases the crowded number.
-  double unaligned_segments_ = 0;
-  bool unaligned_shares_ = false;
+  double outside_ns_ = 0;  // time that each running CTA adds to a k block, for segments outside
+  // Whether shares of a stream-K kernel end inside a unit. Then neighboring CTAs of the last wave
+  // are at different k and have only multicast segments in common, so that more are transferred.
+  bool uneven_shares_ = false;
+  double uneven_segments_ = 0;
   double k_block_ns_ = 0;  // time of the tensor cores for a k block
   double memory_ns_ = 0;   // time of the memory traffic of the whole product
 };
@@ -170,7 +169,7 @@ void Cost::count_waves() {
 void Cost::count_stream_k() {
   const GemmShares& s = shares_;
   parts_ = static_cast<double>(s.max_parts());
-  unaligned_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
+  uneven_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
   last_k_blocks_ = s.divided_units() > 0 ? static_cast<double>(s.share) : k_blocks_;
   // If units are divided, the last wave consists of their parts. Otherwise it consists of the whole
   // units that remain after complete waves.
@@ -187,11 +186,10 @@ void Cost::count_stream_k() {
       (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
       gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
-  // Of unaligned shares, the one that ends in the next unit takes no slice (stream_slices.cuh).
+  // A worker whose share continues in the next unit writes no slice (stream_slices.cuh).
   const double columns = choice_.streams_rows() ? 64 : 16;
   if (joined_ || choice_.shares_last_addition())
-    slices_ =
-        std::clamp(unaligned_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / columns));
+    slices_ = std::clamp(uneven_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / columns));
   chain_blocks_ = static_cast<double>(s.chain_blocks);
 }
 
@@ -201,9 +199,9 @@ void Cost::count_stream_k() {
 double Cost::k_block_ns() const {
   if (!choice_.uses_maps()) return mma_k_block_ns();
   const double products = tile_m_ / 64 * (entry_.tile[2] * problem_.in_bytes / 32.0);
-  const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
-  const double floor = products * std::max(tile_n_ / 2 * slower, 16 + tile_n_ / 4);
-  const double clocks = model_.tensor * floor;
+  const double slower_by = GemmRates::kFlops / chip_.rates.flops_per_clock;
+  const double least_clocks = products * std::max(tile_n_ / 2 * slower_by, 16 + tile_n_ / 4);
+  const double clocks = model_.tensor * least_clocks;
   if (!choice_.has(kGemmNarrow) || choice_.has(kGemmNoPromotion)) return ns(clocks);
   const bool scaled = d_.a_scaling.kind >= ScaleKind::row128;
   if (choice_.streams_rows())
@@ -229,9 +227,10 @@ double Cost::mma_k_block_ns() const {
 // Segments of an operand that a CTA loads for a k block, and how many of them lie outside the
 // operand on average. A segment is the 128 contiguous bytes that a TMA kernel loads as one line of
 // a box. An operand that is contiguous along k has one segment for each row of A or column of B;
-// otherwise there is one for each k and each 64 rows or columns. `ctas` of the cluster, in each of
-// `units` units, load different rows or columns; `multicast_ctas` load the same ones together. A
-// box that is not multicast is clipped to an operand with fewer rows or columns than the tile.
+// otherwise there is one for each k and each 64 rows or columns. `ctas`: CTAs of a cluster that
+// load different rows or columns. `multicast_ctas`: CTAs that load the same ones together. `units`:
+// units along the operand's extent. A box that is not multicast is clipped if the operand has fewer
+// rows or columns than the tile.
 Cost::Segments Cost::segments_of(bool along_k, double extent, double tile, double ctas,
                                  double multicast_ctas, double units) const {
   if (!along_k) return {std::ceil(tile / 64) * entry_.tile[2], 0};
@@ -242,9 +241,8 @@ Cost::Segments Cost::segments_of(bool along_k, double extent, double tile, doubl
   return {all, tile - extent / (units * ctas)};
 }
 
-// The largest power of two up to an L2 line, in bytes, at whose multiples all segments of an
-// operand begin. Those of an operand that is not contiguous along k begin at a tile's first row or
-// column.
+// The alignment, in bytes, of all segments of an operand: at most an L2 line. If the operand is not
+// contiguous along k, its segments begin at a tile's first row or column.
 int64_t Cost::segment_alignment(bool along_k, int64_t pitch, double tile, double units) const {
   const int64_t first = along_k || units == 1 ? 0 : static_cast<int64_t>(tile);
   return std::gcd(std::gcd(pitch, first) * problem_.in_bytes, kL2Line);
@@ -258,13 +256,15 @@ double Cost::straddle_fraction(int64_t alignment) const {
 
 // Two SMs share a path to the L2. A CTA whose neighbor SM is idle has all of it. A segment that
 // both SMs load is transferred once: one that a cluster multicasts, or one of the operand that
-// neighboring CTAs have in common. Joined CTAs have none, since they are at different k.
+// neighboring CTAs have in common. Joined CTAs have no segment in common, since they are at
+// different k.
 void Cost::count_segments() {
   const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
   const Segments a = segments_of(ak, m_, tile_m_, cluster_m_, cluster_n_, units_m_);
   const Segments b = segments_of(bk, n_, tile_n_, cluster_n_, cluster_m_, units_n_);
   const int64_t a_alignment = segment_alignment(ak, d_.lda, tile_m_, units_m_);
-  // Tiles of other widths than multiples of 64 columns are as slow as unaligned ones.
+  // If B is not contiguous along k, a tile whose width is no multiple of 64 columns loads as slowly
+  // as an unaligned one.
   const bool odd_tile = !bk && units_n_ > 1 && entry_.tile[1] % 64 != 0;
   const int64_t b_alignment =
       odd_tile ? kL2Sector / 2 : segment_alignment(bk, d_.ldb, tile_n_, units_n_);
@@ -282,7 +282,7 @@ void Cost::count_segments() {
     return (a.all + b.all - transferred_once * model_.neighbour) * (1 + model_.crowd) + extra;
   };
   crowded_segments_ = crowded(common);
-  unaligned_segments_ = crowded(shares_loads() ? common : 0);
+  uneven_segments_ = crowded(shares_loads() ? common : 0);
   outside_ns_ = ns(model_.outside_clocks) * (a.outside / cluster_n_ + b.outside / cluster_m_);
 }
 
@@ -343,19 +343,20 @@ double Cost::element_clocks() const {
   return clocks;
 }
 
-// Time to add up the accumulation chains of a tile of which a CTA multiplies `k_blocks`. A stream-K
-// kernel with an epilogue keeps the sum in the L2: each chain but the first reads it, and each but
-// the last writes it.
+// Time to add up the accumulation chains of a tile of which a CTA multiplies `k_blocks`. It is 0 if
+// all accumulators of earlier chains stay in registers. Stream-K kernels that park the upper halves
+// of accumulators take no measurable time for it; other stream-K kernels keep the sum in the L2:
+// each chain but the first reads it, and each but the last writes it.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
+    if (choice_.stream_parks_chains()) return 0;
     const double more_chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_)) - 1;
-    return choice_.stream_parks_chains()
-               ? more_chains * epilogue_ns(0, model_.chain_element)
-               : more_chains * 2 * accumulator_bytes() / model_.stream_chain_bytes;
+    return more_chains * 2 * accumulator_bytes() / model_.stream_chain_bytes;
   }
-  if (!choice_.divides_k_into_chains()) return 0;
-  const double element = choice_.adds_chains_in_d() ? element_clocks() : model_.chain_element;
-  return (gemm_chain_count(d_.k) - 1) * epilogue_ns(0, element);
+  const double element = choice_.adds_chains_in_d()     ? element_clocks()
+                         : choice_.parks_upper_halves() ? model_.park_element
+                                                        : 0;
+  return element > 0 ? (gemm_chain_count(d_.k) - 1) * epilogue_ns(0, element) : 0;
 }
 
 // Time to add partial accumulators: within the cluster (split-K, and stream-K whose CTAs form a
@@ -387,13 +388,12 @@ double Cost::paired_fraction(double ctas) const {
 
 // A wave in which each of `clusters` multiplies `k_blocks`. `between` ns are added to the time of
 // the tensor cores.
-Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
-                      bool unaligned_shares) const {
+Cost::Wave Cost::wave(double clusters, double k_blocks, double between, bool uneven_shares) const {
   const double ctas = clusters * choice_.cluster();
   const double paired = paired_fraction(ctas);
-  const double segments = segments_ * (1 - paired) +
-                          (unaligned_shares ? unaligned_segments_ : crowded_segments_) * paired;
-  // This is 1 in all TMA kernels, whose k blocks have 128 bytes of k.
+  const double segments =
+      segments_ * (1 - paired) + (uneven_shares ? uneven_segments_ : crowded_segments_) * paired;
+  // Always 1 today: k blocks of TMA kernels have 128 bytes of k.
   const double l2_lines_per_segment =
       entry_.tile[2] * problem_.in_bytes / static_cast<double>(kL2Line);
   const double stages = std::min(stages_, k_blocks_);
@@ -406,11 +406,11 @@ Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
           .memory = memory_ns_ * clusters * k_blocks / (units_ * k_blocks_)};
 }
 
-// Delay between two tiles of a CTA, whose epilogue takes `end` ns. Basic cooperative kernels
-// overlap most of the epilogue with the next tile, epilogue kernels none of it. In ping-pong
-// kernels an epilogue causes a delay only if it takes longer than the other warpgroup's main loop.
-// Stream-K kernels wait for their stores while all SMs write at the same time. Those that store by
-// TMA do not, but their epilogues are not described better yet.
+// Delay between two tiles of a CTA. The epilogue of a tile takes `end` ns. Basic cooperative
+// kernels overlap most of the epilogue with the next tile, epilogue kernels none of it. In
+// ping-pong kernels an epilogue causes a delay only if it takes longer than the other warpgroup's
+// main loop. Stream-K kernels wait for their stores while all SMs write at the same time. Those
+// that store by TMA do not wait; the model ignores this.
 double Cost::between_ns(double end) const {
   if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - k_blocks_ * k_block_ns_) / 2);
   const double relative_size = problem_.out_bytes / 2.0;  // of D's elements: 1 for 16 bits
@@ -418,27 +418,25 @@ double Cost::between_ns(double end) const {
     return epilogue_ns(model_.epilogue_clocks,
                        element_clocks() + model_.stream_store * relative_size);
   if (choice_.has(kGemmEpilogue)) return end;
-  return epilogue_ns(model_.between_clocks, model_.between_element * relative_size);
+  return epilogue_ns(model_.between_clocks, model_.between_wide * (relative_size - 1));
 }
 
-// Time at the power limit, which power_limit_flop_per_ns states for 16-bit operands and 128 x 256
-// tiles. Smaller tiles load more bytes per FLOP and take more power. A product has 2 m n k FLOP;
-// in_bytes replaces the 2, since the power of other types is assumed to be proportional to their
-// bytes.
+// Time at the power limit, which power_limit_flop_per_ns states for 16-bit operands. A product has
+// 2 m n k FLOP; for other types the 2 is replaced by the bytes of an element, since their power is
+// assumed to be proportional to their bytes. All kernels are assumed to take the same power.
 double Cost::power_ns() const {
-  const double traffic_ratio = (1 / tile_m_ + 1 / tile_n_) / (1.0 / 128 + 1.0 / 256);
-  return m_ * n_ * k_ * batch_ * problem_.in_bytes / chip_.rates.power_limit_flop_per_ns *
-         (1 + model_.power_bytes * (traffic_ratio - 1));
+  return m_ * n_ * k_ * batch_ * problem_.in_bytes / chip_.rates.power_limit_flop_per_ns;
 }
 
 GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
-  // Kernels without maps and host bodies read the caller's operands, whatever their addresses are.
+  // Host bodies, and kernels without maps, read the caller's operands at any address.
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
-  const double end = epilogue_ns(model_.epilogue_clocks, element_clocks(), slices_) + reduce_ns();
+  // The launch times of kernels without maps contain the fixed part of their epilogue.
+  const double fixed = choice_.uses_maps() ? model_.epilogue_clocks : 0;
+  const double end = epilogue_ns(fixed, element_clocks(), slices_) + reduce_ns();
   Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
-  const Wave last =
-      wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), unaligned_shares_);
+  const Wave last = wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), uneven_shares_);
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
   if (split) complete.restart = end + model_.next_wave_ns;
   GemmTerms t;
