@@ -438,7 +438,7 @@ GemmTerms Cost::terms() const {
   Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), uneven_shares_);
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
-  if (split) complete.restart = end + model_.next_wave_ns;
+  if (split) complete.restart = end;
   GemmTerms t;
   t.units = d_.m == 0 || d_.n == 0 ? 0 : units_;
   t.launch = launch_ns();
