@@ -56,7 +56,7 @@ TEST_CASE("an error says where and what was expected") {
       {"4:1@0@0@0@0@0@0@0@0@0@0@0", Code::ERROR_CAPACITY, "more than 10 tuples"},
       {"4:-9223372036854775808", Code::ERROR_PARSE, "an integer above -2^63"},
       {"4:1@62", Code::ERROR_PARSE, "an index from 0 to 61, but there is '6'"},
-      {"(4,4):(1,1@0)", Code::ERROR_INVALID_ARGUMENT, "beside basis elements is 0"},
+      {"(4,4):(1,1@0)", Code::ERROR_INVALID_ARGUMENT, "the only integer allowed is 0"},
       {"(4,4):(1@0,1@0@0)", Code::ERROR_INVALID_ARGUMENT, "1@0 beside"},
       {"(0,0) o 4:1@2", Code::ERROR_INVALID_ARGUMENT, "the origin lacks"},
   };
