@@ -49,9 +49,9 @@
  *   library reads and writes only as many bytes as the program gave to the init function; the
  *   fields that the program does not know have their defaults. A program's struct may also be
  *   longer than this library's, up to 4096 bytes, if the fields that this library does not know are
- *   zero. Valid sizes are thus the multiples of the struct's alignment from the size of its first
- *   version to 4096 bytes. While the major version is 0, a new minor version may also break
- *   programs, as CONTRIBUTING.md describes.
+ *   zero. A size is therefore valid if it is a multiple of the struct's alignment, is at least the
+ *   size of the struct's first version and is at most 4096 bytes. While the major version is 0, a
+ *   new minor version may also break programs, as CONTRIBUTING.md describes.
  * - Fields that are marked "required" must be set. Required sizes, extents and strides for which 0
  *   is a valid value start as TW_UNSET. All other required fields, such as types, ranks and
  *   addresses, start as 0.
@@ -156,9 +156,10 @@ enum {
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
   TW_ERROR_NO_DEVICE = 3,          /**< there is no device of that kind and number */
   TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< the compute capability is below 9.0 */
-  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< this build lacks a needed kernel or its code for the device,
-                                      or the caller's image has no code for the device */
-  TW_ERROR_NOT_BUILT = 6,          /**< the feature was left out of this build */
+  /** There is no code that the device can run: this build left out the kernel or its code for this
+   *  device, or the image that the caller loads has no code for this device. */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,
+  TW_ERROR_NOT_BUILT = 6, /**< this build has no support for this kind of device */
   /* Bad parameter. */
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument is invalid */
   TW_ERROR_STRUCT = 101,           /**< a struct was not initialized, or its size is invalid */
@@ -178,9 +179,12 @@ enum {
   /* State and capture. */
   TW_ERROR_NOT_READY = 300,     /**< the work has not finished */
   TW_ERROR_DEVICE_CLOSED = 301, /**< the handle's device has been destroyed */
-  TW_ERROR_FORKED = 302,        /**< the handle was made before this process was forked */
-  TW_ERROR_CAPTURE = 303,       /**< the call is not possible while the stream is captured */
-  TW_ERROR_SHUTDOWN = 304,      /**< the CUDA driver is shutting down with the process */
+  /** This process was forked after the handle was made, or after its parent process had initialized
+   *  the CUDA driver. In the second case, calls that need the driver but no handle fail too, such
+   *  as tw_device_count() for TW_DEVICE_CUDA. */
+  TW_ERROR_FORKED = 302,
+  TW_ERROR_CAPTURE = 303,  /**< the call is not possible while the stream is captured */
+  TW_ERROR_SHUTDOWN = 304, /**< the CUDA driver is shutting down with the process */
   /* Device. */
   TW_ERROR_OUT_OF_MEMORY = 400, /**< host or device memory is exhausted */
   TW_ERROR_DEVICE_LOST = 401,   /**< an earlier error killed the context */
@@ -244,7 +248,7 @@ TW_API const char *tw_status_text(tw_status status);
 TW_API const char *tw_last_error(void);
 
 /** Details of the calling thread's last failure.
- *  @param[in,out] info initialized; the rest is filled in.
+ *  @param[in,out] info initialized; receives the details.
  *  @retval TW_OK also if nothing has failed yet; status is then TW_OK.
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
  *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
@@ -264,9 +268,9 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  not call a function that takes a handle. Installing a callback from inside a callback has no
  *  effect, and the call returns TW_OK. A failure inside the callback does not replace the last
  *  failure of the call around it.
- *  @param callback may be NULL, which removes it. When the function returns, the previous callback
- *  is not running.
- *  @param user passed to the callback; may be NULL. Must stay valid while the callback is
+ *  @param callback may be NULL, which removes the previous callback. Before the function returns,
+ *  it waits until calls of the previous callback have returned.
+ *  @param user passed to the callback; may be NULL. It must stay valid while the callback is
  *  installed.
  *  @param level messages up to this level are delivered.
  *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level. @threadsafety{any thread} @since 0.1 */
@@ -300,10 +304,10 @@ enum {
   TW_DTYPE_U6X16_ALIGN16B = 44  /**< 16 packed 6-bit values; in shared memory padded to 16 bytes */
 };
 
-/** Bytes of one element. For a packed type: bytes of a group of 16 values in shared memory.
- *  Operations that only move elements treat such a group as one element of this size, in global
- *  memory too. A tensor map instead reads 8 bytes per group of 4-bit values, or 12 per group of
- *  6-bit values, from global memory.
+/** Bytes of one element. For a packed type this is the size of a group of 16 values in shared
+ *  memory. Operations that only move elements treat such a group as one element of this size. A
+ *  tensor map instead expects a group to have 8 bytes (4-bit values) or 12 bytes (6-bit values) in
+ *  global memory.
  *  @param dtype any number. @return 0 for a number that is not an element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API int32_t tw_dtype_size(tw_dtype dtype);
@@ -420,7 +424,8 @@ TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st *
  *  the device or one of its handles. Levels and the rules for the callback are those of
  *  tw_log_set(). The message that reports the opening of a device goes to the process's callback.
  *  @param device not NULL. @param callback may be NULL, which gives the messages back to the
- *  process's callback. When the call returns, the device's old callback is not running.
+ *  process's callback. Before the function returns, it waits until calls of the device's previous
+ *  callback have returned.
  *  @param user passed to the callback; may be NULL. It must stay valid until another callback is
  *  installed or tw_device_destroy() has returned: the callback is not called after that.
  *  @param level messages up to this level are delivered.
@@ -440,7 +445,7 @@ TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, 
 TW_API void tw_device_destroy(tw_device *device);
 
 /** Reads the properties of a device. @param device not NULL.
- *  @param[in,out] info initialized; the rest is filled in.
+ *  @param[in,out] info initialized; receives the properties.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @retval TW_ERROR_STRUCT the struct was not initialized, or its struct_size is invalid.
  *  @threadsafety{any thread} @since 0.1 */
@@ -704,12 +709,12 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *  @{ */
 
 /** Begins to capture a stream: work that is enqueued on it from now on is recorded and does not
- *  run. Events extend the capture to other streams of the device: a stream that waits for an event
- *  recorded in the capture joins it, and its work is recorded too, until the capture ends. Before
- *  the capture ends, the captured stream must wait for an event that was recorded after the last
- *  work of each joined stream. An event that was last recorded in a capture is never reached, and
- *  launching the graph does not record it. tw_event_query(), tw_event_synchronize() and
- *  tw_event_elapsed() return TW_ERROR_CAPTURE for such an event.
+ *  run. Events extend the capture to other streams of the device. If another stream waits for an
+ *  event that was recorded in the capture, that stream joins the capture, and its work is recorded
+ *  until the capture ends. For each joined stream, record an event after its last work, and let the
+ *  captured stream wait for this event before the capture ends. An event that was last recorded in
+ *  a capture is never reached, and launching the graph does not record it. tw_event_query(),
+ *  tw_event_synchronize() and tw_event_elapsed() return TW_ERROR_CAPTURE for such an event.
  *
  *  Calls of other threads do not disturb the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED).
  *  A call on a captured stream that is refused for its arguments records nothing, and the capture
@@ -812,7 +817,7 @@ TW_API tw_status tw_tensor_init(tw_tensor *tensor, size_t size);
  *  call the tensor's deleter, after the work on the tensor's memory is done. Missing strides become
  *  those of a row-major tensor. The byte offset is added to the address.
  *  @param dlpack a struct of the given form. @param form which form it has.
- *  @param[in,out] tensor initialized; the rest is filled in.
+ *  @param[in,out] tensor initialized; receives the converted tensor.
  *  @retval TW_ERROR_UNSUPPORTED the element type or the device has no equivalent here, or the major
  *  version is not 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
  *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds 63 bits.
@@ -956,12 +961,12 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      tw_rule_violation *violations, int32_t capacity,
                                      int32_t *count);
 
-/** Finds a valid description near a broken one. The proposal differs from desc only in fields that
- *  the broken rules name. The search looks for a box that covers at least half of the requested
- *  bytes and fits in shared memory. If it finds none, the proposal has the largest box that it
- *  found.
- *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the rest
- *  is filled in. It equals desc if no rule is broken.
+/** Finds a valid description near one that breaks a rule. The proposal differs from desc only in
+ *  fields that the broken rules name. The search looks for a box that fits in shared memory and has
+ *  at least half of the bytes of desc's box. If there is no such box, the proposal has the largest
+ *  valid box that the search found.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; receives
+ *  the proposal, which equals desc if no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND the search found no valid description that differs only in these
  *  fields. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or arch is none of the TW_ARCH_
  *  numbers.
@@ -1013,10 +1018,10 @@ typedef struct tw_tile_desc {
                         block loads the same number of the tile's boxes and multicasts them to all
                         of these blocks */
   /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, even
-   *  outside the tensor. (In the mode with stride 1 this must be a multiple of 16 bytes.) If bit k
-   *  is not set, the map may split mode k or merge it with others, as tw_tensor_map_create_tile()
-   *  describes. Tiles can then begin only at some coordinates of mode k: see the errors of
-   *  tw_tensor_map_box(). */
+   *  outside the tensor. (In the mode with stride 1, the coordinate times the size of an element
+   *  must be a multiple of 16 bytes.) If bit k is not set, the map may split mode k or merge it
+   *  with others, as tw_tensor_map_create_tile() describes. Tiles can then begin only at some
+   *  coordinates of mode k: see the errors of tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
@@ -1048,8 +1053,8 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
- *  Modes are split or merged only if boxes at the edge of the tensor still read and write nothing
- *  outside the modes' extents.
+ *  Modes are split or merged only if no box reads or writes an element whose coordinate along one
+ *  of these modes is past the end of the mode.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1074,15 +1079,16 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
- *  @retval TW_ERROR_MISALIGNED start is not a multiple of the number that the map requires along a
- *  split or merged mode; the message gives the number. Or coord[0] times the size of an element
- *  would not be a multiple of 16 bytes, with which the TMA aborts the kernel (not checked for
- *  packed types).
+ *  @retval TW_ERROR_MISALIGNED along a split or merged mode, start is not a multiple of the number
+ *  that the map requires; the message gives the number. This is also returned if coord[0] times the
+ *  size of an element would not be a multiple of 16 bytes, because the TMA aborts the kernel for
+ *  such a coordinate. This second check is not made for packed types.
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
- *  is outside the tensor along a mode that does not allow this. These modes are all but the
- *  outermost mode of each group of merged modes, and modes of extent 1 whose bit in free_start is
- *  not set. Along other modes start may be any number that gives 32-bit coordinates.
+ *  is outside the tensor along a mode where it must be inside. It must be inside along two kinds of
+ *  modes: the modes of a group of merged modes, except the group's outermost mode, and the modes of
+ *  extent 1 whose bit in free_start is not set. Along other modes start may be any number that
+ *  gives 32-bit coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1116,7 +1122,7 @@ TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The current description of a map. @param map not NULL.
- *  @param[in,out] desc initialized; the rest is filled in.
+ *  @param[in,out] desc initialized; receives the description.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
@@ -1274,8 +1280,9 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  memory, nor errors that the driver reports when it loads kernels. It loads no kernel, allocates
  *  nothing on the device and launches nothing. The answer takes less than 2 microseconds, except in
  *  these cases:
- *  - Kernels that the device could run were left out of the build. The library then plans in full,
- *    on a model of the device, to find out whether the remaining kernels suffice.
+ *  - Kernels that the device could run were left out of the build. To find out whether the
+ *    remaining kernels suffice, the library then makes a complete plan for a stand-in of the
+ *    device, on which it loads and allocates nothing.
  *  - The dimensions of a tensor interleave in memory: the library then searches for elements that
  *    overlap.
  *  - A product has more tiles than a grid can have blocks.
@@ -1330,8 +1337,8 @@ typedef struct tw_plan_info {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
-/** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; the rest is
- *  filled in.
+/** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; receives
+ *  the facts.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
@@ -1601,9 +1608,10 @@ typedef struct tw_prefetch_desc {
   int64_t columns;         /**< required with rank 0, else excluded: elements of a row */
   int64_t pitch;           /**< only with rank 0: elements between rows; 0: columns */
   /** Maximum number of bytes to prefetch; 0: no limit. The operand consists of rows, which are
-   *  contiguous ranges. Only whole rows are prefetched, in ascending order of their addresses as
-   *  long as dimensions do not interleave in memory. In any case the dimension with the smallest
-   *  stride varies fastest. If the first row exceeds the budget, its beginning is prefetched. */
+   *  contiguous ranges. Only whole rows are prefetched; if not even the first row fits in the
+   *  budget, the beginning of that row is prefetched. The order of rows is the one in which the
+   *  dimension with the smallest stride varies fastest. Unless dimensions interleave in memory,
+   *  this is the order of addresses. */
   int64_t budget;
   int64_t shape[8];  /**< required with rank 1 to 8: extents in elements, outermost first */
   int64_t stride[8]; /**< required with rank 1 to 8: elements; may be 0 or negative */
@@ -1671,11 +1679,11 @@ enum {
    *  index array writes the whole row. This costs two passes over the indices and a workspace of 4
    *  bytes for each row of the table. */
   TW_SCATTER_LAST_WINS = 1,
-  /** For reductions: runs with equal inputs write equal bits. Integer sums, minima and maxima do so
-   *  without this flag. For sums of f32, f16 and bf16 the flag costs a workspace and a radix sort
-   *  of the indices. The sort takes three kernels for each 8 bits of a row number: three if
-   *  table_rows is below 2^8, six below 2^16, nine below 2^24. It brings the addends of each row
-   *  together. They are summed in f32, in the order of the index array and in fixed segments, and
+  /** For reductions: runs with equal inputs write equal bits. Integer sums, and minima and maxima
+   *  of all types, have this property without the flag. Sums of f32, f16 and bf16 need the flag,
+   *  which costs a workspace and a radix sort of the indices. The sort takes three kernels for each
+   *  8 bits of a row number: three if table_rows is below 2^8, six below 2^16, nine below 2^24. The
+   *  addends of a row are summed in f32, in the order of the index array and in fixed segments, and
    *  the sum is rounded once. Subnormals are kept. Sums of f64 do not support the flag. */
   TW_SCATTER_DETERMINISTIC = 2,
   /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
@@ -1859,8 +1867,8 @@ enum {
  *  FlashAttention calls such offsets cu_seqlens. Element [b, r, c] of the padded operand is the
  *  packed operand's element [offsets[b] + row + r, column + c], where `row` and `column` are
  *  arguments of the run. Padding writes the fill value to rows that the sequence does not have.
- *  Unpadding skips these rows. padded_pitch may exceed padded_batch_pitch, so the order [rows,
- *  batch, columns] works too.
+ *  Unpadding skips these rows. The padded operand can also be stored in the order [rows, batch,
+ *  columns]: padded_pitch is then larger than padded_batch_pitch.
  *
  *  Offsets are read when the run executes. A sequence counts as empty if one of its two offsets is
  *  negative or exceeds the tokens of the run, or if the second offset is below the first. Whatever
@@ -2299,42 +2307,39 @@ enum {
   TW_GEMM_BATCH_POINTERS = 1,
   /** The bits of a row of D, except the sign of a zero, depend neither on the run's m nor on the
    *  plan's m. (The name means the batch of rows that a model computes at once, not batch_count.)
-   *  For every m the kernels add along k in the same order and divide k among the same number of
-   *  blocks. Both follow from the rest of the description and the chip. The price:
+   *  The order in which the kernels add along k, and the number of blocks among which they divide
+   *  k, depend only on the chip and on fields of the description other than m. The price:
    *  - A product of few rows is slower.
    *  - A column-major A needs either TW_GEMM_STAGING_COPY or an explicit lda, because a packed lda
    *    depends on m.
    *  - Some products must divide a long k among several blocks, because the sum of one tensor-core
    *    accumulator over all of k would be too inaccurate: those with an f16 D and k above 16384,
    *    and those with an f32 D and k above 4096 that have an epilogue, a batch, TW_GEMM_DEVICE_M or
-   *    TW_GEMM_DEVICE_SCALARS. All blocks of such a product must run at the same time. With max_sms
-   *    that is impossible above some m: planning then returns TW_ERROR_UNSUPPORTED, and the message
-   *    gives the largest m. */
+   *    TW_GEMM_DEVICE_SCALARS. With max_sms, such a product can have at most max_sms blocks. For a
+   *    larger m planning returns TW_ERROR_UNSUPPORTED, and the message gives the largest m. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait until it has ended before they read an operand that is not declared
    *  constant, and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
   /** The run may read A before the preceding kernels in the stream have ended. The caller promises
-   *  that no kernel that may still be running when the run starts writes A. Such kernels are the
-   *  last kernel before the run that was not a dependent launch, and all kernels after that one.
-   *  Needs TW_GEMM_PROGRAMMATIC. */
+   *  that A is written neither by the last kernel before the run that is not a dependent launch,
+   *  nor by any kernel between that one and the run. Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< the same promise for B, which may for example be weights */
   /** Runs may give the device address of their m: see tw_gemm_args.device_m. */
   TW_GEMM_DEVICE_M = 32,
   /** Runs may give the device addresses of alpha and beta. */
   TW_GEMM_DEVICE_SCALARS = 64,
-  /** Operands that the TMA kernels cannot read are first copied into the run's workspace: those of
-   *  which a pitch or an address is not a multiple of 16 bytes, and those of 8-bit types and tf32
-   *  that are not contiguous along k. That is faster than reading them element by element. An
-   *  operand may need such a staging copy unless its promised alignment, its leading dimension and
-   *  its batch stride are multiples of 16 bytes and, if it has an 8-bit type or tf32, it is
-   *  contiguous along k. Limits for such operands:
+  /** Runs first copy an operand, A or B, into the workspace if the TMA kernels cannot read it. That
+   *  is faster than reading it element by element. The TMA kernels can read an operand whose
+   *  address, leading dimension and batch stride are multiples of 16 bytes; an operand of an 8-bit
+   *  type or tf32 must also be contiguous along k. Planning knows the address only by its promised
+   *  alignment. If an operand may need such a staging copy, these limits apply to it:
    *  - If it is A, min_m must equal m.
-   *  - If only its address may be misaligned (its leading dimension and batch stride are multiples
-   *    of 16 bytes), the copy has the same strides as the operand. The matrices of a batch must
-   *    then not overlap, except that all products may share one matrix (batch stride 0).
+   *  - If only its address may be misaligned, the copy has the same strides as the operand. The
+   *    matrices of a batch must then not overlap, except that all products may share one matrix
+   *    (batch stride 0).
    *  - The operand spans at most 2^60 bytes, and so does its copy. */
   TW_GEMM_STAGING_COPY = 128,
   /** The run may overwrite the padding of D: the elements between the end of each row (or column,
@@ -2408,9 +2413,10 @@ enum {
  *  of them is added. A zero result may have either sign.
  *
  *  A run may have m = 0, or any m from min_m to the plan's m. A plan may use different kernels for
- *  small and for large m: tw_gemm_ranges() lists them. Which kernel serves a run of m rows does not
- *  depend on the min_m and m of the plan. If n, m or batch_count is 0, a run writes nothing. If k
- *  is 0, A B is zero, neither A nor B is read, and D is written. */
+ *  small and for large m: tw_gemm_ranges() lists them. The kernel that serves a run depends on the
+ *  m of the run, but not on the min_m and m of the plan, unless A or D is column-major. If n, m or
+ *  batch_count is 0, a run writes nothing. If k is 0, A B is zero, neither A nor B is read, and D
+ *  is written. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -2436,17 +2442,19 @@ typedef struct tw_gemm_desc {
                                  d_dtype are F16: a kernel that accumulates in f16 is then used, if
                                  there is one. If a_dtype is TW_DTYPE_I8, TW_DTYPE_I32 is allowed
                                  too and means the same as the default: sums are i32 */
-  tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32:
-                                 TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has
-                                 16 bits, otherwise f32. Only with bias */
-  tw_order a_order;           /**< order of A: TW_ROW_MAJOR by default */
-  tw_order b_order;           /**< order of B: TW_ROW_MAJOR by default */
-  tw_order d_order;           /**< order of C and D: TW_ROW_MAJOR by default */
-  uint32_t flags;             /**< TW_GEMM_ bits */
-  uint32_t a_alignment;       /**< promised alignment of A's address, in bytes; 0: none */
-  uint32_t b_alignment;       /**< promised alignment of B's address */
-  uint32_t c_alignment;       /**< promised alignment of C's address */
-  uint32_t d_alignment;       /**< promised alignment of D's address */
+  /** Only with bias. The allowed types are:
+   *  - if a_dtype has 16 bits: a_dtype or TW_DTYPE_F32. 0, the default: d_dtype;
+   *  - if a_dtype has 8 bits or is TW_DTYPE_TF32: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32. 0,
+   *    the default: d_dtype if it has 16 bits, otherwise TW_DTYPE_F32. */
+  tw_dtype bias_dtype;
+  tw_order a_order;     /**< order of A: TW_ROW_MAJOR by default */
+  tw_order b_order;     /**< order of B: TW_ROW_MAJOR by default */
+  tw_order d_order;     /**< order of C and D: TW_ROW_MAJOR by default */
+  uint32_t flags;       /**< TW_GEMM_ bits */
+  uint32_t a_alignment; /**< promised alignment of A's address, in bytes; 0: none */
+  uint32_t b_alignment; /**< promised alignment of B's address */
+  uint32_t c_alignment; /**< promised alignment of C's address */
+  uint32_t d_alignment; /**< promised alignment of D's address */
   /** At most this many SMs and blocks are used; 0: no limit. With TW_GEMM_BATCH_POINTERS another
    *  kernel first reads the arrays of addresses. It has one block, of four warps, for every four
    *  products; these blocks are not counted. */
@@ -2463,7 +2471,8 @@ typedef struct tw_gemm_desc {
   tw_scale_kind b_scale;  /**< scales of B; tw_scale_kind lists the supported pairs */
   tw_order a_scale_order; /**< order of the matrix of A's scales; only with TW_SCALE_1X128 and
                              TW_SCALE_128X128 */
-  tw_order b_scale_order; /**< the same for B's scales */
+  tw_order b_scale_order; /**< order of the matrix of B's scales; only with TW_SCALE_1X128 and
+                             TW_SCALE_128X128 */
   uint32_t reserved;      /**< 0 */
   int64_t m; /**< required: largest number of rows of A, C and D in a run; m, n and k are 0 to 2^31
                 - 1024 (2147482624) */
@@ -2524,10 +2533,11 @@ typedef struct tw_gemm_args {
   int64_t m;  /**< rows of this run: 0, or any number from min_m to the plan's m; -1, the default:
                    the plan's m */
   /** Device address of a workspace, a multiple of 256; ignored if tw_plan_info.workspace_bytes is
-   *  0. Plans with TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS require it. With other plans, a
-   *  run without a workspace (0) uses a kernel without split-K, which may be slower. The run owns
-   *  the workspace until the run is done, so concurrent runs need one each. Its initial contents do
-   *  not matter. */
+   *  0. Runs need it for staging copies (TW_GEMM_STAGING_COPY), for TW_GEMM_BATCH_POINTERS, and for
+   *  stream-K kernels that add partial sums in the workspace. If only such a stream-K kernel needs
+   *  it, a run without a workspace (0) uses another kernel, which may be slower. A plan of
+   *  tw_gemm_plan_candidate() refuses that run instead. The run owns the workspace until the run is
+   *  done, so concurrent runs need one each. Its initial contents do not matter. */
   uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: device address of an aligned int64_t, the number of rows of this run,
@@ -2539,9 +2549,9 @@ typedef struct tw_gemm_args {
                             is read when the run executes and replaces alpha; 0: alpha is used */
   uint64_t device_beta;  /**< the same for beta; c is then required */
   /** With TW_GEMM_BATCH_POINTERS: device address of a 64-bit counter to which the run adds the
-   *  number of skipped products; 0: they are not counted. Without a counter the host device waits
-   *  for the stream, reads the arrays and refuses a run that would skip a product. It does not do
-   *  so while the stream is captured. */
+   *  number of skipped products; 0: they are not counted. Only the host device, and only without a
+   *  counter, refuses a run that would skip a product: it waits for the stream and reads the arrays
+   *  first. While the stream is captured, the host device does not check this either. */
   uint64_t invalid_count;
   uint64_t bias;     /**< required with bias, else 0: device address */
   uint64_t d_factor; /**< required with d_factor, else 0: device address of the f32 factors. With
@@ -2618,9 +2628,9 @@ TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
  *  Operands may interleave, as the column halves of one buffer do. They are refused if a short
  *  search cannot prove that they share no byte, which can happen with several different pitches and
  *  batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of addresses are checked, not the
- *  matrices: no operand that the run writes may overlap one of these arrays. D's array may be C's,
- *  but must not overlap A's or B's, because the matrix at a common address would be read and
- *  written.
+ *  matrices. No operand that the run writes may overlap one of these arrays. The array of D's
+ *  addresses may be the array of C's addresses, but it must not overlap the array of A's or of B's
+ *  addresses: otherwise one matrix would be both read and written.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and is outside the range min_m ... the plan's m; an
  *  address is 0 and the product is not empty; or an address is given that the description excludes,
@@ -2640,16 +2650,20 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< set by the same function */
-  uint32_t split;       /**< number of blocks that divide the k of each tile; 1: no split-K. For
-                             a stream-K kernel it is the largest number of blocks that divide the k
-                             of one tile, and 1 means that no tile is divided */
-  uint32_t reserved;    /**< 0 */
-  const char *kernel;   /**< symbol of the kernel; static */
-  int64_t m_first;      /**< smallest m of the runs that it serves */
-  int64_t m_last;       /**< largest m of the runs that it serves */
-  double microseconds;  /**< time for m_last rows: predicted by the cost model, or measured */
-  double waves; /**< number of tiles, or of clusters of tiles, divided by the number that can run at
-                   once */
+  /** For a split-K kernel: the number of blocks that divide the k of each tile. For a stream-K
+   *  kernel: the stream-K factor f, where 1 means that no tile is divided along k, and a larger f
+   *  means that a tile is divided into at most f + 1 parts. Other kernels have 1. */
+  uint32_t split;
+  uint32_t reserved;  /**< 0 */
+  const char *kernel; /**< symbol of the kernel; static */
+  int64_t m_first;    /**< smallest m of the runs that it serves */
+  int64_t m_last;     /**< largest m of the runs that it serves */
+  /** Microseconds of a run: the measured time of the tuning entry that chose the candidate, for the
+   *  entry's m; otherwise the time that the cost model predicts for the last m of the step of m
+   *  that contains m_last. tw_gemm_plan_tuned() describes steps. */
+  double microseconds;
+  double waves; /**< number of work units divided by the number that can run at once; a work unit is
+                   the tile or tiles that one cluster of blocks computes together */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
                      "/<split>" for split-K and stream-K kernels */
 } tw_gemm_candidate;
@@ -2702,7 +2716,8 @@ TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *d
 TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
                                 int32_t capacity, int32_t *count);
 
-/** A set of tuning entries, which are measured choices of candidates. Belongs to no device. */
+/** A set of tuning entries. Each entry records the fastest measured candidate for one product on
+ *  one chip. A set belongs to no device. */
 typedef struct tw_gemm_tuning tw_gemm_tuning;
 
 /** Makes an empty set of tuning entries. Each entry records the chip that it was measured on.
@@ -2756,7 +2771,10 @@ typedef struct tw_gemm_tune_desc {
   uint32_t struct_mark; /**< set by the same function */
   int32_t candidates;   /**< how many candidates to try, from the beginning of the list of
                            tw_gemm_candidates(); 0: all */
-  int32_t rounds;       /**< number of measurements of each, 1 to 1000; their median is used */
+  /** Largest number of measurements of a candidate, 1 to 1000; their median is used. After the
+   *  first round, a candidate is no longer measured if it takes more than 1.3 times as long as the
+   *  fastest one. */
+  int32_t rounds;
   uint64_t scratch_d; /**< device address that is written instead of D; 0: D itself is written. Must
                          be 0 with TW_GEMM_BATCH_POINTERS */
   uint64_t flush;     /**< device memory that is read into the L2 cache before each measured run, so
@@ -2798,11 +2816,11 @@ enum {
 };
 
 /** Measures the chip's memory bandwidth, and the FLOP rate of its tensor cores at its power limit,
- *  and adds both figures to a set. For plans of tw_gemm_plan_tuned() on a device of this name, the
- *  cost model then uses the measured figures in place of the published ones, or of its own
- *  estimates if it does not know the chip. The entries of the set do not change. The function runs
- *  two products in the scratch memory for about a second, so measure while nothing else runs on the
- *  chip. It waits for the stream's earlier work.
+ *  and adds both figures to a set, under the name of the stream's device. When tw_gemm_plan_tuned()
+ *  plans with the set on a device of that name, the cost model uses the measured figures. Without
+ *  them it uses published figures, or its own estimates if it does not know the chip. The entries
+ *  of the set do not change. The function runs two products in the scratch memory for about a
+ *  second, so measure while nothing else runs on the chip. It waits for the stream's earlier work.
  *  @param tuning not NULL. @param stream not NULL, of a CUDA device.
  *  @param scratch device address, a multiple of 256; the memory is overwritten.
  *  @param scratch_bytes at least TW_GEMM_CALIBRATION_BYTES.
@@ -2828,10 +2846,11 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *
  *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
  *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
- *  TW_GEMM_FAST_ACCUMULATE. In addition, both must have at least one of the following options, or
- *  both none of them: an epilogue (bias, activation, gate, d_factor, TW_GEMM_AMAX),
- *  TW_GEMM_BATCH_POINTERS, TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. They need not have the same
- *  ones. With a batch, 8-bit types or tf32 these options do not matter.
+ *  TW_GEMM_FAST_ACCUMULATE. Unless there is a batch, an 8-bit type or tf32, these options matter
+ *  too: an epilogue (bias, activation, gate, d_factor, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS,
+ *  TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of
+ *  them matches plans that have at least one of them, not necessarily the same. An entry that was
+ *  measured with none of them matches plans that have none.
  *
  *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
  *  the entry also serves the lower steps that end above t - t / 8:
@@ -2878,7 +2897,8 @@ enum {
    *  tw_route_run(). */
   TW_GROUPING_OFFSETS = 2,
   /** [G]: the end of each group. The first group begins at row 0, each other group at the end of
-   *  the previous one, rounded up to a multiple of row_alignment. */
+   *  the previous one, rounded up to a multiple of row_alignment. The ends are thus padded prefix
+   *  sums of the groups' sizes, as in DeepGEMM's psum layout. */
   TW_GROUPING_PSUM = 3,
   /** [m]: the group of each row, or -1 for none. The rows of a group must be consecutive; otherwise
    *  the group counts as empty. */
@@ -2921,8 +2941,9 @@ enum {
   TW_GROUPED_BATCH_INVARIANT = 4,
   /** The same as TW_GEMM_PROGRAMMATIC. */
   TW_GROUPED_PROGRAMMATIC = 8,
-  /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. This is the order in
-   *  which tw_route_run() writes the weights of pairs. Needs TW_GROUPED_SCATTER. */
+  /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. Typically d_rows[r]
+   * is the number of a pair, token * top_k + slot: tw_route_run() writes the weight of each pair at
+   *  this index. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ROW_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
@@ -2965,8 +2986,12 @@ enum {
  *
  *  TW_GROUPING_K_RANGES computes gradients of weights. A is k x m and B is k x n, both row-major.
  *  Group g is a range of rows of both, and gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is
- *  m x n and f32. For an empty range D[g] becomes zero (beta 0) or does not change (beta 1). Maps,
- *  biases, activations, gates, factors of matrices or rows, gather and scatter are not available.
+ *  m x n and f32. For an empty range D[g] becomes zero (beta 0) or does not change (beta 1). The
+ *  following are excluded:
+ *  - the fields b_order, b_stride, weight_count, combine, bias_dtype, activation and gate;
+ *  - the arguments group_map, group_alpha and row_weights;
+ *  - the flags TW_GROUPED_GATHER, TW_GROUPED_SCATTER, TW_GROUPED_ROW_WEIGHT_BY_INDEX,
+ *    TW_GROUPED_ZERO_OTHER_ROWS and TW_GROUPED_INVERSE.
  *
  *  Operands of 8-bit types can have scales. ::tw_scale_kind lists the supported pairs of scales and
  *  gives the formula of A[r] B[w] with scales.
@@ -3063,11 +3088,13 @@ typedef struct tw_grouped_desc {
   tw_scale_kind b_scale; /**< scales of B; ::tw_scale_kind lists the pairs that are supported */
   tw_order a_scale_order; /**< only with TW_SCALE_1X128: order of the matrix of A's scales, which
                              has one row for each row of A. DeepGEMM uses TW_COLUMN_MAJOR */
-  tw_order b_scale_order; /**< only with TW_SCALE_1X128 and TW_SCALE_128X128: order of the matrix of
-                             each weight matrix's scales, which has one column for each column of B,
-                             or for each 128 columns. DeepGEMM uses TW_COLUMN_MAJOR */
-  uint32_t reserved;      /**< 0 */
-  int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
+  /** Only with TW_SCALE_1X128 and TW_SCALE_128X128. The scales of each weight matrix form a matrix,
+   *  and this is its order. It has one column for each column of the weight matrix
+   *  (TW_SCALE_1X128), or one for each 128 columns (TW_SCALE_128X128). DeepGEMM uses
+   *  TW_COLUMN_MAJOR. */
+  tw_order b_scale_order;
+  uint32_t reserved;  /**< 0 */
+  int64_t a_scale_ld; /**< leading dimension of the matrix of A's scales, elements; 0: packed */
   int64_t b_scale_ld; /**< leading dimension of the matrix of each weight matrix's scales, elements;
                          0: packed */
   /** Only with TW_GROUPING_MASKED, without TW_GROUPED_GATHER, and with an a_scale of TW_SCALE_ROW
@@ -3434,8 +3461,7 @@ typedef struct tw_embedded_kernel {
 TW_API tw_status tw_embedded_kernel_init(tw_embedded_kernel *entry, size_t size);
 
 /** Reads one entry of the list of precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry initialized; the rest is filled in. May be NULL if only the count is
- *  wanted.
+ *  @param[in,out] entry initialized; receives the entry. May be NULL if only the count is wanted.
  *  @param[out] count number of entries, one for each pair of a kernel and a target for which it is
  *  embedded; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and index is out of range; count is set.
@@ -3447,7 +3473,7 @@ TW_API tw_status tw_embedded_kernel_get(int32_t index, tw_embedded_kernel *entry
  *  memory, parameters. Needs no device. For a loaded kernel, tw_kernel_get_info() asks the driver
  *  for these numbers.
  *  @param name the kernel's symbol. @param target as in tw_embedded_kernel.
- *  @param[in,out] info initialized; the rest is filled in.
+ *  @param[in,out] info initialized; receives the resources.
  *  @retval TW_ERROR_NOT_FOUND there is no kernel of this name, or it is not embedded for this
  *  target; the message says which of the two.
  *  @retval TW_ERROR_UNSUPPORTED target is PTX, which has no registers before the driver compiles
