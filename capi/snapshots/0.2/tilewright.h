@@ -3580,8 +3580,9 @@ TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t 
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 
-/** Size of the smallest range of consecutive integers that contains all indices: the sum of
- *  (extent - 1) * |stride|, plus 1.
+/** Size of the smallest range of consecutive integers that contains all indices of a layout without
+ *  a swizzle: the sum of (extent - 1) * |stride|, plus 1. The function ignores a swizzle, which can
+ *  move indices out of this range.
  *  Example: cosize("(4,3):(1,100)") = "204"
  *  @param layout not NULL. @param[out] cosize the result.
  *  @retval TW_ERROR_UNSUPPORTED the layout returns coordinates (basis strides), not integers.
@@ -3664,17 +3665,19 @@ TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t 
  *  left. @param tile extents of the tile, each at least 1. @param coord which tile, one number for
  *  each tiled mode. @param[out] out the tile's layout, owned by the caller. @param[out] offset the
  *  index of the tile's first element, which must be added to the indices of out. If the layout has
- *  basis strides, out contains this offset, and the parameter receives 0.
+ *  basis strides, a swizzle or an offset, out contains the tile's offset, and the parameter
+ *  receives 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
                                       const int64_t *coord, tw_layout **out, int64_t *offset);
+
 /** @name Tuples: shapes, coordinates, orders
- *  Nested integers, from text or from an array. In coordinates and tilers `_` (TW_UNDERSCORE) keeps
- *  a mode.
+ *  A tuple is a nested list of integers. It is parsed from a text or made from an array. In a
+ *  coordinate or a tiler, `_` in place of a number means that the whole mode is kept.
  *  @{ */
 
-/** In a tuple or tiler of numbers: keep this mode. Written `_`. */
+/** The value of `_` in a tuple or tiler that is made from an array. */
 #define TW_UNDERSCORE INT64_MIN
 
 /** Parses a tuple: `4`, `(2,(3,4))`, `(_,2)`.
@@ -3721,14 +3724,14 @@ TW_API tw_status tw_tuple_product(const tw_tuple *tuple, int64_t *product);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
-/** Tests whether b's nesting refines a's: where a has a number, b may have anything.
+/** Tests whether b's nesting refines a's: where a has a number, b may have any number or tuple.
  *  Example: weakly_congruent("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
-/** Tests whether every coordinate of shape a is a coordinate of shape b: b must refine a with equal
- *  sizes.
+/** Tests whether every coordinate of shape a is also a coordinate of shape b. This is so if b has,
+ *  in place of each number of a, either that number or a tuple with that product.
  *  Example: compatible("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
@@ -3880,12 +3883,12 @@ TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *va
                                    tw_tuple **tile, tw_layout **out);
 
 /** Spreads `size` positions, for example threads, over a shape. The result maps a position to its
- *  linear coordinate in the shape. The leaves of the shape are visited from the left. Each leaf
- *  receives g positions, where g is the greatest common divisor of its extent and the remaining
- *  size, and the remaining size is divided by g. If the remaining size is above 1 after the last
- *  leaf, it is ignored, and the result has fewer than `size` positions. In the example the leaf 9
- *  receives 1 position and the leaf 32 receives 8; a step along the leaf 32 is 9 linear
- *  coordinates.
+ *  linear coordinate in the shape. The function goes through the leaves of the shape from the left
+ *  and keeps a remaining number of positions, which is `size` at first. It places g positions along
+ *  a leaf, where g is the greatest common divisor of the leaf's extent and the remaining number,
+ *  and then divides the remaining number by g. If more than 1 remains after the last leaf, the
+ *  result has fewer than `size` positions. In the example 1 position is placed along the leaf 9 and
+ *  8 along the leaf 32. A step along the leaf 32 is 9 linear coordinates, so the result is 8:9.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out owned by the
  *  caller.
@@ -3947,8 +3950,9 @@ TW_API tw_status tw_layout_is_injective(const tw_layout *layout, int32_t *yes);
 /** Tests whether every integer between the smallest and the largest index is an index.
  *  Example: is_surjective("(4,4):(1,3)") = "1"
  *  @param layout not NULL. @param[out] yes 1 or 0.
- *  @retval TW_ERROR_UNSUPPORTED the layout returns coordinates; or its swizzle moves indices into
- *  gaps or out of their range, and the layout has more than 2^20 coordinates.
+ *  @retval TW_ERROR_UNSUPPORTED the layout returns coordinates (basis strides), or it has more than
+ *  2^20 coordinates and a swizzle that may move indices into gaps or out of the range that they
+ *  would have without the swizzle.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
 
@@ -4239,7 +4243,8 @@ TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple 
 TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
                                              tw_layout **out);
 
-/** The coordinates that have index 0: L(N(i)) = 0.
+/** The modes of stride 0, as a layout N of linear coordinates: moving along these modes does not
+ *  change the index of the layout L, so L(N(i)) = L(0). This is 0 if L has no offset.
  *  Example: nullspace("(4,2,8):(1,0,4)") = "2:4"
  *  @param layout not NULL. @param[out] out owned by the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
@@ -4281,12 +4286,14 @@ TW_API tw_status tw_layout_dice(const tw_layout *layout, const tw_tuple *coord, 
 TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple *coord,
                                          tw_layout **out, int64_t *offset);
 
-/** One tile of a layout that any tiler cuts. For tiles given by plain extents there is also
- *  tw_layout_local_tile().
+/** One tile of a layout that a tiler divides. If the tile is given by extents alone,
+ *  tw_layout_local_tile() does the same without a tiler.
  *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,1)") = "26 + (2,4):(1,6)"
  *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,_)") = "2 + (2,4,2):(1,6,24)"
- *  @param layout not NULL. @param tiler not NULL. @param coord which tile; `_` keeps a mode of
- *  tiles, which follows the modes of the tile. @param[out] out owned by the caller.
+ *  @param layout not NULL. @param tiler not NULL. @param coord which tile, one number for each mode
+ *  of tiles. With `_` in place of a number, out contains all tiles along this mode: the mode of
+ *  tiles then follows the modes of the tile, as in the second example.
+ *  @param[out] out owned by the caller.
  *  @param[out] offset of the part, elements.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not match the tiles.
  *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
@@ -4361,7 +4368,8 @@ TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout 
 
 /** Splits each element into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, which the parts of an element need.
+ *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1 (the parts of an element become part of such
+ *  a mode), or the layout is swizzled and n is not a power of two.
  *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
@@ -4390,30 +4398,34 @@ TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, in
  *  @param[out] out (values, tiles ...), owned by the caller. @param[out] offset of the part,
  *  elements.
  *  @retval TW_ERROR_INVALID_ARGUMENT there is no such thread, or tv does not have two modes.
- *  @retval TW_ERROR_NOT_A_LAYOUT the tiles cut the tensor's modes unevenly.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout, because the extents of tile or tv do
+ *  not fit the modes of the tensor.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple *tile,
                                         const tw_layout *tv, int64_t thread, tw_layout **out,
                                         int64_t *offset);
 
-/** The boxes that the TMA moves for a tile: CuTe's tma_partition. In the example the tile (2,1) of
- *  128 x 128 bf16 takes two boxes of 128 x 64: a row of a box is one span of the 128-byte swizzle.
- *  The example's result shows the three outputs: box, the word "at", boxes, the word "to", slots.
+/** The boxes that the TMA moves for a tile: CuTe's tma_partition. In the example, a tile of 128 x
+ *  128 bf16 at the tile coordinate (2,1) takes two boxes of 128 x 64, because a row of a box has at
+ *  most the 128 bytes of the swizzle span. The example shows the three outputs in one text,
+ *  "box at boxes to slots".
  *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
  *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
  *  @param tensor one mode for each dimension, 1 to 5. If it has basis strides, the coordinates of
  *  boxes are those that it returns. If it has integer strides, coordinate k of a box belongs to
  *  mode k of the tensor.
- *  @param smem the tile's modes in the tensor's order, followed by stages; may be swizzled.
+ *  @param smem layout of shared memory: first one mode for each mode of the tensor, in the same
+ *  order, then the modes of the pipeline stages; may be swizzled.
  *  @param tile extents. @param coord which tile. @param ctas number of CTAs of a cluster that share
- *  the tile; 1: none share it. Each box is divided into this number of equal boxes, one for each
- *  CTA, and each CTA multicasts its boxes to all CTAs. (A map of tw_tensor_map_create_tile()
- *  instead gives each CTA whole boxes.) @param cta number of the CTA, from 0.
+ *  the tile by multicast; 1: no multicast. Each box is divided into this number of equal boxes, one
+ *  for each CTA, and each CTA multicasts its boxes to all CTAs. (A map of
+ *  tw_tensor_map_create_tile() instead gives each CTA whole boxes.) @param cta number of the CTA,
+ *  from 0.
  *  @param[out] box extents of one box that the CTA moves, one for each mode of the tensor.
  *  @param capacity numbers that box can hold. @param[out] boxes maps the number of a box, in the
  *  order of shared memory, to the coordinate of its first element; owned by the caller.
- *  @param[out] slots maps (box, stage ...) to the element of shared memory that it starts at,
- *  before any swizzle; owned by the caller.
+ *  @param[out] slots maps (box, stage ...) to the element of shared memory at which the box
+ *  begins, before any swizzle; owned by the caller.
  *  @retval TW_ERROR_NOT_A_LAYOUT no boxes can move this tile; the message says why.
  *  @retval TW_ERROR_INVALID_ARGUMENT extents do not match, or there is no such tile or CTA.
  *  @threadsafety{any thread} @since 0.1 */
@@ -4527,9 +4539,10 @@ TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
 
-/** Maps an element to the (register, lane, warp, block) that holds it, or to the first of them if
- *  there are several. In the result, which is also a linear layout, the register bits are the bits
- *  of the element's number, and the coordinates are (register, lane, warp, block).
+/** Inverts a linear layout: the result maps an element to the (register, lane, warp, block) that
+ *  holds it, or to the first one if several hold it. The result is also a linear layout. Its input
+ *  is the number of the element, whose bits take the place of the register bits. Its output is the
+ *  coordinate (register, lane, warp, block).
  *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") = "register=[[0,1,0,0],[1,0,0,0]]
  *  lane=[] warp=[] block=[] -> (2,2,1,1)"
  *  @param linear not NULL. @param[out] out owned by the caller.
