@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Orders the pairs of one block stably by bin (route.h). Each warp has a share of consecutive
-// pairs. First, count_bins() counts the pairs of each bin in each share. Then compute_places()
-// replaces each count by the place of the share's first pair of that bin. Finally, store_places()
-// stores the pairs of each share and bin from that place on.
+// Orders the pairs of one block by bin (route.h); pairs of the same bin keep their order. Each warp
+// has a share of consecutive pairs. First, count_bins() counts the pairs of each bin in each share.
+// Then compute_places() replaces each count by a place: that of the share's first pair of the bin.
+// Finally, store_places() stores the share's pairs of the bin at this place and those after it.
 
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
@@ -26,10 +26,10 @@ __device__ __forceinline__ RouteBlockPairs route_block_pairs(u32 first, u32 coun
   return {first, count, per_warp, per_warp == 0 ? 0 : (count + per_warp - 1) / per_warp};
 }
 
-/// The numbers of lanes of a warp that have the same bin as this lane.
+/// How many lanes of the warp have the same bin as this lane.
 struct BinPeers {
-  u32 lower;  // lanes below this one
-  u32 all;    // all lanes, with this one
+  u32 lower;  // of the lanes below this one
+  u32 all;    // of all lanes, including this one
 };
 __device__ __forceinline__ BinPeers bin_peers(u32 bin) {
   const u32 peers = __match_any_sync(0xffffffffu, bin);
@@ -94,10 +94,10 @@ __device__ __forceinline__ void store_offset(const RouteArgs& args, u32 bin, u32
     ptx::store_unit<4>(args.offsets + bin * 4ull, first);
 }
 
-/// Replaces each count of count_bins() by the place of the first of these pairs in the order of all
-/// pairs. total_of(bin) returns the number of all pairs of a bin, and before_of(bin) the number of
-/// its pairs in earlier chunks (route.h). If `writes` is set, the block also stores the offsets and
-/// counts of the bins for the caller.
+/// Replaces each count of count_bins() by a place in the order of all pairs: that of the first pair
+/// that was counted. total_of(bin) returns the number of all pairs of a bin, and before_of(bin) the
+/// number of its pairs in earlier chunks (route.h). If `writes` is set, the block also stores the
+/// offsets and counts of the bins for the caller.
 template <class TotalOf, class BeforeOf>
 __device__ __forceinline__ void compute_places(const RouteArgs& args,
                                                const RouteBlockPairs& block_pairs, u32* counts,
@@ -125,8 +125,9 @@ __device__ __forceinline__ void compute_places(const RouteArgs& args,
   ptx::sync_block();
 }
 
-/// Stores a pair at its place in the order, and the place in the inverse of the order. Dropped
-/// pairs have the last places of the order. For a dropped pair, -1 is stored in both.
+/// Stores a pair in those of three arrays that the caller wants: the pair and its token at its
+/// place of `order` and `order_tokens`, and the place in `inverse`. Dropped pairs have the last
+/// places, and -1 is stored in all three arrays for them.
 __device__ __forceinline__ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
   const bool dropped = bin == args.local_experts;
   if (args.order != 0) ptx::store_unit<4>(args.order + place * 4ull, dropped ? 0xffffffffu : pair);

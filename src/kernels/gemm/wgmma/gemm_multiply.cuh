@@ -14,9 +14,9 @@ namespace tw {
 //
 // With split-K, a hardware cluster consists of several groups of kCluster CTAs, one group for each
 // part of k. `hardware_rank` is the CTA's rank in the hardware cluster, and `rank` its rank in the
-// group, so that hardware_rank - rank is the group's first CTA. A group that is a single row or
-// column releases the stage to all its CTAs and needs only the number of the first one. Without
-// split-K that is 0, and both ranks are set to 0, which saves reading a special register.
+// group, so hardware_rank - rank is the hardware rank of the group's first CTA. If a group has only
+// one row or column, the stage is released to all its CTAs, and only this difference is needed. It
+// is 0 without split-K, so 0 serves as both ranks, which saves reading a special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -40,23 +40,26 @@ struct GemmConstant {
   __device__ constexpr operator bool() const { return kValue; }
 };
 
-// Multiplies the k blocks of `span` into d. `accumulate` 0 overwrites d, 1 adds to d. If `tile` is
-// not null and the span begins at 0, `tile` receives the tile's position. A stage is released after
-// the products of the next stage are issued. The caller waits for the last products and releases
-// the last stage. during_products() is called while products run: once for each k block but the
-// first, or once if there is only one k block. `width_index` is an index into kGemmWidths, which
-// only kernels with kAnyWidth or kNarrow use.
+// Multiplies the k blocks of `span`. The products are added to d if `accumulate` is 1, and
+// overwrite d if it is 0. If `tile` is not null and the span begins at 0, *tile is set to the
+// tile's position. A stage is released when the products of the next stage have been issued and its
+// own are complete. The caller waits for the last products and releases the last stage.
+// during_products() is called while products run: once for each k block except the first one, or
+// once if there is only one. `width_index` is an index into kGemmWidths; only kernels with
+// kAnyWidth or kNarrow use it.
 template <class Config, class DuringProducts>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
     GemmPipeline<Config>& pipeline, u32 first_row_block, u32 accumulate, GemmTilePosition* tile,
     DuringProducts during_products, u32 width_index = 0) {
-  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
+  // Bytes in shared memory from one step of 16 elements along k to the next.
+  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
-  // The part of a descriptor that changes from stage to stage is updated incrementally. Recomputing
-  // it would delay the products after each barrier, which small tiles cannot hide. Addresses in
-  // descriptors are in units of 16 bytes. A stage holds 128 bytes of each of a row block's 64 rows.
+  // From stage to stage only the address in a descriptor changes, and an addition updates it.
+  // Computing it from the stage would delay the products after each barrier, which small tiles
+  // cannot hide. Addresses in descriptors count units of 16 bytes. A row block takes 64 * 128 bytes
+  // of a stage.
   const u32 stage_step = pipeline.step() / 16;
   const u64 descriptor = ptx::wgmma_descriptor(pipeline.base, 64 * 128, 1024);
   const u64 upper = descriptor >> 32 << 32;
@@ -237,9 +240,9 @@ __device__ __forceinline__ void gemm_park(
     }
 }
 
-// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, the
-// chains of group 1 end two k blocks after those of group 0, so that one of the warpgroups always
-// feeds the tensor cores.
+// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, each
+// chain of group 1 but the last ends two k blocks after that of group 0. Then the groups do not
+// park at the same time, and one of them always feeds the tensor cores.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_span_of_group(GemmSpan span, i32 chain, i32 chains,
                                                              u32 group) {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Divides the columns of a tile among CTAs that have multiplied parts of its k. A CTA adds up all
-// parts of its slice of the columns, and writes the slice (stream_meet.cuh).
+// Divides the columns of a tile among the CTAs that have multiplied parts of its k. Each of them
+// adds up all parts of its slice of the columns, and writes the slice (stream_meet.cuh).
 //
 // A CTA that has stored its part adds 1 to the tile's counter. If the CTA has no more work, it then
 // waits until all parts are stored, and the CTAs that wait share the tile's columns. A CTA that has
 // more work does not wait. A CTA also stops waiting after a while, because the others might not be
 // resident. If no CTA waits when the last part is stored, the CTA that stored it gets all columns.
 //
-// The upper 44 bits of a counter are a tag, so that nobody has to clear a workspace: without the
-// tag, the memory holds foreign bytes. A counter that has the tag but in which all parts are stored
-// is not valid either, because no other CTA can arrive. Both count as 0. The lower bits are:
-//   bits 0-3    number of CTAs that have stored their part; a tile has at most nine
+// The memory of a counter may hold any bytes before a run, because nobody clears a workspace. So
+// the upper 44 bits of a valid counter are a tag. A counter with the tag that counts all parts as
+// stored is not valid either, since a CTA that now arrives cannot be one of them. An arriving CTA
+// treats a counter that is not valid as 0. The lower bits of a counter are:
+//   bits 0-3    number of CTAs that have stored their part; a tile has at most nine parts
 //   bits 4-7    number of CTAs that no longer use the counter; the last one resets it to the tag
-//   bits 8-19   one bit for each CTA, set while the CTA waits; these bits no longer change once all
-//               parts are stored
+//   bits 8-19   one bit for each CTA, which is set while the CTA waits; they do not change any more
+//               when all parts are stored
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/gemm_config.cuh"
@@ -36,7 +37,8 @@ struct StreamConsumers {
 struct StreamSlice {
   i32 first, columns;  // `first` counts from the tile's first column; columns <= 0: no columns
 
-  // Slice number `index` of `count`. `step` is as in gemm_slice_columns().
+  // Slice number `index` of `count` slices. Its width is a multiple of `step`, except at the end of
+  // the tile (gemm_slice_columns()).
   static __device__ __forceinline__ StreamSlice of(i32 width, i32 index, i32 count, i32 step = 16) {
     const i32 columns = gemm_slice_columns(width, count, step);
     return {index * columns, min(columns, width - index * columns)};
@@ -55,8 +57,9 @@ struct StreamCounter {
     return static_cast<i32>(value & 15) == parts;
   }
   // Adds an arriving CTA's value to the counter, and returns the new value. If the counter is
-  // valid, one atomic addition suffices, which takes one round trip to the L2 under any contention.
-  // Otherwise CTAs compare and swap until one of them has stored the tag.
+  // valid, one atomic addition does it, which takes one round trip to the L2 however many CTAs
+  // arrive. If not, the CTA repeats a compare-and-swap until its own one, which also stores the
+  // tag, succeeds.
   __device__ __forceinline__ u64 add(u64 value) const {
     const auto is_valid = [&](u64 seen) {
       return (seen & ~kGemmStreamCounterFields) == tag && static_cast<i32>(seen & 15) < parts;
@@ -71,8 +74,10 @@ struct StreamCounter {
       seen = found;
     }
   }
-  // Counts CTA number `own` of the tile, and waits for the others if `waits`. Returns the value of
-  // the counter that decides about the slices.
+  // Counts the CTA that stored part number `own` of the tile. If `waits`, it then waits for the
+  // other parts, but for no more than kMaxPolls reads. Returns the value of the counter, which
+  // tells who gets slices: nobody if parts are missing, else the CTAs that wait, or this CTA if
+  // none waits.
   __device__ __forceinline__ u64 arrive(i32 own, bool waits) const {
     const u64 bit = waits ? kWaits << own : 0;
     u64 seen = add(kArrived + bit);
@@ -85,7 +90,7 @@ struct StreamCounter {
     }
     return seen;
   }
-  // Counts that this CTA no longer uses the counter, and resets it if no CTA does.
+  // Counts that this CTA no longer uses the counter. The last CTA of the tile resets it to the tag.
   __device__ __forceinline__ void leave() const {
     const u64 now = ptx::add_acq_rel(address, kLeft) + kLeft;
     if (static_cast<i32>(now / kLeft & 15) == parts) ptx::store_relaxed(address, tag);
@@ -109,10 +114,11 @@ __device__ __forceinline__ StreamSlice stream_taken_slice(const Args& args, u32 
                          Config::kSwapAB ? 16 : 64);
 }
 
-// Counts a worker's CTA, which has stored its part of a unit, and returns its slice. If `waits`,
-// the CTA waits for the others. `divided_unit` is the unit's index among the divided units.
-// `slice_word` is the shared address of a word that holds the slice until the next call. Called by
-// all consumer threads.
+// Counts this CTA, which has stored its part of a tile, and returns the CTA's slice of the tile. If
+// `waits`, the CTA first waits for the other parts. The tile belongs to CTA `rank` of each worker
+// that multiplies the unit; `worker` is this CTA's worker (gemm_stream.h). `divided_unit` is the
+// unit's index among the divided units. `slice_word` is the shared address of a word that holds the
+// slice until the next call. All consumer threads must call it.
 template <class Config, class Args>
 __device__ __forceinline__ StreamSlice stream_take_slice(const Args& args, i32 divided_unit,
                                                          i32 worker, u32 rank, bool waits,

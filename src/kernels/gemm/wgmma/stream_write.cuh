@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The epilogues of the stream-K kernels. They stage accumulators in shared memory, slab by slab,
-// and write D by plain stores. TMA stores would queue behind the loads of the next tile, which the
-// producer has already issued, and a slab could not be used again until its store has read it.
+// and write D by plain stores. A TMA store would wait behind the loads of the next tile, which the
+// producer has already issued, and its slab could not be used again before the store has read it.
 // Kernels for many tokens have shared memory for a whole tile and do use TMA stores
 // (narrow/narrow_write.cuh).
 
@@ -24,7 +24,9 @@ __device__ __forceinline__ void stream_sync_group(u32 group) {
 template <class Config>
 struct StreamOutSlab32 {
   static constexpr i32 kLines = 16;
-  u32 store_to[2];  // shared addresses for the thread's two rows of the tile, in its first line
+  // A thread's accumulators belong to two rows of the tile. The shared addresses of both rows in
+  // the first line that the thread stores to.
+  u32 store_to[2];
   u32 load_from;    // shared address of the first piece of 16 bytes that the thread reads
 
   __device__ __forceinline__ explicit StreamOutSlab32(u32 staging) {
@@ -75,9 +77,11 @@ struct StreamOutSlab<Config, 4> {
   using Type = StreamOutSlab32<Config>;
 };
 
-// Converts the accumulators and stores them to lines n0 on of D, which begins at address `d_at`. No
-// line from `lines` on is written; a line of D has `extent` elements. A thread stores pieces of 16
-// bytes at the same place of several lines, so that it only has to advance an address.
+// Converts the accumulators and stores them to D, beginning at line n0 and element m0. D begins at
+// address `d_at` and has `lines` lines of `extent` elements; nothing is stored outside. With
+// swap-AB the lines of D lie along n, and d_stride_m is the distance between them (gemm.h). A
+// thread stores 16 bytes at the same position in several lines, so that it only has to advance an
+// address.
 template <class Config>
 __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
@@ -114,7 +118,7 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
   stream_sync_group(group);  // the next tile begins with slab 0 again
 }
 
-// Writes alpha * A B to lines n0 to `end` - 1 of D.
+// Writes alpha * A B to lines n0 to min(base.n, end) - 1 of D, at most those of the tile.
 template <class Config>
 __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
@@ -127,13 +131,13 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
 }
 
-// A slab of accumulators in shared memory, before the epilogue: kGemmStreamSlabLines lines with 64
-// accumulators each. With swap-AB a line is a column of the tile with the warpgroup's 64 rows, else
-// it is 64 columns of one of a warp's 16 rows. The pitch puts the lines that a warp accesses at
-// once in different banks.
+// A slab of accumulators in shared memory, before the epilogue: kGemmStreamSlabLines lines of 64
+// accumulators. With swap-AB a line has the warpgroup's 64 rows of one column of the tile.
+// Otherwise it has 64 columns of one row, and the slab has the 16 rows of one warp. The pitch puts
+// the lines that a warp accesses at once in different banks.
 template <class Config>
 struct StreamSumSlab {
-  static constexpr u32 kRows = 64;  // accumulators in a line, which are rows with swap-AB
+  static constexpr u32 kRows = 64;  // accumulators in a line: rows with swap-AB, else columns
   static constexpr u32 kPitch = kRows + 4;
   static constexpr i32 kLines = kGemmStreamSlabLines;
   u32 base;
@@ -145,7 +149,7 @@ struct StreamSumSlab {
     else if constexpr (kSlab < Config::kTileN / kLines)
       put_slab<kSlab>(d);
   }
-  // Without swap-AB, one warp has all of a slab.
+  // Without swap-AB, all accumulators of a slab are in one warp.
   template <i32 kSlab>
   __device__ __forceinline__ void put_rows(const float (&d)[Config::kAccumulators]) const {
     static_assert(kLines == 16, "a warp has 16 rows");
@@ -191,8 +195,10 @@ struct StreamSumSlab {
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // Reads eight accumulators of a line, for eight neighboring elements of D that begin at `row` of
-  // the slab: value elements if `second`, else gate elements or, without a gate, the only ones.
+  // Reads the accumulators of eight neighboring elements of D from a line. `row` is the first
+  // element's position in the line, counted in elements of D. With a gate, an element of D has two
+  // accumulators: the one of its gate element, and the one of its value element, which is read if
+  // `second`.
   __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
                                        float (&v)[8]) const {
     if (gate != kGateInterleaved) return get(line, row + (second ? kRows / 2 : 0), v);
@@ -203,8 +209,9 @@ struct StreamSumSlab {
   }
 };
 
-// Where a thread writes D: eight neighboring elements in each of its lines. They begin at the same
-// place of all these lines, so that the thread reads their bias only once.
+// Where a thread writes D: eight neighboring elements in each of several lines. Their position is
+// the same in all these lines, and so is their bias along the lines. stream_write_common() reads it
+// only once; with a gate this is true only of the bias of gate elements.
 template <class Config>
 struct StreamElements {
   using Slab = StreamSumSlab<Config>;
@@ -212,7 +219,7 @@ struct StreamElements {
   const FullRun& run;
   u32 row;                    // first element within a slab's line, in elements of D
   i32 first_line, line_step;  // the thread's first line of a slab, and the step to its next one
-  i32 at, count;  // first element within D's line, and the elements from there to its end
+  i32 at, count;  // first element within D's line, and the number of elements from there to its end
   i32 n0, end;    // the tile has lines n0 to end - 1 of D
 
   __device__ __forceinline__ StreamElements(const GemmStreamArgs& arguments, const FullRun& of_run,
@@ -256,8 +263,8 @@ struct StreamElements {
   }
 };
 
-// Whether the common cases apply: lines of D have a multiple of eight elements, the addresses and
-// strides of D and of a C that is read are multiples of 16 bytes, and the epilogue is at most
+// Whether this is a common case: D's lines have a multiple of eight elements, and D has an address
+// and a stride that are multiples of 16 bytes, as has C if it is read. The epilogue has nothing but
 // alpha, a bias along D's lines, an activation, and either beta * C or a gate.
 template <class Config>
 __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
@@ -269,9 +276,9 @@ __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, c
          args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Writes D in the common case of at most alpha, bias and relu, which are applied in registers. A
-// thread's accumulators belong to two rows of the tile, so that it needs only two elements of the
-// bias.
+// Writes D in the common cases with nothing but alpha, bias and relu, which are applied in
+// registers. A thread's accumulators belong to two rows of the tile, so it needs only two elements
+// of the bias.
 template <class Config>
 __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, const FullRun& run,

@@ -66,9 +66,9 @@ __device__ __forceinline__ void narrow_apply_scales(float (&d)[Config::kAccumula
   }
 }
 
-// Whether the short path applies. D must have elements of more than 8 bits, and D's address, its
-// stride and the length of its lines must be multiples of 16 bytes. The epilogue must be at most
-// alpha, a bias along D's lines and relu.
+// Whether the short path can write D. D's elements must have more than 8 bits. D's address, its
+// stride and the length of its lines must be multiples of 16 bytes. The epilogue may have nothing
+// but alpha, a bias along D's lines and relu.
 __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
@@ -88,10 +88,10 @@ __device__ __forceinline__ float narrow_bias(const GemmEpilogueArgs& args, const
   return full_element<typename Config::In>(args.bias, args.bias_type, at);
 }
 
-// Applies the short epilogue to the accumulators in registers. With swap-AB, a thread's
-// accumulators belong to two elements of each line of D, otherwise to two neighboring elements of
-// each group of eight. A run branches around the options that it does not have, because fetching
-// instructions takes most of the time of code that a tile executes only once.
+// Applies the short epilogue to the accumulators in registers. In each of its lines of D, a thread
+// has two elements with swap-AB, otherwise two neighboring elements of each group of eight. A tile
+// executes this code only once, so most of its time is spent on fetching instructions. Branches
+// skip the code of options that a run does not have.
 template <class Config>
 __device__ __forceinline__ void narrow_make_short(float (&d)[Config::kAccumulators],
                                                   const GemmEpilogueArgs& args, const FullRun& run,
@@ -236,8 +236,10 @@ __device__ __forceinline__ void narrow_store(u32 type, u64 d, i64 element, i32 c
   scaled_store(type, d, element, count, v);
 }
 
-// Writes a tile with any epilogue. The accumulators are staged in shared memory slab by slab, and
-// each thread writes eight elements of each slab.
+// Writes a tile with any epilogue. The accumulators are staged in shared memory slab by slab. Of
+// each slab, a thread writes up to eight elements; with a gate, half of the threads write none. If
+// D is quantized and has a gate, the elements of the first of two tiles are only held in shared
+// memory.
 template <class Config>
 __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kAccumulators],
                                                      const GemmNarrowArgs& narrow_args,
@@ -248,13 +250,13 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
   const i32 end = Config::kSwapAB ? min(tile.n0 + narrow_args.stream.width, run.lines) : run.lines;
   const u32 staging = narrow_staging<Config>(shared, group);
   const bool quantizes = Config::kSwapAB && narrow_args.scales.d.address != 0;
-  // Without swap-AB, a warp may stage a slab in memory from which the TMA stores another warp's
-  // lines of the previous tile. Each warp has waited for its own stores, so all warps meet here.
+  // Without swap-AB, a warp's slab may lie where the TMA still reads another warp's lines of the
+  // previous tile. Each warp has waited for its own stores, so after this barrier all have ended.
   if constexpr (!Config::kSwapAB) stream_sync_group(group);
 #pragma unroll 1
   for (i32 slab = 0;; ++slab) {
-    // With swap-AB, a slab has the warpgroup's 64 rows of 16 columns. Otherwise it has 64 columns
-    // of one warp's 16 rows. `first_place` is where it begins in a line of v (gemm_full.h).
+    // The slab is as in StreamSumSlab. `first_place` is the position of its first accumulator in a
+    // line of v (gemm_full.h), and `first_line` is its first line of D.
     const i32 first_place = Config::kSwapAB ? m0 : tile.n0 + slab / 4 * Slab::kRows;
     const i32 first_line = Config::kSwapAB ? tile.n0 + slab * Slab::kLines : m0 + slab % 4 * 16;
     if (Config::kSwapAB ? first_line >= end : first_place >= run.extent) break;
@@ -281,7 +283,8 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
   stream_sync_group(group);
 }
 
-// Writes a tile, or a slice of it, to D. All threads of the warpgroup must call it.
+// Writes a tile to D, or one slice of a tile whose columns several CTAs share (stream_slices.cuh).
+// All threads of the warpgroup must call it.
 template <class Config>
 __device__ __forceinline__ void narrow_write(float (&d)[Config::kAccumulators],
                                              const GemmNarrowArgs& narrow_args, const FullRun& run,
