@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A merge joins adjacent modes into one dimension of the map. A split cuts a mode into pieces and
-// makes two dimensions of it: the position in a piece, and the index of the piece. All merges and
-// splits are tried, but no merges if the request has a layout of shared memory. The map with the
-// fewest boxes wins. On ties it is the one with the fewest merges, then the one with the lowest
-// rank.
+// A merge makes one dimension of the map from adjacent modes. A split cuts a mode into pieces and
+// makes two dimensions from it: the position in a piece, and the index of the piece. If the request
+// has a layout of shared memory, modes are not merged, and a split can make more than two
+// dimensions, because the layout can divide pieces into smaller pieces.
 //
-// An axis is a mode, or several merged modes. The tile's extent along an axis is a product of
-// factors. The first factor of an axis becomes a dimension of the map and is the box's extent in
-// it. If the axis is split, each other factor becomes a dimension, too. Otherwise the tile takes
-// several boxes, and each other factor is a loop over them.
+// make_tile_map() tries all merges and splits and keeps the map with the fewest boxes. Among maps
+// with equally many boxes, it prefers fewer merges, and then a lower rank.
+//
+// An axis is one mode, or several merged modes. The tile's extent along an axis is a product of
+// factors (tile_axes.hpp). The first factor of each axis becomes a dimension of the map, in which
+// the box has that extent. If the axis is split, its other factors become dimensions as well. If
+// not, they become loops, because the tile then takes several boxes along the axis.
 #include "tensor_map/tile/tile_map.hpp"
 
 #include <algorithm>
@@ -155,14 +157,17 @@ void consider(const TileRequest& request, const TileMap& map, int32_t merges, Be
 Status search(const TileRequest& request, Best* best) {
   Status first_failure;
   TileMap map;
-  // A layout of shared memory describes the modes of the request, so they cannot be merged.
+  // Bit i of the mask `merges` merges axis i + 1 into axis i (make_axes()). A layout of shared
+  // memory describes the modes of the request, so these cannot be merged.
   const uint32_t merges_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
   for (uint32_t merges = 0; merges < merges_end; ++merges) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
-    // Of N modes that make_axes() uses, N - 1 bits of the mask choose the merges; higher bits have
-    // no effect. The sum of axes and bits is at least N, so all masks from here on have higher
-    // bits. An earlier mask with higher bits only repeats a map, and loses the tie for its bits.
+    // make_axes() ignores some modes of extent 1. If N modes are left, only bits 0 to N - 2 of the
+    // mask have an effect, so masks from 2^(N-1) on only repeat earlier maps. Each effective bit
+    // reduces the number of axes by 1, so the sum below is at least N, and the loop does not end
+    // before all effective masks were tried. Repeated maps are never chosen, since consider()
+    // counts all bits of the mask as merges.
     if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
         request.shared ? factors_of_layout(request, &shape) : make_factors(request, &shape);
@@ -172,7 +177,8 @@ Status search(const TileRequest& request, Best* best) {
       continue;
     }
     for (uint32_t splits = 0; splits < 1u << shape.axes; ++splits) {
-      bool has_factors = true;  // a split of an axis with one factor would change nothing
+      // Splitting an axis that has only one factor would change nothing.
+      bool has_factors = true;
       for (int32_t a = 0; a < shape.axes; ++a)
         has_factors &= (splits >> a & 1) == 0 || shape.factors_of(a) > 1;
       if (has_factors && build_tile_map(request, shape, splits, &map))
@@ -230,6 +236,7 @@ Status make_tile_map(const TileRequest& request, TileMap* out) {
 
 namespace {
 
+// a / b, rounded down. Wide is a 128-bit integer; b is positive.
 Wide floor_div(Wide a, int64_t b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
@@ -290,8 +297,8 @@ Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t in
 }
 
 bool is_whole_mode(const TileMap& map, int32_t dimension) {
-  // The dimension must have exactly one term, and the mode of this term must have no term in
-  // another dimension.
+  // A merged dimension has one term for each of its modes, and a split mode has one term in each of
+  // its dimensions. So count the terms of this dimension, and the terms of its mode in others.
   int32_t terms = 0;
   int32_t mode = -1;
   for (int32_t i = 0; i < map.terms; ++i)
@@ -306,6 +313,7 @@ bool is_whole_mode(const TileMap& map, int32_t dimension) {
 
 void resize_dim(TileMap* map, int32_t dimension, uint64_t extent) {
   map->desc.global_dim[dimension] = extent;
+  // The leaf that belongs to the dimension has the dimension's basis element as its stride.
   Layout& layout = map->coordinates;
   for (int leaf = 0; leaf < layout.leaves(); ++leaf)
     if (layout.basis[leaf] == basis_inner(0, 0, dimension))
@@ -316,12 +324,14 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
                 uint32_t* shared_offset) {
   if (index < 0 || index >= map.boxes) return refuse_box_index(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
-  Wide at[5] = {};  // 128 bits: a start may be any 64-bit number, and is multiplied
+  Wide at[5] = {};  // 128 bits, because a start can be any 64-bit number, which is then multiplied
   for (int32_t i = 0; i < map.terms; ++i) {
     const TileMap::CoordinateTerm& term = map.term[i];
     const Wide steps = floor_div(Wide{start[term.mode]} * term.scale, term.divide);
+    // The modulo is never negative, even if `steps` is.
     at[term.dim] += term.modulo == 0 ? steps : steps - floor_div(steps, term.modulo) * term.modulo;
   }
+  // The index counts the iterations of the nested loops, of which the first one is innermost.
   int32_t rest = index;
   for (int32_t i = 0; i < map.loops; ++i) {
     const TileMap::Loop& loop = map.loop[i];

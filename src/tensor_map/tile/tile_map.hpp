@@ -2,11 +2,15 @@
 #pragma once
 // Makes a tensor map that moves tiles of a tensor with as few boxes (TMA instructions) as possible.
 //
-// Two exceptions to "one mode, one dimension of the map" let one box move more of a tile:
+// Usually each mode of the tensor is a dimension of the map. Two exceptions let one box move more
+// of a tile:
 // - Split: if the tile's extent along a mode is too large for one box, the mode is cut into pieces
 //   and becomes two dimensions: the position in a piece, and the index of the piece. A piece has at
-//   most 256 elements and, along the contiguous mode, at most the bytes of the swizzle span.
-// - Merge: adjacent modes that are contiguous in memory become one dimension.
+//   most 256 elements and, along the contiguous mode, at most the bytes of the swizzle span. If the
+//   request has a layout of shared memory, the layout determines the pieces, and can cut them
+//   again, which makes more dimensions.
+// - Merge: adjacent modes that are contiguous in memory become one dimension. This is not possible
+//   with a layout of shared memory.
 // Both are allowed only if bounds checks stay correct: the piece length must divide the extent of a
 // split mode, and the tile must cover a merged mode whole or divide it. Otherwise the tile takes
 // several boxes.
@@ -81,8 +85,8 @@ Status make_tile_map(const TileRequest& request, TileMap* out);
 Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
                 uint32_t* shared_offset);
 
-/// The same for a map that was not made for tiles, whose only box begins at `start` (outermost
-/// first).
+/// Like tile_box(), for a map that make_tile_map() did not make. A tile of such a map is one box,
+/// so `index` must be 0. `start` has the box's coordinates in the map, outermost first.
 Status plain_map_box(const TensorMapDesc& desc, const int64_t* start, int32_t index,
                      int32_t* coord);
 

@@ -27,7 +27,7 @@ struct StreamOutSlab32 {
   // A thread's accumulators belong to two rows of the tile. The shared addresses of both rows in
   // the first line that the thread stores to.
   u32 store_to[2];
-  u32 load_from;    // shared address of the first piece of 16 bytes that the thread reads
+  u32 load_from;  // shared address of the first piece of 16 bytes that the thread reads
 
   __device__ __forceinline__ explicit StreamOutSlab32(u32 staging) {
     const u32 lane = ptx::lane_id(), thread = threadIdx.x % 128;

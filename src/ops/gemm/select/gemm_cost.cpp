@@ -50,11 +50,14 @@ class Cost {
 
  private:
   struct Segments {
-    double all, outside;  // `outside` of them lie outside the operand
+    double all;
+    double outside;  // the segments among `all` that lie outside the operand
   };
   struct Wave {
     double tensor, load, memory;
-    double restart = 0;  // until the SM computes again, while other SMs still use the memory
+    // Time from the last product of this wave on an SM to the first one of the next wave. Other SMs
+    // use the memory meanwhile.
+    double restart = 0;
     double all() const { return soft_max({soft_max({tensor, load}) + restart, memory}); }
   };
   double ns(double clocks) const { return clocks / chip_.rates.clock; }
@@ -103,10 +106,12 @@ class Cost {
   bool joined_ = false;       // stream-K: the CTAs that multiply these parts form a cluster
   double slices_ = 1;         // CTAs that add up and write a tile of the last wave together
   double stages_ = 1;
-  // Segments (see segments_of()) that a CTA loads for a k block. Two SMs share a path to the L2. If
-  // the other SM loads too, loads take as long as crowded_segments_ would on a path that is free.
+  // segments_: the segments (see segments_of()) that a CTA loads for a k block. Two SMs share a
+  // path to the L2. If both load, each takes as long as it would take alone for crowded_segments_.
   double segments_ = 0, crowded_segments_ = 0;
-  double outside_ns_ = 0;  // time that each running CTA adds to a k block, for segments outside
+  // The loads of segments outside the operand lengthen the k blocks of all CTAs: by this time for
+  // each CTA that runs.
+  double outside_ns_ = 0;
   // Whether shares of a stream-K kernel end inside a unit. Then neighboring CTAs of the last wave
   // are at different k and have only multicast segments in common, so that more are transferred.
   bool uneven_shares_ = false;
@@ -149,10 +154,10 @@ void Cost::count_tiles() {
   units_n_ = std::ceil(n_ / (tile_n_ * cluster_n_));
   units_ = units_m_ * units_n_ * batch_;
   const auto as_i32 = [](double count) { return static_cast<i32>(std::min(count, 1e9)); };
-  // The band, in units along m, with which the concurrent units cover a square of D.
-  const auto square =
+  // If a band has this many units along m, the units that run at the same time cover a square of D.
+  const auto square_band =
       std::lround(std::sqrt(resident_ * tile_n_ * cluster_n_ / (tile_m_ * cluster_m_)));
-  band_ = gemm_band(as_i32(at_least_one(square)), as_i32(units_m_), as_i32(units_n_),
+  band_ = gemm_band(as_i32(at_least_one(square_band)), as_i32(units_m_), as_i32(units_n_),
                     as_i32(resident_), choice_.cluster() > 1);
 }
 
@@ -172,7 +177,7 @@ void Cost::count_stream_k() {
   uneven_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
   last_k_blocks_ = s.divided_units() > 0 ? static_cast<double>(s.share) : k_blocks_;
   // If units are divided, the last wave consists of their parts. Otherwise it consists of the whole
-  // units that remain after complete waves.
+  // units that remain after complete waves; units that one worker multiplies together count as one.
   last_clusters_ =
       s.divided_units() > 0
           ? std::ceil(static_cast<double>(s.divided_units() * s.depth) / last_k_blocks_)
@@ -186,10 +191,12 @@ void Cost::count_stream_k() {
       (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
       gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
-  // A worker whose share continues in the next unit writes no slice (stream_slices.cuh).
-  const double columns = choice_.streams_rows() ? 64 : 16;
+  // The workers of a unit divide its columns into slices. If shares are uneven, one of the workers
+  // usually continues in the next unit and gets no slice (stream_slices.cuh).
+  const double slice_step = choice_.streams_rows() ? 64 : 16;
   if (joined_ || choice_.shares_last_addition())
-    slices_ = std::clamp(uneven_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / columns));
+    slices_ =
+        std::clamp(uneven_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / slice_step));
   chain_blocks_ = static_cast<double>(s.chain_blocks);
 }
 
@@ -203,11 +210,11 @@ double Cost::k_block_ns() const {
   const double least_clocks = products * std::max(tile_n_ / 2 * slower_by, 16 + tile_n_ / 4);
   const double clocks = model_.tensor * least_clocks;
   if (!choice_.has(kGemmNarrow) || choice_.has(kGemmNoPromotion)) return ns(clocks);
-  const bool scaled = d_.a_scaling.kind >= ScaleKind::row128;
+  const bool scales_along_k = d_.a_scaling.kind >= ScaleKind::row128;  // scales change along k
   if (choice_.streams_rows())
-    return ns(clocks +
-              tile_n_ * (scaled ? model_.promote_rows_scaled_clocks : model_.promote_rows_clocks));
-  if (!scaled) return ns(clocks + model_.promote_clocks * tile_n_);
+    return ns(clocks + tile_n_ * (scales_along_k ? model_.promote_rows_scaled_clocks
+                                                 : model_.promote_rows_clocks));
+  if (!scales_along_k) return ns(clocks + model_.promote_clocks * tile_n_);
   return ns(std::max(clocks + model_.promote_scaled_clocks * tile_n_, model_.promote_step_clocks));
 }
 
@@ -235,14 +242,15 @@ Cost::Segments Cost::segments_of(bool along_k, double extent, double tile, doubl
                                  double multicast_ctas, double units) const {
   if (!along_k) return {std::ceil(tile / 64) * entry_.tile[2], 0};
   const double all = multicast_ctas == 1 ? std::min(tile, std::ceil(extent / 8) * 8) : tile;
-  // A clipped box means that the operand fits in the tile of the cluster's first CTA. The boxes of
-  // the other CTAs lie outside.
+  // If the box is clipped, the whole operand lies in the tile of the cluster's first CTA, and the
+  // boxes of the other CTAs lie outside the operand.
   if (all < tile) return {all, all * (1 - 1 / ctas)};
   return {all, tile - extent / (units * ctas)};
 }
 
-// The alignment, in bytes, of all segments of an operand: at most an L2 line. If the operand is not
-// contiguous along k, its segments begin at a tile's first row or column.
+// The alignment, in bytes, that all segments of an operand have in common; at most an L2 line. If
+// the operand is contiguous along k, it depends only on the pitch. If not, segments begin at the
+// first row or column of a tile, so it also depends on the tile's extent.
 int64_t Cost::segment_alignment(bool along_k, int64_t pitch, double tile, double units) const {
   const int64_t first = along_k || units == 1 ? 0 : static_cast<int64_t>(tile);
   return std::gcd(std::gcd(pitch, first) * problem_.in_bytes, kL2Line);
@@ -313,6 +321,7 @@ double Cost::launch_ns() const {
   if (mma_sync && choice_.has(kGemmShort)) return model_.mma_short_launch_ns - hidden;
   if (mma_sync && split)
     return model_.mma_split_launch_ns + (choice_.split > 1 ? model_.mma_cluster_ns : 0) - hidden;
+  // stream_option_ns: what the code for all epilogues adds to the launch of a stream-K kernel.
   return (mma_sync ? model_.mma_launch_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
          (choice_.has(kGemmStreamK) && choice_.has(kGemmEpilogue) ? model_.stream_option_ns : 0) +
@@ -336,6 +345,7 @@ double Cost::element_clocks() const {
   const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
   if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;
   if (problem_.reads_c) clocks += work;
+  // The code for all epilogues takes time even if the run has only a simple epilogue.
   if (choice_.has(kGemmEpilogue) && !choice_.has(kGemmBatched))
     clocks += choice_.has(kGemmSplit | kGemmSwapAB) && !choice_.has(kGemmStreamK)
                   ? model_.split_option_clocks
@@ -343,10 +353,11 @@ double Cost::element_clocks() const {
   return clocks;
 }
 
-// Time to add up the accumulation chains of a tile of which a CTA multiplies `k_blocks`. It is 0 if
-// all accumulators of earlier chains stay in registers. Stream-K kernels that park the upper halves
-// of accumulators take no measurable time for it; other stream-K kernels keep the sum in the L2:
-// each chain but the first reads it, and each but the last writes it.
+// Time to add up the accumulation chains of a tile, if a CTA multiplies `k_blocks` of its k blocks.
+// Stream-K kernels either park the upper halves of accumulators, which takes no measurable time, or
+// keep the sum in the L2, where each chain but the first reads it and each but the last writes it.
+// Other kernels add the chains in D, park upper halves, or keep all accumulators of earlier chains
+// in registers, which takes no time.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
     if (choice_.stream_parks_chains()) return 0;
@@ -409,9 +420,11 @@ Cost::Wave Cost::wave(double clusters, double k_blocks, double between, bool une
 // Delay between two tiles of a CTA. The epilogue of a tile takes `end` ns. Basic cooperative
 // kernels overlap most of the epilogue with the next tile, epilogue kernels none of it. In
 // ping-pong kernels an epilogue causes a delay only if it takes longer than the other warpgroup's
-// main loop. Stream-K kernels wait for their stores while all SMs write at the same time. Those
-// that store by TMA do not wait; the model ignores this.
+// main loop. Stream-K kernels wait for their stores while all SMs write at the same time. This is
+// not true of stream-K kernels that store by TMA, but the model makes no difference.
 double Cost::between_ns(double end) const {
+  // Two warpgroups alternate, so a CTA finishes two tiles in the time of a main loop and an
+  // epilogue. Compared with two main loops, half of the difference delays each tile.
   if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - k_blocks_ * k_block_ns_) / 2);
   const double relative_size = problem_.out_bytes / 2.0;  // of D's elements: 1 for 16 bits
   if (choice_.has(kGemmStreamK))

@@ -10,30 +10,35 @@
 namespace tw {
 namespace {
 
-// The k blocks of divided units are divided into even or aligned shares. Even shares divide all of
-// them as one sequence, so that a share can end one unit and begin the next. Aligned shares divide
-// each unit by itself. They leave some workers idle, but each worker multiplies a part of only one
-// unit, and all workers read the same k at the same time, which helps the L2. Aligned shares are
-// used if they are longer than even ones by at most this factor.
+// The k blocks of the divided units are divided into even or aligned shares. Even shares divide the
+// k blocks of all these units as one sequence, so a share can end one unit and begin the next.
+// Aligned shares divide each unit separately. They leave some workers idle, but each worker
+// multiplies a part of only one unit. Besides, workers with the same position in different units
+// read the same k at the same time, which helps the L2. Aligned shares are used if they are longer
+// than even ones by at most this factor.
 constexpr double kMaxAlignedExcess = 1.3;
 
-// A unit's counter has 12 bits for its parts, one bit each (stream_slices.cuh). A unit has at most
-// one part more than the stream-K factor (GemmShares::max_parts()).
+// Each tile of a divided unit has a counter (counter_bytes()) with 12 bits for the parts of the
+// tile, one bit for each part (stream_slices.cuh). A unit is divided into at most one part more
+// than the stream-K factor (max_parts()), and so are its tiles.
 static_assert(kMaxCluster + 1 <= 12);
 
 // An even share can end one unit and begin the next, so a worker stores up to two parts.
 constexpr int64_t kPartsPerWorker = 2;
 
-// A number of columns, rounded up to a multiple of this step, is at least the narrowest width in
-// kGemmWidths that holds them. If the kernel's rows are tokens, tiles must consist of pieces of 64
-// columns, because the TMA stores one piece at a time, and a piece has one scale.
+// Rounding a number of columns up to a multiple of this step never gives less than the width that
+// widest_index() chooses for them. If the kernel's rows are tokens, tiles must consist of pieces of
+// 64 columns, because the TMA stores one piece at a time, and a piece has one scale.
 int64_t width_step(const GemmChoice& choice) {
   return choice.streams_rows() ? 64 : 32;
 }
 
-// The index in kGemmWidths of the narrowest width with which the fewest possible tiles cover n.
+// The width of the widest tiles that a run uses, as an index in kGemmWidths: the narrowest width
+// with which n columns need no more tiles than with the largest width that the kernel supports.
 uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
+  // If the elements of a tile are held until the next one is multiplied, they take shared memory,
+  // which limits the width.
   const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
                                 ? std::min(choice.entry->tile[1], kGemmMaxHeldColumns)
                                 : choice.entry->tile[1];
@@ -48,16 +53,19 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
 // Divides the units that remain after complete waves into even or aligned shares.
 void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares* s) {
   const int64_t rest = s->units() % resident_clusters;
-  // A share has at least k_blocks / factor k blocks, which bounds the number of parts of a unit.
+  // choice.split is the stream-K factor. A share has at least k_blocks / choice.split k blocks,
+  // which limits the number of parts of a unit.
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, resident_clusters),
                                          ceil_div(s->k_blocks, int64_t{choice.split}));
-  // Divides a unit into as many aligned shares as whole even shares fit into it.
+  // A unit gets as many aligned shares as whole even shares fit into it.
   const int64_t aligned = ceil_div(s->k_blocks, s->k_blocks / even);
   if (rest == 0 || aligned == s->k_blocks) return s->divide_no_unit(resident_clusters);
   s->whole_units = s->units() - rest;
   s->share = even;
   if (static_cast<double>(aligned) <= static_cast<double>(even) * kMaxAlignedExcess) {
     s->share = aligned;
+    // A unit must begin with a share, so the last share of the previous unit is filled up with k
+    // blocks that are empty.
     s->depth = round_up(s->k_blocks, aligned);
   }
   s->workers = s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->depth, s->share);
@@ -67,11 +75,14 @@ void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares*
 // holds three stages of the widest tile.
 constexpr int64_t kMaxJoinedBytes = 80 << 10;
 
-// Joins the CTAs that multiply a unit into a cluster. Returns false if the kernel cannot do that
-// (stream_is_joined() in stream_join.cuh), or if no number of CTAs per unit allows all clusters to
-// run at the same time. `clusters` is as in gemm_shares().
+// Joins the CTAs that multiply a unit into a cluster. Returns false if the kernel cannot do that,
+// or if no number of CTAs per unit meets three conditions: all clusters run at the same time, the
+// parts fit into kMaxJoinedBytes of shared memory, and a share is no longer than one accumulation
+// chain if the kernel adds chains in the workspace. `clusters` is the argument of gemm_shares().
 bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32_t* clusters,
                GemmShares* s) {
+  // A joined CTA multiplies only one tile. The other conditions are those of stream_is_joined() in
+  // stream_join.cuh.
   const bool can_join = choice.cluster() == 1 && s->tiles_together == 1 &&
                         choice.has(kGemmSwapAB) && choice.shares_last_addition();
   if (!can_join) return false;
@@ -80,8 +91,8 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
   for (int64_t parts = max_parts; parts > 1; --parts) {
     s->share = ceil_div(s->k_blocks, parts);
     s->joined = ceil_div(s->k_blocks, s->share);
-    // Joined CTAs use no workspace. A kernel that adds chains there must have one chain per share,
-    // and fewer parts make shares even longer.
+    // Joined CTAs have no workspace, so a kernel that adds chains in the workspace cannot multiply
+    // shares of several chains. Fewer parts would only make shares longer.
     if (s->share > s->chain_blocks && !choice.stream_parks_chains()) break;
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMaxJoinedBytes) {
       s->depth = s->joined * s->share;
@@ -146,12 +157,18 @@ double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int
                       int64_t resident_clusters, const GemmShares& s) {
   const KernelEntry& entry = *choice.entry;
   const auto width = static_cast<double>(s.width), rows = static_cast<double>(entry.tile[0]);
+  // The 128-byte lines that a CTA loads for a k block of 128 bytes: one for each row of A, and one
+  // for each column of a column-major B. A row-major B has as many lines, but is loaded 64 columns
+  // at a time.
   const double lines =
       rows +
       static_cast<double>(kernel_desc.b_order == Order::column ? s.width : round_up(s.width, 64));
+  // Columns of an average tile that lie outside the operand.
   const double unused =
       width - static_cast<double>(n) / static_cast<double>(s.units_n * entry.cluster[1]);
-  // As in Cost::k_block_ns() of gemm_cost.cpp, for the 128 bytes of a k block.
+  // Clocks of the tensor cores for a k block, as in Cost::k_block_ns() of gemm_cost.cpp. For each
+  // 64 rows, a k block of 128 bytes takes four wgmma of 32 bytes. Each takes width / 2 clocks to
+  // multiply, and 16 + width / 4 clocks to read A and B from shared memory.
   const double tensor = rows / 64 * 4 * std::max(width / 2, 16 + width / 4);
   const auto k_block = [&](double busy) {
     return std::max(tensor,
@@ -176,21 +193,22 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
   const int64_t cluster_n = choice.entry->cluster[1];
   const auto tiles = [&](uint32_t index) { return ceil_div(n, kGemmWidths[index] * cluster_n); };
   double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
-  GemmShares other = *s;
+  GemmShares narrower = *s;
   for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
-    // As many tiles of the next narrower width suffice, and leave fewer columns unused.
+    // If the next narrower width needs no more tiles than this one, it leaves fewer columns unused.
     if (tiles(i) == tiles(i - 1)) continue;
-    divide(choice, n, i, resident_clusters, clusters, &other);
-    const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, other);
+    divide(choice, n, i, resident_clusters, clusters, &narrower);
+    const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, narrower);
     if (clocks >= least) continue;
     least = clocks;
-    *s = other;
+    *s = narrower;
   }
 }
 
 }  // namespace
 
 int32_t gemm_required_chains(const GemmDesc& desc) {
+  // The lengths of a chain at which its error does not show in a D of this type.
   constexpr int32_t kMaxLengthForF16 = 16384, kMaxLengthForBF16 = 8 * kMaxLengthForF16;
   // For 8-bit floats the caller chooses the length of chains (TW_GEMM_FAST_ACCUMULATE); integer
   // accumulators are exact.
@@ -224,9 +242,11 @@ int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
 
 int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
                             const GemmTile& tile, int64_t width) {
-  const int64_t gated_bytes =
+  // The stages of the pipeline come first, then elements of a gated D that are held until the next
+  // tile is multiplied, then the slabs of D.
+  const int64_t held_bytes =
       gemm_tiles_together(choice, kernel_desc) > 1 ? kGemmHeldColumnBytes * width : 0;
-  return gemm_shared(tile).d_offset - gated_bytes;
+  return gemm_shared(tile).d_offset - held_bytes;
 }
 
 int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
