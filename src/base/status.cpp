@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-// The results of last_failure() and published_error().
+// What last_failure() and published_error() return in this thread.
 constinit thread_local ErrorInfo t_last_failure, t_published_error;
 
 }  // namespace
@@ -76,6 +76,7 @@ void clear_failure() {
   t_last_failure.message[0] = '\0';
 }
 
+// tw_last_error() reports a copy, because later failures inside the library may be harmless.
 void publish_error() {
   t_published_error = t_last_failure;
 }

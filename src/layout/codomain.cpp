@@ -9,7 +9,7 @@ namespace {
 // The basis elements that a layout uses: a set in ascending order.
 struct BasisSet {
   int count = 0;
-  Basis path[2 * kMaxLeaves + Layout::kMaxExtra];
+  Basis path[kMaxLeaves + Layout::kMaxExtra];  // at most one for each stride and each extra term
 
   void add(Basis basis) {
     Basis* const end = path + count;
@@ -27,16 +27,17 @@ Status conflict() {
               "1@0@0");
 }
 
-// Appends the elements of the tuple at `prefix`, which has `depth` indices, to *out. The elements
-// from `begin` to `end` - 1 of the set lie in this tuple. `common_level` is that of the first
-// appended leaf: see IntTuple::push().
+// Appends the leaves of one tuple of the codomain to *out. `prefix` is the basis element of the
+// tuple and has `depth` indices. Elements `begin` to `end` - 1 of `used` are those that lie in the
+// tuple. `common_level` is the argument of IntTuple::push() for the first leaf.
 Status add_elements(const BasisSet& used, int begin, int end, Basis prefix, int depth,
                     int common_level, Codomain* out) {
   for (int index = 0; begin < end; ++index) {
     const Basis element = basis_inner(prefix, depth, index);
     int stop = begin;
     while (stop < end && basis_within(used.path[stop], element, depth + 1)) ++stop;
-    // An index that no stride uses becomes a leaf, because the tuple has higher indices.
+    // Elements `begin` to `stop` - 1 lie at this index. If there are none, the index becomes a leaf
+    // all the same, because the tuple has an element at a higher index.
     const bool is_leaf = stop == begin || used.path[begin] == element;
     if (is_leaf) {
       if (stop > begin + 1) return conflict();
@@ -58,6 +59,7 @@ Status add_elements(const BasisSet& used, int begin, int end, Basis prefix, int 
 Status codomain(const Layout& layout, Codomain* out) {
   out->tuple.leaves = 0;
   BasisSet used;
+  // A stride of 0 needs no basis element. All others must have one.
   for (int i = 0; i < layout.leaves(); ++i) {
     if (layout.stride[i] == 0) continue;
     if (layout.basis[i] == 0)
@@ -67,7 +69,8 @@ Status codomain(const Layout& layout, Codomain* out) {
                   static_cast<long long>(layout.stride[i]), i);
     used.add(layout.basis[i]);
   }
-  // Extra terms belong to strides that are sums, or to the origin.
+  // Also the terms of the origin, and those of strides that are sums, except their first terms,
+  // which are in layout.basis.
   for (int i = 0; i < layout.extra_count; ++i) used.add(layout.extra_term[i].basis);
   if (used.count > 0 && used.path[0] == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},

@@ -31,8 +31,8 @@ void Radix::coalesce_from(const Layout& from, Node subtree) {
   int first = node.begin;  // the first leaf of mode count - 1
   for (int i = node.begin; i < node.end; ++i) {
     const int64_t e = from.shape.value[i];
-    // Modes of extent 1 are dropped, except the last one: coordinates past the layout's end advance
-    // by its stride.
+    // Modes of extent 1 are dropped. Only the last mode is kept, because its stride is needed for
+    // coordinates past the layout's end.
     if (e == 1 && i + 1 < node.end) continue;
     if (count > 0 && can_merge(from, first, extent[count - 1], i)) {
       extent[count - 1] *= e;
@@ -52,8 +52,9 @@ void Radix::coalesce_from(const Layout& from, Node subtree) {
   }
 }
 
-// remainders(), value() and value_and_remainders() divide x into its digits in the mixed radix of
-// the extents, lowest digit first. The weight of digit k + 1 is boundary[k].
+// The next functions compute the digits of x, lowest digit first, by dividing x by one extent after
+// the other. Digit 0 has the weight 1, and digit k + 1 the weight boundary[k]. The last digit is
+// what remains of x, and has no bound.
 
 void Radix::remainders(int64_t x, int64_t* remainder) const {
   int64_t weight = 1, sum = 0;
@@ -104,8 +105,9 @@ bool Radix::value(int64_t x, Stride* out) const {
 }
 
 bool Radix::admits(int64_t mode_extent, int64_t mode_stride) const {
-  // radix.hpp has the two conditions. A negative stride is less than every extent, so it always
-  // meets the first condition.
+  // The two conditions are described in radix.hpp. `rest` is the remaining stride without its sign,
+  // and `steps` is the remaining number of steps. A negative stride meets the first condition at
+  // each mode, because it is less than the extent.
   const bool forward = mode_stride > 0;
   int64_t steps = mode_extent;
   auto rest = forward ? static_cast<uint64_t>(mode_stride) : 0 - static_cast<uint64_t>(mode_stride);

@@ -57,6 +57,7 @@ Status GemmKernel::prepare(Device& device) {
       maps ? usable_sms(device, d.max_sms) : gemm_no_maps_blocks(device, d.max_sms, splits);
   resident_clusters_ = choice_.entry ? std::max(1u, blocks / choice_.cluster()) : blocks;
   if (choice_.entry && choice_.has(kGemmStreamK)) {
+    // How many clusters of joined CTAs run at the same time, for gemm_shares().
     const GemmChip chip = GemmChip::of(device, d.max_sms);
     std::copy(std::begin(chip.clusters), std::end(chip.clusters), clusters_);
   }
@@ -68,10 +69,14 @@ Status GemmKernel::prepare(Device& device) {
   args_.d_stride_m = d.ldd;
   if (choice_.entry) {
     const KernelEntry& entry = *choice_.entry;
-    const double rows = double(entry.tile[0]) * entry.cluster[0];
-    const double columns = double(entry.tile[1]) * entry.cluster[1];
-    square_band_ = static_cast<i32>(std::lround(std::sqrt(resident_clusters_ * columns / rows)));
+    const double unit_rows = double(entry.tile[0]) * entry.cluster[0];
+    const double unit_columns = double(entry.tile[1]) * entry.cluster[1];
+    // With b units along m, the resident units cover b * unit_rows rows and
+    // resident_clusters_ / b * unit_columns columns of D. These are equal for this b.
+    square_band_ =
+        static_cast<i32>(std::lround(std::sqrt(resident_clusters_ * unit_columns / unit_rows)));
   }
+  // Only host kernels read the types and orders, because one host kernel serves all of them.
   args_.host_in = static_cast<unsigned char>(d.a_dtype);
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
@@ -88,6 +93,7 @@ void GemmKernel::fill_batch() {
   const GemmDesc& d = problem_.desc;
   epilogue_args_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
   epilogue_args_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
+  // A worker multiplies two tiles together if a scale of D covers elements from both.
   if (choice_.entry && gemm_tiles_together(choice_, d) > 1) epilogue_args_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   epilogue_args_.a_batch = d.a_batch_stride;
@@ -128,7 +134,8 @@ Status GemmKernel::encode_maps(Device& device) {
   b_boxes_ = boxes(d.b_order == Order::column, gemm_b_stage_columns(tile_), 0,
                    halves && !problem_.swapped);
   const bool ak = a_boxes_.along_k, bk = b_boxes_.along_k;
-  // CTAs that multicast a B that is contiguous along n divide the k block: see stream_load_b().
+  // If B is contiguous along n and multicast, each CTA of a stream-K kernel loads an equal part of
+  // the block's k (stream_load_b()).
   if (choice_.has(kGemmStreamK) && !bk) b_boxes_.box_lines = tile_.k / b_boxes_.multicast_ctas;
   const auto span = kSwizzleBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = has_epilogue ? 3 : 2;
@@ -254,8 +261,8 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   const u32 a_lines = clipped_lines(a_boxes_, args->m), b_lines = clipped_lines(b_boxes_, args->n);
   if (a_lines < a_boxes_.box_lines) rebind_box_rows(&args->map_a, a_lines, kSwizzleBytes);
   if (b_lines < b_boxes_.box_lines) rebind_box_rows(&args->map_b, b_lines, kSwizzleBytes);
-  // The lines of an operand that gemm_stage_bytes() counts for one box of `lines` lines. With
-  // Gate::halves it must count two boxes, one from each half of the operand.
+  // gemm_stage_bytes() expects the lines that a CTA loads of an operand that is contiguous along k.
+  // With Gate::halves these are the lines of two boxes, one from each half of the operand.
   const auto stage_lines = [](const OperandBoxes& boxes, u32 lines) {
     return boxes.halves && boxes.along_k && boxes.multicast_ctas == 1 ? 2 * lines : lines;
   };
@@ -310,7 +317,8 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
-// How a stream-K kernel divides a run of m of the caller's rows among its workers.
+// How a stream-K kernel divides a run among its workers. The caller's problem has m rows in this
+// run.
 GemmShares GemmKernel::shares(int64_t m) const {
   const GemmDesc& d = problem_.desc;
   return gemm_shares(choice_, d, problem_.swapped ? d.m : m, problem_.swapped ? m : d.n,
@@ -343,7 +351,7 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
                                  u32 staged_operands) const {
-  GemmNarrowArgs narrow{};  // kernels for wide types get only its member `stream`
+  GemmNarrowArgs narrow{};  // only kernels for narrow types get more than its member `stream`
   GemmStreamArgs& args = narrow.stream;
   GemmArgs& base = args.full.base;
   if (choice_.has(kGemmEpilogue)) {
@@ -355,11 +363,15 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
   GemmShares s = shares(m);
   bind(run, m, s.width, &base);
   if (choice_.has(kGemmEpilogue)) bind_d_map(run, &args.full);
+  // The shares are for the sizes that the host knows. If numbers in device memory can change these,
+  // or if A and B are not read, no unit may be divided.
   if (base.k == 0 || depends_on_device(run)) s.divide_no_unit(resident_clusters_);
   bind_width(s, &args);
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
   args.counter_tag = counter_tag();
+  // Partial accumulators follow the stages in the shared memory of joined CTAs, otherwise the
+  // counters in the workspace.
   args.partials_offset =
       static_cast<u32>(s.joined > 0 ? args.stages * static_cast<i64>(args.stage_step)
                                     : s.counter_bytes(choice_.cluster()));
@@ -417,8 +429,8 @@ bool GemmKernel::can_write_d_by_tma() const {
   return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
 }
 
-// Columns of D in a box of an epilogue kernel. gemm_slab() does not know them for a stream-K kernel
-// whose rows are tokens, because its tile_ lacks D's type; its boxes are 128 bytes wide.
+// Columns of D in a box of an epilogue kernel: those of a slab, which has lines of 128 bytes in a
+// stream-K kernel whose rows are tokens.
 u32 GemmKernel::store_columns() const {
   return choice_.streams_rows() ? 128 / static_cast<u32>(problem_.out_bytes)
                                 : gemm_slab(tile_).contiguous;
@@ -443,7 +455,9 @@ bool GemmKernel::supports(const GemmRun& run, int64_t m) const {
     // The parts of a divided unit, or accumulation chains, may have to be added in a workspace.
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
     if (choice_.has(kGemmEpilogue)) return true;
-    // Without an epilogue, the run must read A and B but not C, and the TMA must write all of D.
+    // Without an epilogue, the run must read A and B but not C. The kernel stores D in pieces of 16
+    // bytes, so D's address, stride and lines must be multiples of 16 bytes. Lines of another
+    // length are possible if the padding behind them may be written.
     const int64_t contiguous = problem_at(m).d_contiguous();
     return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
            plain_from(contiguous, run.d) == contiguous;
@@ -508,6 +522,7 @@ void GemmKernel::bind_d_map(const GemmRun& run, GemmEpilogueArgs* args) const {
 
 Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m,
                                    bool after_staging_copy) const {
+  // Only kernels for narrow types get more than the member `full`.
   GemmScaledArgs scaled{.full = epilogue_args_, .scales = {}};
   GemmEpilogueArgs& args = scaled.full;
   bind(run, m, choice_.entry->tile[1], &args.base);
@@ -562,6 +577,8 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
 }
 
 bool GemmKernel::adds_chains_in_d(int64_t m) const {
+  // Kernels can park upper halves only in runs in which the TMA writes all of D. In other runs they
+  // add the chains in D.
   const int64_t contiguous = problem_at(m).d_contiguous();
   return choice_.adds_chains_in_d() ||
          (choice_.parks_upper_halves() && plain_from(contiguous, 0) < contiguous);

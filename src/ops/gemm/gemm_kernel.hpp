@@ -107,7 +107,7 @@ class GemmKernel {
   uint32_t resident_clusters_ = 1;  // clusters (of mma.sync kernels: blocks) that run at once
   // For stream-K kernels: clusters_[c] clusters of c blocks run at once.
   uint32_t clusters_[kMaxCluster + 1] = {};
-  // The band, in units along m, with which the resident units cover a square of D.
+  // If a band has this many units along m, the resident units cover a square of D.
   i32 square_band_ = 1;
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // only if runs give arrays of addresses

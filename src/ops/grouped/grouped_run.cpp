@@ -17,7 +17,8 @@ namespace {
 constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 // Alignment, in bytes, of the rows of the product in the workspace.
 constexpr int64_t kRowAlignment = 16;
-// Rows of tiles in a band of the order in which mma.sync kernels take tiles: see gemm_unit().
+// Rows of tiles in a band. An mma.sync kernel computes the tiles of a band, column by column,
+// before those of the next band (gemm_unit()).
 constexpr i32 kBand = 8;
 
 uint64_t round_up_to_alignment(uint64_t bytes) {
@@ -56,6 +57,7 @@ Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes*
   TW_TRY(run_size("d_count", run.d_count, d.d_count, &sizes->d_count));
   sizes->a_rows = p.has_k_ranges() ? sizes->k : p.gathers() ? sizes->a_count : sizes->m;
   sizes->d_rows = p.scatters() ? sizes->d_count : sizes->m;
+  // The other members say which kernels the run launches.
   const bool any_d = sizes->d_rows > 0 && p.d_columns > 0;
   sizes->multiplies = sizes->m > 0 && any_d && d.groups > 0;
   sizes->checks = run.invalid_count != 0 && d.groups > 0;
@@ -78,8 +80,9 @@ Status check_beta(const GroupedProblem& p, float beta) {
       Decimal::significant(static_cast<double>(beta), 6).text());
 }
 
-// Checks the address of an array. If the plan has the array, its address must be given, unless the
-// run reads none of it (`unread`). Otherwise the address must be 0, and the error says `why_not`.
+// Checks the address of an array. If plans of this description have the array (`in_plan`), the run
+// must give its address, unless it reads no element (`unread`). If they do not have it, the address
+// must be 0, and the error gives the reason `why_not`.
 Status check_array(bool in_plan, const char* name, uint64_t address, uint32_t alignment,
                    bool unread, const char* why_not) {
   if (!in_plan) return check_null_address(name, address, why_not);
@@ -91,7 +94,8 @@ Status check_optional(const char* name, uint64_t address, uint32_t alignment) {
   return address == 0 ? Status() : check_address(name, address, alignment);
 }
 
-// Refuses the arrays that a product whose groups are ranges of k does not have.
+// Checks that a run of a plan with TW_GROUPING_K_RANGES gives none of the arrays that only products
+// with groups of rows have.
 Status check_no_row_arrays(const GroupedRun& run) {
   const struct {
     const char* name;
@@ -142,7 +146,8 @@ Status check_arrays(const GroupedProblem& p, const GroupedRun& run, const Groupe
   return {};
 }
 
-// Checks the addresses of the scales of A and B, and adds what the run reads to `spans`.
+// Checks the addresses of the scales of A and B. Adds the memory of the scales to `spans` if the
+// run reads them.
 Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
@@ -177,7 +182,7 @@ GemmBytes matrix_bytes(int64_t rows, int64_t columns, int64_t pitch, int64_t ele
           .matrix_stride = 0};
 }
 
-// Checks the addresses of A, B and D, and adds what the run reads and writes to `spans`.
+// Checks the addresses of A, B and D. Adds the memory of those that the run uses to `spans`.
 Status add_matrices(const GroupedProblem& p, const GroupedRun& run, const GroupedSizes& sizes,
                     GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
@@ -211,6 +216,7 @@ void add_arrays(const GroupedProblem& p, const GroupedRun& run, const GroupedSiz
     if (address != 0 && elements > 0)
       spans->reads(name, address, static_cast<uint64_t>(elements * element_bytes));
   };
+  // A row of D has d_divisor pairs: pair p belongs to row p / d_divisor.
   const int64_t pairs = sizes.d_count * d.d_divisor;
   add("groups", run.groups, p.groups_length(sizes.m), p.group_index_bytes);
   add("group_map", run.group_map, d.groups, 4);
@@ -321,7 +327,7 @@ GemmScales grouped_scales(const GroupedProblem& problem, const GroupedRun& run) 
   GemmScales scales{};
   scales.a = scale_argument(d.a_scaling, true, run.a_scale);
   scales.b = scale_argument(d.b_scaling, false, run.b_scale);
-  if (!problem.a_scales_per_group) scales.a.batch_step = 0;
+  if (!problem.a_scales_per_group) scales.a.batch_step = 0;  // one matrix of scales for all groups
   scales.a_by = kernel_scale(d.a_scaling.kind);
   scales.b_by = kernel_scale(d.b_scaling.kind);
   scales.a_type = kernel_type(d.a_dtype);
@@ -352,6 +358,7 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedWorkspace& 
                                                                  : kBiasAsInput;
   args.activation = static_cast<unsigned char>(d.activation);
   args.gate = static_cast<unsigned char>(d.gate);
+  // Only host kernels read the types, because one host kernel serves all of them.
   args.host_in = static_cast<unsigned char>(d.a_dtype);
   args.host_out = static_cast<unsigned char>(d.d_dtype);
   return args;

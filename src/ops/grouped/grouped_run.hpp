@@ -62,7 +62,7 @@ struct GroupedWgmmaWorkspace {
 GroupedWorkspace grouped_workspace(const GroupedProblem& problem,
                                    const GroupedWgmmaWorkspace& wgmma);
 
-/// Sizes of a run, and the steps that it consists of.
+/// Sizes of a run, and which kernels it launches.
 struct GroupedSizes {
   int64_t m = 0, k = 0;
   int64_t a_rows = 0, d_rows = 0;  // of the caller's operands

@@ -77,8 +77,8 @@ Status HostGraph::launch(Stream& stream) {
   uint64_t position = 0;
   if (last_worker_ && last_worker_ != worker)
     TW_TRY(worker->enqueue(
-        {.kind = Operation::Kind::wait, .other = last_worker_, .position = last_position_}, nullptr,
-        0, &position));
+        {.kind = Operation::Kind::wait, .awaited = last_worker_, .position = last_position_},
+        nullptr, 0, &position));
   TW_TRY(worker->enqueue({.kind = Operation::Kind::graph, .recording = recording_}, nullptr, 0,
                          &position));
   last_worker_ = worker;

@@ -153,12 +153,12 @@ Status HostStream::wait(Event& event) {
   {
     const std::lock_guard lock(captures_mutex());
     // The event's last record may be part of a capture, which this stream then joins.
-    if (capturing() || host_event.point().capture) return wait_in_capture(host_event);
+    if (capturing() || host_event.capture_point().capture) return wait_in_capture(host_event);
   }
   Operation operation{.kind = Operation::Kind::wait};
-  host_event.last_record(&operation.other, &operation.position);
+  host_event.last_record(&operation.awaited, &operation.position);
   // A stream runs in order, so it never needs to wait for itself.
-  if (!operation.other || operation.other == worker_) return Code::OK;
+  if (!operation.awaited || operation.awaited == worker_) return Code::OK;
   return enqueue(std::move(operation));
 }
 
@@ -167,14 +167,15 @@ Status HostStream::record(Event& event) {
   {
     const std::lock_guard lock(captures_mutex());
     if (capturing()) {
-      host_event.point() = point_;
+      host_event.capture_point() = point_;
       return Code::OK;
     }
   }
   const std::shared_ptr<EventState>& state = host_event.state();
   // Enqueueing may block until the worker has run an operation that takes the event's lock, so this
-  // thread must not hold it. Numbers order concurrent records instead: of all records that were
-  // enqueued successfully, the one with the highest number counts.
+  // thread must not hold the lock. Instead, each record first takes the next number (`drawn` is the
+  // last one taken). Of all records that were enqueued successfully, the one with the highest
+  // number counts.
   uint64_t number = 0;
   {
     const std::lock_guard lock(state->mutex);
@@ -185,7 +186,7 @@ Status HostStream::record(Event& event) {
                           nullptr, 0, &position));
   {
     const std::lock_guard lock(captures_mutex());
-    host_event.point() = {};
+    host_event.capture_point() = {};
   }
   const std::lock_guard lock(state->mutex);
   if (number > state->published) {
@@ -242,7 +243,8 @@ Status HostStream::launch_params(Kernel&, const LaunchConfig&, void**) {
 
 namespace {
 
-/// Whether the nodes in `last`, with their direct and indirect predecessors, are all nodes.
+/// Whether each node is in `last` or is a direct or indirect predecessor of a node in `last`. If
+/// not, the capture has work that its stream does not wait for.
 bool all_joined(const std::vector<Node>& nodes, const std::vector<size_t>& last) {
   std::vector<bool> reached(nodes.size());
   for (const size_t index : last) reached[index] = true;
@@ -330,7 +332,7 @@ Status HostStream::record_node(Operation operation, const void* arguments, size_
 }
 
 Status HostStream::wait_in_capture(HostEvent& event) {
-  const CapturePoint& from = event.point();
+  const CapturePoint& from = event.capture_point();
   const auto refuse = [&](const char* why) {
     if (point_.capture) point_.capture->broken = true;
     return fail(Code::ERROR_CAPTURE, {.argument = "event"}, "%s", why);
@@ -363,7 +365,7 @@ Status HostStream::wait_in_capture(HostEvent& event) {
 
 Status HostEvent::check_not_captured() const {
   const std::lock_guard lock(static_cast<HostDevice&>(*device()).captures_mutex());
-  if (!point_.capture) return Code::OK;
+  if (!capture_point_.capture) return Code::OK;
   return fail(Code::ERROR_CAPTURE, {.argument = "event"},
               "the event was last recorded during a capture, so it only orders work inside the "
               "graph: record it again outside a capture");

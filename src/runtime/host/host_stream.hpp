@@ -37,14 +37,14 @@ class HostEvent final : public Event {
   bool recorded() const;
   /// If the last record was captured: its position in the capture. Otherwise empty. Guarded by
   /// HostDevice::captures_mutex().
-  CapturePoint& point() { return point_; }
+  CapturePoint& capture_point() { return capture_point_; }
 
  private:
   /// Fails if the last record was captured.
   Status check_not_captured() const;
 
   std::shared_ptr<EventState> state_;
-  CapturePoint point_;
+  CapturePoint capture_point_;
 };
 
 class HostStream final : public Stream {

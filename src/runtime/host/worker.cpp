@@ -122,7 +122,7 @@ void Worker::execute(const Slot& slot) {
       for (const Node& node : operation.recording->nodes) execute(*node.slot);
       break;
     case Operation::Kind::wait:
-      operation.other->wait(operation.position);
+      operation.awaited->wait(operation.position);
       break;
     case Operation::Kind::record: {
       EventState& event = *operation.event;

@@ -42,12 +42,12 @@ void leak(std::shared_ptr<T>&& pointer) noexcept {
   new (never_destroyed) std::shared_ptr<T>(std::move(pointer));
 }
 
-/// The records of an event. Each record takes the next number (`drawn`, like a ticket) before it is
-/// enqueued, and publishes that number with its worker and position only if enqueueing succeeded.
+/// The records of an event. Each record takes the next number before it is enqueued. It publishes
+/// this number with its worker and position only if enqueueing succeeded.
 struct EventState {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
-  uint64_t drawn = 0;
+  uint64_t drawn = 0;      // the last number that a record took
   uint64_t published = 0;  // the number of the record to which worker and position belong; 0: none
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
@@ -66,8 +66,8 @@ struct Operation {
   const KernelEntry* entry = nullptr;
   std::shared_ptr<EventState> event;  // record
   uint64_t record = 0;
-  std::shared_ptr<Worker> other;  // wait
-  uint64_t position = 0;
+  std::shared_ptr<Worker> awaited;             // wait
+  uint64_t position = 0;                       // wait: of the worker `awaited`
   std::shared_ptr<const Recording> recording;  // graph
 };
 
