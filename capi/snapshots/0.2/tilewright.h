@@ -1479,8 +1479,9 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_copy_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_copy_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1564,8 +1565,9 @@ TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tens
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_copies_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_copies_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
@@ -1653,8 +1655,9 @@ TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_prefetch_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_prefetch_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1791,8 +1794,9 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_gather_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_gather_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1823,8 +1827,9 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_scatter_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_scatter_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1950,8 +1955,9 @@ TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_t
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_ragged_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_ragged_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
@@ -2115,8 +2121,9 @@ TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_te
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_route_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_route_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_route_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
@@ -2262,8 +2269,9 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
                                      tw_plan **plan);
 
 /** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
- *  the introduction of this group. Returns the same errors as tw_elementwise_plan().
+ *  the introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_elementwise_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2616,8 +2624,9 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_gemm_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_gemm_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -3231,8 +3240,9 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_grouped_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_grouped_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
@@ -3405,8 +3415,9 @@ TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_te
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
- *  introduction of this group. Returns the same errors as tw_quantize_plan().
+ *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
+ *  @return the same errors as tw_quantize_plan().
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 
