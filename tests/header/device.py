@@ -291,7 +291,7 @@ def planted_texts(folder):
     for name, change, word in [
             ("bare", ("store.cuh", ADDED, "__device__ __forceinline__ void bare() {}\n" + ADDED), "device functions, of which"),
             ("slow", ("store.cuh", ADDED, GOOD + "__device__ void slow() {}\n" + ADDED), "device functions, of which"),
-            ("untold", ("barrier.cuh", "/// @ordering Before an arrival", "/// Before an arrival"), "mbarrier_expect: its comment has no @ordering"),
+            ("untold", ("barrier.cuh", "/// @ordering Call it before an arrival", "/// Call it before an arrival"), "mbarrier_expect: its comment has no @ordering"),
             ("unnamed", ("fence.cuh", "@param address of", "of"), "no @param address"),
             ("alone", ("load.cuh", OVERLOAD + "__device__ __forceinline__ void load_tile(", OVERLOAD + "__device__ __forceinline__ void load_title("), "load_ti"),
             ("unclobbered", ("fence.cuh", '"r"(shared)\n      : "memory");', '"r"(shared));'), "does not clobber")]:

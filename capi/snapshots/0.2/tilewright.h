@@ -52,9 +52,9 @@
  *   zero. A size is therefore valid if it is a multiple of the struct's alignment, is at least the
  *   size of the struct's first version and is at most 4096 bytes. While the major version is 0, a
  *   new minor version may also break programs, as CONTRIBUTING.md describes.
- * - Fields that are marked "required" must be set. Required sizes, extents and strides for which 0
- *   is a valid value start as TW_UNSET. All other required fields, such as types, ranks and
- *   addresses, start as 0.
+ * - Fields that are marked "required" must be set. Most required sizes, extents and strides start
+ *   as TW_UNSET, because 0 can be a valid value. Required types, ranks and addresses start as 0,
+ *   and so do fields that only some options require.
  * - An extent or count of 0 makes an empty operation, which is planned and run like any other and
  *   accesses no memory; its addresses may be 0. There are exceptions: a matrix product with k = 0
  *   still writes D, a routing of 0 tokens writes its counts and offsets, and a grouped product of 0
@@ -135,7 +135,7 @@
 extern "C" {
 #endif
 
-/** Initial value of the required sizes, extents and strides for which 0 is a valid value. */
+/** Initial value of most required sizes, extents and strides, for which 0 can be a valid value. */
 #define TW_UNSET (INT64_MIN + 1)
 
 /* NVIDIA's own struct tags: a CUstream, cudaStream_t, CUevent, cudaEvent_t or CUcontext converts
@@ -1481,7 +1481,8 @@ TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_pl
 /** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_copy_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_copy_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1567,7 +1568,8 @@ TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, t
 /** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_copies_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_copies_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
@@ -1657,7 +1659,8 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
 /** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_prefetch_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_prefetch_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1796,7 +1799,8 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
 /** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_gather_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_gather_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1829,7 +1833,8 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
 /** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_scatter_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_scatter_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1957,7 +1962,8 @@ TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, t
 /** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_ragged_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_ragged_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
@@ -2123,7 +2129,8 @@ TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_
 /** Answers whether tw_route_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_route_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_route_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
@@ -2271,7 +2278,8 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
 /** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
  *  the introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_elementwise_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_elementwise_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2626,7 +2634,8 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
 /** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_gemm_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_gemm_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -2951,8 +2960,8 @@ enum {
   /** The same as TW_GEMM_PROGRAMMATIC. */
   TW_GROUPED_PROGRAMMATIC = 8,
   /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. Typically d_rows[r]
-   * is the number of a pair, token * top_k + slot: tw_route_run() writes the weight of each pair at
-   *  this index. Needs TW_GROUPED_SCATTER. */
+   *  is the number of a pair, token * top_k + slot: tw_route_run() writes the weight of each pair
+   * at this index. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ROW_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
@@ -3242,7 +3251,8 @@ TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc,
 /** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_grouped_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_grouped_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
@@ -3417,7 +3427,8 @@ TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *des
 /** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
  *  introduction of this group.
  *  @param device not NULL. @param desc not NULL.
- *  @return the same errors as tw_quantize_plan().
+ *  @return TW_OK if it could, otherwise the error of tw_quantize_plan(), except those
+ *  that the introduction of this group leaves out.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 

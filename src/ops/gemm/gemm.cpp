@@ -264,16 +264,16 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
                  .got = static_cast<int64_t>(run.d % kMapAlignment),
                  .limit = kMapAlignment},
                 "d is 0x%" PRIx64
-                ": the plan's forced candidate %s writes D through a tensor map, which needs an "
-                "address that is a multiple of 16",
+                ": the plan's forced candidate %s stores D in pieces of 16 bytes, which needs "
+                "an address that is a multiple of 16",
                 run.d, kernel_name);
   const int64_t step = kMapAlignment / problem_.out_bytes;
-  return fail(Code::ERROR_UNSUPPORTED,
-              {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
-              "m is %" PRId64
-              ": the plan's forced candidate %s writes lines of D along m through a tensor map, so "
-              "m must be a multiple of %" PRId64 ": or force an epilogue kernel",
-              m, kernel_name, step);
+  return fail(
+      Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
+      "m is %" PRId64
+      ": the plan's forced candidate %s stores lines of D along m in pieces of 16 bytes, so "
+      "m must be a multiple of %" PRId64 ": or force an epilogue kernel",
+      m, kernel_name, step);
 }
 
 Status GemmPlan::run(Stream& stream, const GemmRun& run) const {

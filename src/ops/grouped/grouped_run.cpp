@@ -116,7 +116,7 @@ Status check_group_map(const GroupedProblem& p, const GroupedRun& run) {
       kInvalid,
       {.argument = "group_map", .rule = "grouped_map", .got = d.weight_count, .limit = d.groups},
       "group_map is 0, but there are %" PRId64 " weight matrices for %" PRId64
-      " groups: give the map, which tells the matrix that each group uses",
+      " groups: give the map, which says which matrix each group uses",
       d.weight_count, d.groups);
 }
 

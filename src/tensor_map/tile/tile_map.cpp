@@ -264,7 +264,7 @@ Status refuse_box_index(int32_t index, int32_t boxes) {
 
 Status refuse_coordinate(int32_t dimension, Wide coordinate) {
   const auto got = static_cast<int64_t>(std::clamp<Wide>(coordinate, INT64_MIN, INT64_MAX));
-  const std::string number = got == coordinate ? std::to_string(got) : "longer than 64 bits";
+  const std::string number = got == coordinate ? std::to_string(got) : "beyond 64 bits";
   return fail(Code::ERROR_OVERFLOW, {.argument = "start", .got = got, .limit = INT32_MAX},
               "coordinate %d of the box is %s, but the hardware takes signed 32-bit numbers: move "
               "the base address",

@@ -26,8 +26,9 @@ DType type_of(const std::string& name) {
   return name == "f16" ? DType::F16 : name == "f32" ? DType::F32 : DType::BF16;
 }
 
-// The chip of a record file by the first part of the file's name. "cool" means that the records
-// were too short for the power limit to matter; then the limit is one that no product reaches.
+// The chip of a record file by the first part of the file's name. "cool" means that the chip stayed
+// below its power limit while it was recorded. Such records are fitted with a limit that no product
+// reaches; near it the model still slows products by some percent.
 GemmChip chip_of_records(const std::string& name) {
   constexpr double kCoolFlopPerNs = 1000e3;
   GemmChip chip{.sms = 132,

@@ -57,8 +57,8 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
         return refuse(
             Code::ERROR_PARSE,
             choice.min_split() == 1
-                ? "this kernel divides k: add the largest number of blocks that share a tile, /1 "
-                  "to /8"
+                ? "this kernel can divide k: add its factor of split-K (/1 to /8) or stream-K (/1, "
+                  "/2, /4 or /8)"
                 : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
       if (choice.cluster() > kMaxCluster)

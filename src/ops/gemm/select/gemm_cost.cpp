@@ -76,6 +76,8 @@ class Cost {
   double memory_ns() const;
   double launch_ns() const;
   double epilogue_ns(double fixed, double element, double ctas = 1) const;
+  // The launch times of kernels without maps contain the fixed part of their epilogue.
+  double fixed_epilogue_clocks() const { return choice_.uses_maps() ? model_.epilogue_clocks : 0; }
   double element_clocks() const;
   double chains_ns(double k_blocks) const;
   double reduce_ns() const;
@@ -430,8 +432,10 @@ double Cost::between_ns(double end) const {
   if (choice_.has(kGemmStreamK))
     return epilogue_ns(model_.epilogue_clocks,
                        element_clocks() + model_.stream_store * relative_size);
-  if (choice_.has(kGemmEpilogue)) return end;
-  return epilogue_ns(model_.between_clocks, model_.between_wide * (relative_size - 1));
+  // The fixed part of an epilogue counts once, at the end of the kernel.
+  if (choice_.has(kGemmEpilogue)) return end - ns(fixed_epilogue_clocks());
+  const double wide = choice_.uses_maps() ? model_.between_wide : 0;
+  return epilogue_ns(model_.between_clocks, wide * (relative_size - 1));
 }
 
 // Time at the power limit, which power_limit_flop_per_ns states for 16-bit operands. A product has
@@ -445,9 +449,7 @@ GemmTerms Cost::terms() const {
   const bool split = choice_.has(kGemmSplit);
   // Host bodies, and kernels without maps, read the caller's operands at any address.
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
-  // The launch times of kernels without maps contain the fixed part of their epilogue.
-  const double fixed = choice_.uses_maps() ? model_.epilogue_clocks : 0;
-  const double end = epilogue_ns(fixed, element_clocks(), slices_) + reduce_ns();
+  const double end = epilogue_ns(fixed_epilogue_clocks(), element_clocks(), slices_) + reduce_ns();
   Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), uneven_shares_);
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
