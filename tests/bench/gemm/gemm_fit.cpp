@@ -27,8 +27,8 @@ DType type_of(const std::string& name) {
 }
 
 // The chip of a record file by the first part of the file's name. "cool" means that the chip stayed
-// below its power limit while it was recorded. Such records are fitted with a limit that no product
-// reaches; near it the model still slows products by some percent.
+// below its power limit in all but long products. Such records are fitted with a limit that no
+// product reaches; near it the model still slows products by some percent.
 GemmChip chip_of_records(const std::string& name) {
   constexpr double kCoolFlopPerNs = 1000e3;
   GemmChip chip{.sms = 132,
