@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/ptx_machine/device/machine_device.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -177,6 +179,12 @@ class MachineStream final : public Stream {
 };
 
 MachineDevice::MachineDevice() {
+#ifdef __GLIBC__
+  // The memory of a CTA serves the next one: without this, its pages would go back to the kernel
+  // and be cleared each time.
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+#endif
   info_ = machine_info();
 }
 

@@ -125,32 +125,33 @@ void each_element(const Warp& w, const Operand& list, const MmaShape& shape, uin
 /// Columns of an operand, decoded and as bits.
 struct Decoded {
   Columns columns;
-  uint16_t bits[kMostColumns][kRowFactors];
+  uint32_t bits[kMostColumns][kMostFactors];
 
   void set(uint32_t column, uint32_t k, Type type, uint32_t value) {
     columns.set(column, k, type, value);
-    bits[column][k] = static_cast<uint16_t>(value);
+    bits[column][k] = value;
   }
-  Factors column(uint32_t number, Type type) const {
+  Factors column(uint32_t number, Type type, uint32_t count) const {
     Factors out;
-    for (uint32_t k = 0; k < kRowFactors; ++k) out.set(k, type, bits[number][k]);
+    for (uint32_t k = 0; k < count; ++k) out.set(k, type, bits[number][k]);
     return out;
   }
 };
 
 /// Adds to a row of f32 sums. Columns with an infinity or a NaN are computed one by one.
-void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count, float* sums) {
+void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count,
+                  const WindowForm& form, float* sums) {
   float before[kMostColumns];
   bool special = a.special;
   for (uint32_t j = 0; j < count; ++j) {
     before[j] = sums[j];
     special |= b.columns.special[j] || !std::isfinite(sums[j]);
   }
-  window_row(a, b.columns, count, sums);
+  window_row(a, b.columns, count, form, sums);
   if (!special) return;
   for (uint32_t j = 0; j < count; ++j)
     if (a.special || b.columns.special[j] || !std::isfinite(before[j]))
-      sums[j] = window_f32(a, b.column(j, type), kRowFactors, before[j], kWindowBits);
+      sums[j] = window_f32(a, b.column(j, type, form.factors), form.factors, before[j], form.bits);
 }
 
 /// Operands of the transposed product: A's rows become its columns, so that multiply_row() computes
@@ -158,20 +159,22 @@ void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count,
 struct Transposed {
   Decoded a;
   Factors b[8];
+  WindowForm form;
 
-  /// Pads `count` factors with zeros to kRowFactors.
+  /// Pads `count` factors with zeros to those of `form`.
   void fill(Type type, uint32_t count) {
-    for (uint32_t k = count; k < kRowFactors; ++k) {
+    for (uint32_t k = count; k < form.factors; ++k) {
       for (uint32_t row = 0; row < 16; ++row) a.set(row, k, type, 0);
       for (Factors& column : b) column.set(k, type, 0);
     }
   }
   void add_column(uint32_t column, Type type, float* sums) const {
-    multiply_row(b[column], a, type, 16, sums);
+    multiply_row(b[column], a, type, 16, form, sums);
   }
 };
-Transposed& new_transposed() {
+Transposed& new_transposed(const WindowForm& form) {
   static thread_local Transposed one;
+  one.form = form;
   for (Factors& column : one.b) column.special = column.wide = false;
   return one;
 }
@@ -182,11 +185,11 @@ void each_of_column(uint32_t column, Visit visit) {
     visit(2 * (row / 8) + column % 2, row % 8 * 4 + column / 2, row);
 }
 
-/// 16-bit factors, f32 sums.
-void mma_halves(Warp& w, const Instruction& in) {
+/// Factors of 16 bits or tf32, f32 sums.
+void mma_f32(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
-  Transposed& operands = new_transposed();
+  Transposed& operands = new_transposed(wgmma_form(in.types[1]));
   each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
     operands.a.set(row, k, in.types[1], bits);
   });
@@ -206,7 +209,8 @@ void mma_halves(Warp& w, const Instruction& in) {
   }
 }
 
-void mma(Warp& w, const Instruction& in) {
+/// f16 factors and sums.
+void mma_f16(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
   Factors a[16], b[8];
@@ -215,22 +219,14 @@ void mma(Warp& w, const Instruction& in) {
   each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
     b[column].set(k, in.types[2], bits);
   });
-  const bool half = in.types[0] == Type::f16;
   for (uint32_t h = 0; h < 2; ++h)
     for (uint32_t l = 0; l < kLanes; ++l)
       for (uint32_t j = 0; j < 2; ++j) {
-        const Factors &row = a[l / 4 + 8 * h], &column = b[2 * (l % 4) + j];
-        if (half) {
-          const uint32_t c = words(w, in.operand[3], h)[l];
-          const uint32_t sum =
-              window_f16(row, column, shape.k, static_cast<uint16_t>(c >> (16 * j)), kWindowBits);
-          uint32_t& d = written_words(w, in.operand[0], h)[l];
-          d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | sum << 16;
-        } else {
-          const float c = std::bit_cast<float>(words(w, in.operand[3], 2 * h + j)[l]);
-          written_words(w, in.operand[0], 2 * h + j)[l] =
-              std::bit_cast<uint32_t>(window_f32(row, column, shape.k, c, kWindowBits));
-        }
+        const uint32_t c = words(w, in.operand[3], h)[l];
+        const uint32_t sum = window_f16(a[l / 4 + 8 * h], b[2 * (l % 4) + j], shape.k,
+                                        static_cast<uint16_t>(c >> (16 * j)), kWindowBits);
+        uint32_t& d = written_words(w, in.operand[0], h)[l];
+        d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | sum << 16;
       }
 }
 
@@ -275,7 +271,7 @@ void mma_eights(Warp& w, const Instruction& in) {
   // First the k with bit 1 clear, then the others.
   float sums[8][16] = {};
   for (uint32_t half = 0; half < 2; ++half) {
-    Transposed& operands = new_transposed();
+    Transposed& operands = new_transposed({});
     each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
       if (k / 2 % 2 == half)
         operands.a.set(row, k / 4 * 2 + k % 2, Type::f16, eight_as_f16(in.types[1], bits));
@@ -331,14 +327,8 @@ Run mma_handler(const Instruction& in) {
     return nullptr;
   if (in.op == Op::mma_integers) return mma_integers;
   const bool f32 = in.types[0] == Type::f32;
-  switch (type_bytes(in.types[1])) {
-    case 1:
-      return f32 ? mma_eights : mma_eights_f16;
-    case 2:
-      return f32 ? mma_halves : mma;
-    default:
-      return mma;
-  }
+  if (type_bytes(in.types[1]) == 1) return f32 ? mma_eights : mma_eights_f16;
+  return f32 ? mma_f32 : mma_f16;
 }
 
 // wgmma.
@@ -432,28 +422,27 @@ void multiply_row_f32(Warp& w, const Instruction& in, const Factors& a, const De
       for (uint32_t i = 0; i < 4; ++i) places[j + 2 * i + half] = lanes + i;
     }
   for (uint32_t j = 0; j < in.number; ++j) sums[j] = accumulate ? *places[j] : 0.0f;
-  multiply_row(a, b, in.types[2], in.number, sums);
+  multiply_row(a, b, in.types[2], in.number, wgmma_form(in.types[1]), sums);
   for (uint32_t j = 0; j < in.number; ++j) *places[j] = sums[j];
 }
 
 /// Computes a row of f16 sums, two per register.
 void multiply_row_f16(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
                       uint32_t row, bool accumulate) {
+  const WindowForm form = wgmma_form(in.types[1]);
   for (uint32_t j = 0; j < in.number; ++j) {
     uint32_t& d = written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
     const uint32_t shift = 16 * (j % 2);
     const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
-    const Factors column = b.column(j, in.types[2]);
-    const uint32_t sum = window_f16(a, column, kRowFactors, c, kWindowBits);
+    const Factors column = b.column(j, in.types[2], form.factors);
+    const uint32_t sum = window_f16(a, column, form.factors, c, form.bits);
     d = (d & ~(0xffffu << shift)) | sum << shift;
   }
 }
 
-/// The register and lane of an element of D. f16 elements share a register with their neighbor.
+/// The register and lane of a 32-bit element of D.
 uint32_t& word_of(Warp& w, const Instruction& in, uint32_t row, uint32_t column) {
-  const bool halves = in.types[0] == Type::f16;
-  const uint32_t index =
-      halves ? 2 * (column / 8) + row / 8 : 4 * (column / 8) + 2 * (row / 8) + column % 2;
+  const uint32_t index = 4 * (column / 8) + 2 * (row / 8) + column % 2;
   return written_words(w, in.operand[0], index)[lane_of(row, column)];
 }
 
@@ -462,32 +451,6 @@ Tile tile_a(Warp& w, const Instruction& in, uint64_t descriptor) {
 }
 Tile tile_b(Warp& w, const Instruction& in, uint64_t descriptor) {
   return Tile(w, descriptor, in.operand[7].value != 0, in.types[2]);
-}
-
-/// tf32 and fp8 factors.
-void multiply_others(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
-                     bool accumulate) {
-  std::vector<Factors> rows(16), columns(in.number);
-  each_of_tile(w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
-               [&](uint32_t i, uint32_t k, uint32_t bits) { rows[i].set(k, in.types[1], bits); });
-  each_of_tile(w, tile_b(w, in, desc_b), 0, in.number, [&](uint32_t i, uint32_t k, uint32_t bits) {
-    columns[i].set(k, in.types[2], bits);
-  });
-  const WgmmaForm form = wgmma_form(in.types[1]);
-  for (uint32_t row = 0; row < 16; ++row)
-    for (uint32_t column = 0; column < in.number; ++column) {
-      uint32_t& d = word_of(w, in, row, column);
-      if (in.types[0] == Type::f16) {
-        const uint32_t shift = 16 * (column % 2);
-        const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
-        const uint32_t sum = window_f16(rows[row], columns[column], form.factors, c, form.bits);
-        d = (d & ~(0xffffu << shift)) | sum << shift;
-      } else {
-        const float c = accumulate ? std::bit_cast<float>(d) : 0.0f;
-        d = std::bit_cast<uint32_t>(
-            window_f32(rows[row], columns[column], form.factors, c, form.bits));
-      }
-    }
 }
 
 void multiply_integers(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
@@ -511,7 +474,6 @@ void multiply_integers(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t
 
 void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, bool accumulate) {
   if (in.op == Op::wgmma_integers) return multiply_integers(w, in, desc_a, desc_b, accumulate);
-  if (in.op != Op::wgmma) return multiply_others(w, in, desc_a, desc_b, accumulate);
   Factors rows[16];
   each_of_tile(
       w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,

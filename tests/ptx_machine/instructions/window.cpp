@@ -24,19 +24,6 @@ uint32_t format_of(Type type) {
       return kFormatF32;
   }
 }
-/// The exponent of a format's smallest normal number and of its subnormal ones.
-int least_exponent(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::e5m2:
-      return -14;
-    case Type::e4m3:
-      return -6;
-    default:
-      return -126;
-  }
-}
-
 int exponent_from(float value, int least) {
   if (value == 0) return kZeroFactorExponent;
   int exponent = 0;
@@ -59,28 +46,14 @@ float canonical(float value) {
 }  // namespace
 
 void Factors::set(uint32_t index, Type type, uint32_t bits) {
+  const bool finite = split(type, bits, &mantissa[index], &exponent[index]);
+  const bool moderate = is_moderate(mantissa[index], exponent[index]);
+  special |= !finite;
+  wide |= !moderate;
   // tf32 ignores the last 13 bits of an f32.
   if (type == Type::tf32) bits &= ~0x1fffu;
-  if (type == Type::f16 || type == Type::bf16) {
-    const bool finite = split_16(type, bits, &mantissa[index], &exponent[index]);
-    const bool moderate = is_moderate(mantissa[index], exponent[index]);
-    special |= !finite;
-    wide |= !moderate;
-    value[index] = finite && moderate ? moderate_value(mantissa[index], exponent[index])
-                                      : decode(format_of(type), bits);
-    return;
-  }
-  const float number = decode(format_of(type), bits);
-  value[index] = number;
-  if (!std::isfinite(number)) {
-    special = true;
-    mantissa[index] = 0;
-    exponent[index] = kZeroFactorExponent;
-    return;
-  }
-  exponent[index] = exponent_from(number, least_exponent(type));
-  mantissa[index] =
-      number == 0 ? 0 : static_cast<int32_t>(std::ldexp(number, kFactorBits - exponent[index]));
+  value[index] = finite && moderate ? moderate_value(mantissa[index], exponent[index])
+                                    : decode(format_of(type), bits);
 }
 
 double window_sum(const Factors& a, const Factors& b, uint32_t count, double c, int c_exponent,
@@ -122,7 +95,7 @@ float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, in
   return std::bit_cast<float>(std::bit_cast<uint32_t>(sum) & ~((1u << (23 - kWindowBits8)) - 1));
 }
 
-WgmmaForm wgmma_form(Type factors) {
+WindowForm wgmma_form(Type factors) {
   switch (factors) {
     case Type::tf32:
       return {kWindowBits, 8};

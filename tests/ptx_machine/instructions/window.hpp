@@ -44,12 +44,13 @@ float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, in
 /// The same, rounded to nearest even.
 uint16_t window_f16(const Factors& a, const Factors& b, uint32_t count, uint16_t c, int bits);
 
-/// Window and row length of wgmma for a type of factors.
-struct WgmmaForm {
+/// Window of a dot product, and the number of its products.
+struct WindowForm {
   int bits = kWindowBits;
   uint32_t factors = 16;
 };
-WgmmaForm wgmma_form(Type factors);
+/// The form of wgmma for a type of factors.
+WindowForm wgmma_form(Type factors);
 /// c + a . b of 8-bit integers, modulo 2^32.
 int32_t sum_s8(const int8_t* a, const int8_t* b, uint32_t count, int32_t c);
 

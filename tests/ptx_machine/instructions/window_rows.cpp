@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/ptx_machine/instructions/window_rows.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace tw::ptx_machine {
@@ -8,9 +9,6 @@ namespace {
 
 constexpr int32_t kLeast = -900;  // below every exponent of a product, but 2^kLeast is a double
 constexpr uint32_t kBlock = 16;   // columns per vector step
-constexpr int kProductShift = kWindowBits - 2 * kFactorBits;
-constexpr int kSumShift = kWindowBits - 23;
-
 int32_t cut(int32_t value, int32_t left, int32_t down) {
   const int32_t sign = value >> 31;
   const int32_t magnitude = ((value ^ sign) - sign) << left;
@@ -19,29 +17,31 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
 
 /// Truncates products to the window in integer arithmetic.
 struct Whole {
+  template <int kBits>
   [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
                                          uint32_t first, const int32_t* largest, int32_t* sums) {
     for (uint32_t j = 0; j < kBlock; ++j)
-      sums[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
+      sums[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kBits - 2 * kFactorBits,
                      largest[j] - a.exponent[k] - b.exponent[k][first + j]);
   }
 };
 
 /// For moderate exponents: f32 holds a product, and conversion to an integer truncates it.
 struct Moderate {
+  template <int kBits>
   [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
                                          uint32_t first, const int32_t* largest, int32_t* sums) {
     for (uint32_t j = 0; j < kBlock; ++j) {
       // A smaller exponent means that all products are 0.
       const int32_t top = largest[j] < -2 * kModerate ? -2 * kModerate : largest[j];
-      const auto scale = std::bit_cast<float>((kWindowBits - top + 127) << 23);
+      const auto scale = std::bit_cast<float>((kBits - top + 127) << 23);
       sums[j] += static_cast<int32_t>(a.value[k] * b.value[k][first + j] * scale);
     }
   }
 };
 
 /// Adds to kBlock columns from `first` on. Inlined into functions for different processors.
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 [[gnu::always_inline]] inline void row_block(const Factors& a, const Columns& b, uint32_t first,
                                              float* sums) {
   int32_t largest[kBlock], mantissa[kBlock], exponent[kBlock], low[kBlock] = {}, high[kBlock] = {};
@@ -53,54 +53,60 @@ template <class Products>
     exponent[j] = whole == 0 ? kZeroFactorExponent : (field == 0 ? 1 : field) - 127;
     largest[j] = exponent[j] < kLeast ? kLeast : exponent[j];
   }
-  for (uint32_t k = 0; k < kRowFactors; ++k)
+  for (uint32_t k = 0; k < kFactors; ++k)
     for (uint32_t j = 0; j < kBlock; ++j) {
       const int32_t sum = a.exponent[k] + b.exponent[k][first + j];
       largest[j] = sum > largest[j] ? sum : largest[j];
     }
-  // Two partial sums of 8 products: 16 of them could exceed 2^31.
-  for (uint32_t k = 0; k < kRowFactors / 2; ++k) Products::add(a, b, k, first, largest, low);
-  for (uint32_t k = kRowFactors / 2; k < kRowFactors; ++k)
-    Products::add(a, b, k, first, largest, high);
+  // Two partial sums: with kWindowBits, 16 products could exceed 2^31.
+  for (uint32_t k = 0; k < kFactors / 2; ++k)
+    Products::template add<kBits>(a, b, k, first, largest, low);
+  for (uint32_t k = kFactors / 2; k < kFactors; ++k)
+    Products::template add<kBits>(a, b, k, first, largest, high);
   for (uint32_t j = 0; j < kBlock; ++j) {
-    const int32_t sum = cut(mantissa[j], kSumShift, largest[j] - exponent[j]);
+    const int32_t sum = cut(mantissa[j], std::max(kBits - 23, 0),
+                            largest[j] - exponent[j] + std::max(23 - kBits, 0));
     const double whole =
         static_cast<double>(low[j]) + static_cast<double>(high[j]) + static_cast<double>(sum);
-    const int64_t power = static_cast<int64_t>(largest[j] - kWindowBits + 1023) << 52;
+    const int64_t power = static_cast<int64_t>(largest[j] - kBits + 1023) << 52;
     const double exact = whole * std::bit_cast<double>(power);
     const float near = static_cast<float>(exact);
     const double size = exact < 0 ? -exact : exact;
     const float near_size = near < 0 ? -near : near;
     // Round toward 0; from 2^128 on the sum is infinity.
     const bool away = static_cast<double>(near_size) > size && size < 0x1p128;
+    // A sum of 8-bit factors has only as many bits after the point as its window.
+    constexpr uint32_t kCut = kBits < 23 ? (1u << (23 - kBits)) - 1 : 0;
+    const uint32_t truncated = (std::bit_cast<uint32_t>(near) - (away ? 1u : 0u)) & ~kCut;
     // Adding 0 turns -0 into +0: the hardware's sums are never -0.
-    sums[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(near) - (away ? 1u : 0u)) + 0.0f;
+    sums[j] = std::bit_cast<float>(truncated) + 0.0f;
   }
 }
 
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 [[gnu::always_inline]] inline void row_blocks(const Factors& a, const Columns& b, uint32_t count,
                                               float* sums) {
   uint32_t first = 0;
-  for (; first + kBlock <= count; first += kBlock) row_block<Products>(a, b, first, sums + first);
+  for (; first + kBlock <= count; first += kBlock)
+    row_block<Products, kBits, kFactors>(a, b, first, sums + first);
   if (first == count) return;
   float rest[kBlock] = {};
   for (uint32_t j = first; j < count; ++j) rest[j - first] = sums[j];
-  row_block<Products>(a, b, first, rest);
+  row_block<Products, kBits, kFactors>(a, b, first, rest);
   for (uint32_t j = first; j < count; ++j) sums[j] = rest[j - first];
 }
 
 using RowSums = void (*)(const Factors& a, const Columns& b, uint32_t count, float* sums);
 
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 void row_plain(const Factors& a, const Columns& b, uint32_t count, float* sums) {
-  row_blocks<Products>(a, b, count, sums);
+  row_blocks<Products, kBits, kFactors>(a, b, count, sums);
 }
 #ifdef __x86_64__
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 [[gnu::target("avx2")]] void row_avx2(const Factors& a, const Columns& b, uint32_t count,
                                       float* sums) {
-  row_blocks<Products>(a, b, count, sums);
+  row_blocks<Products, kBits, kFactors>(a, b, count, sums);
 }
 // g++ uses 256-bit vectors by default; clang does not know the option that changes this.
 #ifdef __clang__
@@ -108,29 +114,36 @@ template <class Products>
 #else
 #define TW_AVX512 "avx512f,avx512vl,prefer-vector-width=512"
 #endif
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 [[gnu::target(TW_AVX512)]] void row_avx512(const Factors& a, const Columns& b, uint32_t count,
                                            float* sums) {
-  row_blocks<Products>(a, b, count, sums);
+  row_blocks<Products, kBits, kFactors>(a, b, count, sums);
 }
 #endif
 
-template <class Products>
+template <class Products, int kBits, uint32_t kFactors>
 RowSums best_rows() {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
-    return row_avx512<Products>;
-  if (__builtin_cpu_supports("avx2")) return row_avx2<Products>;
+    return row_avx512<Products, kBits, kFactors>;
+  if (__builtin_cpu_supports("avx2")) return row_avx2<Products, kBits, kFactors>;
 #endif
-  return row_plain<Products>;
+  return row_plain<Products, kBits, kFactors>;
 }
 
 }  // namespace
 
-void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums) {
-  static const RowSums whole = best_rows<Whole>(), moderate = best_rows<Moderate>();
+void window_row(const Factors& a, const Columns& b, uint32_t count, const WindowForm& form,
+                float* sums) {
+  static const RowSums whole = best_rows<Whole, kWindowBits, 16>(),
+                       moderate = best_rows<Moderate, kWindowBits, 16>(),
+                       whole_tf32 = best_rows<Whole, kWindowBits, 8>(),
+                       moderate_tf32 = best_rows<Moderate, kWindowBits, 8>(),
+                       eights = best_rows<Moderate, kWindowBits8, 32>();
+  if (form.factors == 32) return eights(a, b, count, sums);
   uint32_t wide = a.wide;
   for (uint32_t j = 0; j < count; ++j) wide |= b.wide[j];
+  if (form.factors == 8) return (wide ? whole_tf32 : moderate_tf32)(a, b, count, sums);
   (wide ? whole : moderate)(a, b, count, sums);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// window_f32() for a whole row of f32 sums with 16-bit factors: the same bits, vectorized.
+// window_f32() for a whole row of f32 sums: the same bits, vectorized.
 
 #include <bit>
 #include <cstdint>
@@ -9,15 +9,14 @@
 
 namespace tw::ptx_machine {
 
-inline constexpr uint32_t kRowFactors = 16;
 inline constexpr uint32_t kMostColumns = 256;
 inline constexpr int32_t kZeroFactorExponent = -2000;  // the exponent of a factor that is 0
 
 /// The factors of a tile's columns, with those of one k contiguous.
 struct Columns {
-  alignas(64) int32_t mantissa[kRowFactors][kMostColumns];
-  alignas(64) int32_t exponent[kRowFactors][kMostColumns];
-  alignas(64) float value[kRowFactors][kMostColumns];
+  alignas(64) int32_t mantissa[kMostFactors][kMostColumns];
+  alignas(64) int32_t exponent[kMostFactors][kMostColumns];
+  alignas(64) float value[kMostFactors][kMostColumns];
   bool special[kMostColumns];  ///< see Factors::special
   bool wide[kMostColumns];     ///< see Factors::wide
 
@@ -25,20 +24,36 @@ struct Columns {
   void set(uint32_t column, uint32_t k, Type type, uint32_t bits);
 };
 
-/// sums[j] += a . b[j] for `count` columns, undefined unless all factors and sums are finite.
-void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums);
+/// sums[j] += a . b[j] for `count` columns, undefined unless all factors and sums are finite. The
+/// factors are those of `form`. If `form` is that of 8-bit factors, none may be wide.
+void window_row(const Factors& a, const Columns& b, uint32_t count, const WindowForm& form,
+                float* sums);
 
-/// Splits an f16 or bf16 number as Factors hold it. Returns false for an infinity or a NaN.
-inline bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {
-  const bool f16 = type == Type::f16;
-  const int32_t fraction_bits = f16 ? 10 : 7, bias = f16 ? 15 : 127, most = f16 ? 31 : 255;
-  const int32_t field = static_cast<int32_t>(bits >> fraction_bits) & most;
-  const int32_t fraction = static_cast<int32_t>(bits) & ((1 << fraction_bits) - 1);
-  const int32_t whole = (field == 0 ? fraction : fraction | 1 << fraction_bits)
-                        << (kFactorBits - fraction_bits);
-  *mantissa = field == most ? 0 : bits & 0x8000 ? -whole : whole;
-  *exponent = whole == 0 || field == most ? kZeroFactorExponent : (field == 0 ? 1 : field) - bias;
-  return field != most;
+/// Splits a number as Factors hold it. Returns false for an infinity or a NaN.
+inline bool split(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {
+  struct Format {
+    int32_t fraction_bits, bias, most;
+    bool finite_most;  // the largest exponent field is that of numbers, except for the last one
+  };
+  constexpr Format kF16{10, 15, 31, false}, kBf16{7, 127, 255, false}, kTf32{10, 127, 255, false},
+      kE5m2{2, 15, 31, false}, kE4m3{3, 7, 15, true};
+  const Format& format = type == Type::f16    ? kF16
+                         : type == Type::bf16 ? kBf16
+                         : type == Type::tf32 ? kTf32
+                         : type == Type::e5m2 ? kE5m2
+                                              : kE4m3;
+  if (type == Type::tf32) bits >>= 13;  // the tensor cores ignore the last bits of an f32
+  const uint32_t past_fraction = bits >> format.fraction_bits;
+  const int32_t field = static_cast<int32_t>(past_fraction) & format.most;
+  const bool negative = (past_fraction & (static_cast<uint32_t>(format.most) + 1)) != 0;
+  const int32_t last_fraction = (1 << format.fraction_bits) - 1;
+  const int32_t fraction = static_cast<int32_t>(bits) & last_fraction;
+  const bool finite = field != format.most || (format.finite_most && fraction != last_fraction);
+  const int32_t whole = (field == 0 ? fraction : fraction | 1 << format.fraction_bits)
+                        << (kFactorBits - format.fraction_bits);
+  *mantissa = !finite ? 0 : negative ? -whole : whole;
+  *exponent = whole == 0 || !finite ? kZeroFactorExponent : (field == 0 ? 1 : field) - format.bias;
+  return finite;
 }
 inline bool is_moderate(int32_t mantissa, int32_t exponent) {
   return mantissa == 0 || (exponent >= -kModerate && exponent <= kModerate);
@@ -53,7 +68,7 @@ inline float moderate_value(int32_t mantissa, int32_t exponent) {
 inline void Columns::set(uint32_t column, uint32_t k, Type type, uint32_t bits) {
   if (k == 0) special[column] = wide[column] = false;
   int32_t &m = mantissa[k][column], &e = exponent[k][column];
-  special[column] |= !split_16(type, bits, &m, &e);
+  special[column] |= !split(type, bits, &m, &e);
   const bool moderate = is_moderate(m, e);
   wide[column] |= !moderate;
   value[k][column] = moderate ? moderate_value(m, e) : 0.0f;

@@ -10,6 +10,7 @@ namespace tw::ptx_machine {
 namespace {
 
 constexpr uint32_t kWord = 4;
+constexpr uint32_t kShadowBlock = 256;
 constexpr uint32_t kAllBytes = 15;
 constexpr uint32_t kRecent = 1024;
 
@@ -64,15 +65,30 @@ Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
     warps_[i].likely.assign(agents, 0);
   }
   for (size_t rank = 0; rank < shadows_.size(); ++rank) {
-    const uint32_t bytes = (cluster.ctas[rank]->shared_bytes + kWord - 1) / kWord * kWord;
-    shadows_[rank].writes.assign(bytes, 0);
-    shadows_[rank].lanes.assign(bytes, kNoLane);
-    shadows_[rank].reads.assign(size_t{bytes / kWord} * kReaders * count_, 0);
-    shadows_[rank].read_lanes.assign(size_t{bytes / kWord} * per_cta_, kNoLane);
+    const uint32_t bytes =
+        (cluster.ctas[rank]->shared_bytes + kShadowBlock - 1) / kShadowBlock * kShadowBlock;
+    shadows_[rank].touched.assign(bytes / kShadowBlock + 1, 0);
+    shadows_[rank].writes.allocate(bytes);
+    shadows_[rank].lanes.allocate(bytes);
+    shadows_[rank].reads.allocate(size_t{bytes / kWord} * kReaders * count_);
+    shadows_[rank].read_lanes.allocate(size_t{bytes / kWord} * per_cta_);
     shadows_[rank].read_lines.assign(size_t{kReaders} * count_, 0);
     shadows_[rank].remote.assign(agents, 0);
     shadows_[rank].remote_lines.assign(agents, 0);
   }
+}
+
+/// Clears the shadows for the next cluster.
+Judge::~Judge() {
+  for (Shadow& shadow : shadows_)
+    for (size_t block = 0; block < shadow.touched.size(); ++block) {
+      if (!shadow.touched[block]) continue;
+      constexpr size_t kWords = kShadowBlock / kWord;
+      shadow.writes.clear(block * kShadowBlock, kShadowBlock);
+      shadow.lanes.clear(block * kShadowBlock, kShadowBlock);
+      shadow.reads.clear(block * kWords * kReaders * count_, kWords * kReaders * count_);
+      shadow.read_lanes.clear(block * kWords * per_cta_, kWords * per_cta_);
+    }
 }
 
 uint32_t Judge::agent(const Warp& warp, Kind kind) const {
@@ -188,22 +204,40 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
 void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin,
                        uint64_t end) {
   const Shadow& of_cta = shadow(cta);
-  const Clocks &passed = of(warp).passed, &likely = of(warp).likely;
+  const Clocks& passed = of(warp).passed;
+  const uint32_t agents = kReaders * count_;
   for (uint64_t word = begin / kWord; word * kWord < end; ++word) {
     const uint32_t mask = bytes_of_word(word, begin, end);
     const uint32_t* reads = &of_cta.reads[word * kReaders * count_];
     if (access.agent == access.own) over_lanes(warp, cta, access, word, mask);
-    for (uint32_t i = 0; i < kReaders * count_; ++i)
-      if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
-        const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
-        const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
-        if ((reads[i] >> kWord) <= time_of(likely, i))
-          warp.letter(after_product(warp, other.line));
-        else
-          report(warp, "race: write is not ordered after an earlier read", cta, run, other,
-                 order_for(warp, other));
-      }
+    // Almost always no read is open, so all agents are first compared without branches.
+    uint32_t open = 0;
+    const auto compare = [&](uint32_t from, uint32_t to) {
+      for (uint32_t i = from; i < to; ++i)
+        open |= (reads[i] >> kWord) > passed[i] ? reads[i] & mask : 0;
+    };
+    compare(0, std::min(access.agent, agents));
+    compare(access.agent + 1, agents);
+    if (open != 0) over_open_reads(warp, cta, access, word, mask);
   }
+}
+
+/// Reports the first read of a word that is not ordered before a write.
+void Judge::over_open_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t word,
+                            uint32_t mask) {
+  const Shadow& of_cta = shadow(cta);
+  const Clocks &passed = of(warp).passed, &likely = of(warp).likely;
+  const uint32_t* reads = &of_cta.reads[word * kReaders * count_];
+  for (uint32_t i = 0; i < kReaders * count_; ++i)
+    if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
+      const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
+      const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
+      if ((reads[i] >> kWord) <= time_of(likely, i))
+        warp.letter(after_product(warp, other.line));
+      else
+        report(warp, "race: write is not ordered after an earlier read", cta, run, other,
+               order_for(warp, other));
+    }
 }
 
 /// Checks a lane's write to a word against reads by other lanes of its warp.
@@ -257,6 +291,8 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
                    uint64_t bytes, bool writes, bool torn) {
   Shadow& of_cta = shadow(cta);
   const uint32_t line = line_of(warp);
+  for (uint64_t block = offset / kShadowBlock; block * kShadowBlock < offset + bytes; ++block)
+    of_cta.touched[block] = 1;
   if (&cta != warp.cta || access.agent >= count_) {
     raise(of_cta.remote, access.agent, access.time);
     raise(of_cta.remote_lines, access.agent, 0);
@@ -265,8 +301,8 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
   if (writes) {
     const uint32_t id = write_id(
         {access.agent, access.time, line, op_of(warp), access.proxy, access.use.reach, torn});
-    std::fill_n(of_cta.writes.begin() + static_cast<long>(offset), bytes, id);
-    std::fill_n(of_cta.lanes.begin() + static_cast<long>(offset), bytes, access.use.lane);
+    std::fill_n(of_cta.writes.begin() + offset, bytes, id);
+    std::fill_n(of_cta.lanes.begin() + offset, bytes, access.use.lane);
     return;
   }
   if (access.use.reach != Reach::weak) return;

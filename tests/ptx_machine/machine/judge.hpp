@@ -14,6 +14,7 @@
 
 #include "tests/ptx_machine/machine/history.hpp"
 #include "tests/ptx_machine/machine/knowledge.hpp"
+#include "tests/ptx_machine/machine/lazy_zeros.hpp"
 
 namespace tw::ptx_machine {
 
@@ -46,6 +47,7 @@ struct Order {
 class Judge {
  public:
   Judge(const Cluster& cluster, uint32_t number, History* history);
+  ~Judge();
 
   // Shared memory. An error fails the warp (Warp::fail()).
   void access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, bool reads, bool writes,
@@ -115,12 +117,15 @@ class Judge {
   /// State of a CTA's shared memory. `writes` and `lanes`: for each byte the last write and its
   /// lane. `reads`: for each 4-byte word and agent that reads the time of the last read, shifted by
   /// four bits above a mask of the bytes read. `read_lanes`: for each word and warp of the CTA the
-  /// lane of that read, kEachLane if there were several.
+  /// lane of that read, kEachLane if there were several. Lanes of bytes without a write, and of
+  /// words without a read, mean nothing.
   struct Shadow {
-    std::vector<uint32_t> writes;
-    std::vector<uint8_t> lanes;
-    std::vector<uint32_t> reads;
-    std::vector<uint8_t> read_lanes;
+    LazyZeros<uint32_t> writes;
+    LazyZeros<uint8_t> lanes;
+    LazyZeros<uint32_t> reads;
+    LazyZeros<uint8_t> read_lanes;
+    /// For each block of kShadowBlock bytes: it has a write or a read.
+    std::vector<uint8_t> touched;
     std::vector<uint32_t> read_lines;  // per agent
     /// Per agent that is asynchronous work or in another CTA: time and line of its last access.
     Clocks remote;
@@ -157,6 +162,8 @@ class Judge {
   void each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit);
   bool over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run);
   void over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin, uint64_t end);
+  void over_open_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t word,
+                       uint32_t mask);
   void over_lanes(Warp& warp, const Cta& cta, const Access& access, uint64_t word, uint32_t mask);
   /// Checks a write against earlier writes and reads. Returns true if the write may overlap in time
   /// with an earlier one and both are by the async proxy.

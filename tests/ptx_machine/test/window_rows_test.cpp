@@ -2,6 +2,7 @@
 // window_row() computes the same bits as window_f32().
 #include "tests/ptx_machine/instructions/window_rows.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
@@ -12,14 +13,22 @@ using namespace tw::ptx_machine;
 
 namespace {
 
+/// The numbers of a type's fraction and exponent bits, and of the unused bits behind the fraction.
+struct Layout {
+  Type type;
+  int fraction, exponent, unused;
+};
+
 /// Bits of a random finite number; `near`: with an exponent near the bias, else any exponent.
-uint32_t draw(std::mt19937& random, Type type, bool near) {
-  const uint32_t most = type == Type::f16 ? 31 : 255, fraction = type == Type::f16 ? 10 : 7;
-  uint32_t bits = static_cast<uint32_t>(random()) & 0xffff;
-  uint32_t exponent = static_cast<uint32_t>(near ? most / 2 - random() % 14 : random() % most);
+uint32_t draw(std::mt19937& random, const Layout& layout, bool near) {
+  const auto next = [&] { return static_cast<uint32_t>(random()); };
+  const uint32_t most = (1u << layout.exponent) - 1;
+  uint32_t exponent = near ? most / 2 - next() % std::min(14u, most / 2) : next() % most;
+  uint32_t sign = next() & 1, fraction = next() & ((1u << layout.fraction) - 1);
   if (random() % 40 == 0) exponent = 0;
-  if (random() % 40 == 0) bits &= 0x8000, exponent = 0;
-  return (bits & ~(most << fraction)) | exponent << fraction;
+  if (random() % 40 == 0) exponent = fraction = 0;
+  return ((sign << layout.exponent | exponent) << layout.fraction | fraction) << layout.unused |
+         (next() & ((1u << layout.unused) - 1));
 }
 
 }  // namespace
@@ -27,27 +36,33 @@ uint32_t draw(std::mt19937& random, Type type, bool near) {
 TEST_CASE("window_rows: the bits of window_f32") {
   std::mt19937 random(4);
   const auto b = std::make_unique<Columns>();
-  for (const Type type : {Type::f16, Type::bf16})
+  for (const Layout& layout :
+       {Layout{Type::f16, 10, 5, 0}, Layout{Type::bf16, 7, 8, 0}, Layout{Type::tf32, 10, 8, 13},
+        Layout{Type::e4m3, 3, 4, 0}, Layout{Type::e5m2, 2, 5, 0}}) {
+    const WindowForm form = wgmma_form(layout.type);
     for (int round = 0; round < 60; ++round) {
       const uint32_t count = 8 * (1 + static_cast<uint32_t>(random() % 32));
       Factors a, columns[kMostColumns];
       float sums[kMostColumns], before[kMostColumns];
-      for (uint32_t k = 0; k < 16; ++k) a.set(k, type, draw(random, type, round % 2));
+      for (uint32_t k = 0; k < form.factors; ++k)
+        a.set(k, layout.type, draw(random, layout, round % 2));
       for (uint32_t j = 0; j < count; ++j) {
-        for (uint32_t k = 0; k < 16; ++k) {
-          const uint32_t bits = draw(random, type, round % 2);
-          columns[j].set(k, type, bits);
-          b->set(j, k, type, bits);
+        for (uint32_t k = 0; k < form.factors; ++k) {
+          const uint32_t bits = draw(random, layout, round % 2);
+          columns[j].set(k, layout.type, bits);
+          b->set(j, k, layout.type, bits);
         }
         const uint32_t bits = static_cast<uint32_t>(random());
         before[j] = sums[j] =
             std::bit_cast<float>(round % 3 ? (bits & 0x8fffffff) | 0x30000000 : bits & 0xff7fffff);
       }
-      window_row(a, *b, count, sums);
+      window_row(a, *b, count, form, sums);
       size_t wrong = 0;
       for (uint32_t j = 0; j < count; ++j)
-        wrong += std::bit_cast<uint32_t>(sums[j]) !=
-                 std::bit_cast<uint32_t>(window_f32(a, columns[j], 16, before[j], kWindowBits));
+        wrong +=
+            std::bit_cast<uint32_t>(sums[j]) !=
+            std::bit_cast<uint32_t>(window_f32(a, columns[j], form.factors, before[j], form.bits));
       CHECK(wrong == 0);
     }
+  }
 }

@@ -178,7 +178,7 @@ TEST_CASE("window: sums of tf32, e4m3 and e5m2 products in wgmma") {
   for (const Layout& layout : {Layout{Type::tf32, 19, 10, 8, 127, 13},
                                {Type::e4m3, 8, 3, 4, 7, 0},
                                {Type::e5m2, 8, 2, 5, 15, 0}}) {
-    const WgmmaForm form = wgmma_form(layout.type);
+    const WindowForm form = wgmma_form(layout.type);
     CHECK(form.factors == (layout.type == Type::tf32 ? 8 : 32));
     for (int round = 0; round < 3000; ++round) {
       Factors x, y;
