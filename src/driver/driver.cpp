@@ -33,8 +33,8 @@ Status too_old(int32_t version, const char* missing) {
               missing ? missing : "", kMinimumDriver / 1000, kMinimumDriver % 1000 / 10);
 }
 
-/// Loads libcuda and fills the table. cuGetProcAddress gets each function's version in symbols.inc,
-/// because other versions of a function can have other prototypes.
+/// Loads libcuda and fills the table. cuGetProcAddress is asked for the version of each function
+/// that symbols.inc gives, because other versions of a function can have other prototypes.
 Status load_table(Driver* table) {
   // RTLD_LOCAL: libcuda's symbols must not resolve undefined symbols of other libraries.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -22,10 +22,12 @@
  * - The lists of return values name only what is particular to a function. In addition, functions
  *   return TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle,
  *   and for a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT,
- *   and all functions may return TW_ERROR_OUT_OF_MEMORY. Functions on a device, or on a handle that
- *   belongs to one, also return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE if
- *   two handles belong to different devices, and the driver's errors: TW_ERROR_DEVICE_LOST,
- *   TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ *   and all functions may return TW_ERROR_OUT_OF_MEMORY. Functions that return TW_ERROR_OVERLAP for
+ *   operands that overlap also return it if the operands interleave and a bounded search cannot
+ *   prove that they share no byte. Functions on a device, or on a handle that belongs to one, also
+ *   return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE if two handles belong to
+ *   different devices, and the driver's errors: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
+ *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
  * - Text goes into a `buffer` of `capacity` bytes. The function cuts text that does not fit and
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
@@ -570,8 +572,8 @@ TW_API tw_status tw_stream_query(tw_stream *stream);
 /** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL.
  *  An event that was never recorded causes no wait. @retval TW_ERROR_WRONG_DEVICE the handles
  *  belong to different devices.
- *  @retval TW_ERROR_CAPTURE the event was recorded before the stream's capture began, or in another
- *  capture; the stream's capture is then broken.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured and the event was last recorded outside of
+ *  this capture, which is then broken; or the event was last recorded in a capture that has ended.
  *  @threadsafety{any thread} @capture{allowed; a stream that waits for an event of a capture joins
  *  that capture, see tw_stream_begin_capture()} @since 0.1 */
 TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
@@ -1018,10 +1020,11 @@ typedef struct tw_tile_desc {
                         block loads the same number of the tile's boxes and multicasts them to all
                         of these blocks */
   /** A bit mask of modes. If bit k is set, tiles may begin at any coordinate of mode k, even
-   *  outside the tensor. (In the mode with stride 1, the coordinate times the size of an element
-   *  must be a multiple of 16 bytes.) If bit k is not set, the map may split mode k or merge it
-   *  with others, as tw_tensor_map_create_tile() describes. Tiles can then begin only at some
-   *  coordinates of mode k: see the errors of tw_tensor_map_box(). */
+   *  outside the tensor. (A tile that is stored must not begin at a negative coordinate: the
+   *  hardware would abort the kernel. In the mode with stride 1, the coordinate times the size of
+   *  an element must be a multiple of 16 bytes.) If bit k is not set, the map may split mode k or
+   *  merge it with others, as tw_tensor_map_create_tile() describes. Tiles can then begin only at
+   *  some coordinates of mode k: see the errors of tw_tensor_map_box(). */
   uint32_t free_start;
   uint32_t reserved;       /**< 0 */
   uint64_t global_address; /**< required: device address of the tensor */
@@ -1053,8 +1056,10 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *    swizzle span, which is 32, 64 or 128 bytes.
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
- *  Modes are split or merged only if no box reads or writes an element whose coordinate along one
- *  of these modes is past the end of the mode.
+ *  The TMA compares coordinates with the extents of the map's dimensions, not with those of the
+ *  modes. Modes are therefore split or merged only if every position of a tile that is past the end
+ *  of one of these modes is also outside the map. Otherwise a box would move an element that
+ *  belongs to another coordinate.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1088,7 +1093,7 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  is outside the tensor along a mode where it must be inside. It must be inside along two kinds of
  *  modes: the modes of a group of merged modes, except the group's outermost mode, and the modes of
  *  extent 1 whose bit in free_start is not set. Along other modes start may be any number that
- *  gives 32-bit coordinates.
+ *  gives 32-bit coordinates, but a store or reduction with a negative coordinate aborts the kernel.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -1323,7 +1328,8 @@ typedef struct tw_plan_info {
   uint64_t boxes_loaded; /**< TMA copies from global to shared memory: boxes of tensor maps, and
                             rows or parts of rows copied by cp.async.bulk */
   uint64_t boxes_stored; /**< TMA copies from shared to global memory, counted in the same way */
-  uint64_t boxes_prefetched; /**< boxes of tensor maps prefetched into the L2 cache */
+  uint64_t boxes_prefetched; /**< what is brought into the L2 cache: boxes of tensor maps, and rows
+                                or parts of rows that bulk copies bring */
   uint64_t bytes_read;       /**< bytes of the operands that a run reads, each counted once */
   uint64_t bytes_written;    /**< bytes of the operands that a run writes, each counted once */
   uint64_t flops;            /**< 2 m n k for a GEMM */
@@ -1473,7 +1479,8 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window is
  *  invalid. @retval TW_ERROR_UNSUPPORTED the type has no NaN pattern, but the fill is NaN.
- *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination, or a bounded
+ *  search cannot prove that they share none.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
@@ -1488,7 +1495,8 @@ TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
 /** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
- *  @retval TW_ERROR_OVERLAP source and destination overlap.
+ *  @retval TW_ERROR_OVERLAP source and destination share an element, or a bounded search cannot
+ *  prove that they share none.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy is not empty.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
@@ -1524,15 +1532,17 @@ typedef struct tw_copies_desc {
 typedef struct tw_copies_args {
   uint32_t struct_size; /**< set by tw_copies_args_init() */
   uint32_t struct_mark; /**< set by the same function */
-  uint64_t src;  /**< required: device address of count 64-bit device addresses, one per source */
+  uint64_t src;  /**< required: device address of a list of `count` 64-bit device addresses, one for
+                    each source */
   uint64_t dst;  /**< required: the same list for the destinations */
   int64_t count; /**< pairs of this run; -1: the plan's */
   /** Device address of a 64-bit counter to which the run adds the number of skipped pairs; 0: they
-   *  are not counted. ::tw_copies_desc says which pairs are skipped. Without a counter the host
-   *  device instead waits for the stream, reads the lists and refuses the run if it has such a
-   *  pair, or a pair whose operands overlap. It does not do so while the stream is captured. A CUDA
-   *  device never refuses a run for its pairs and does not detect overlap: the result of a pair
-   *  whose operands overlap is undefined. */
+   *  are not counted. ::tw_copies_desc says which pairs are skipped. Before a run the host device
+   *  waits for the stream and reads the lists, unless the stream is captured. It checks the memory
+   *  of the pairs that are not skipped (see the conventions). Without a counter it also refuses a
+   *  run that would skip a pair, or that has a pair whose operands overlap. A CUDA device never
+   *  refuses a run for its pairs and does not detect overlap: the result of a pair whose operands
+   *  overlap is undefined. */
   uint64_t invalid_count;
 } tw_copies_args;
 
@@ -1560,8 +1570,10 @@ TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tens
 /** Plans many copies of the same shape and strides. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or count is invalid.
- *  @retval TW_ERROR_OVERLAP two coordinates share an element of a destination.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of a destination, or a bounded search
+ *  cannot prove that they share none.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, count is above 2^57, or all
+ *  copies together have too many elements.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
@@ -1575,8 +1587,9 @@ TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *de
 
 /** Enqueues many copies. If invalid_count is given, a second kernel counts the skipped pairs.
  *
- *  A CUDA device returns no error for the contents of the lists. The host device returns the errors
- *  for lists below only if there is no invalid_count and the stream is not captured.
+ *  Some of the errors below concern the contents of the lists. A CUDA device does not return these,
+ *  and the host device returns them only if there is no invalid_count and the stream is not
+ *  captured.
  *  @param plan from tw_copies_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0; count is outside the range 0 ...
  *  the plan's count; or, on the host device, a list contains the address 0.
@@ -1584,7 +1597,7 @@ TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *de
  *  or, on the host device, an address in a list is not a multiple of the size of an element or
  *  lacks the promised alignment.
  *  @retval TW_ERROR_OVERLAP invalid_count shares bytes with a list; or, on the host device, the
- *  operands of a pair overlap.
+ *  operands of a pair share an element, or a bounded search cannot prove that they share none.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
@@ -1596,9 +1609,10 @@ TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies
 
 /** Brings a tensor, or a sub-box of one, into the L2 cache. With rank 0 the operand has `rows` rows
  *  of `columns` elements, `pitch` elements apart. With rank 1 to 8 it has a shape and strides. The
- *  device loads every byte of the operand (up to `budget`) and discards the values. All of it must
- *  therefore be readable memory: otherwise the run faults. If the operand is larger than the cache,
- *  later parts evict earlier ones. */
+ *  device loads the bytes of the operand (up to `budget`) and discards the values; only bytes at
+ *  the ends of rows may be an exception (see tw_prefetch_run()). All of the operand must therefore
+ *  be readable memory: otherwise the run faults. If the operand is larger than the cache, later
+ *  parts evict earlier ones. */
 typedef struct tw_prefetch_desc {
   uint32_t struct_size; /**< set by tw_prefetch_desc_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -1652,7 +1666,9 @@ TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache priority is invalid.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @retval TW_ERROR_OVERFLOW the operand spans more than 2^60 bytes; or the sum of the sizes of its
+ *  elements is above 2^63 - 1 bytes. An element that several coordinates share counts once for each
+ *  of them, but dimensions of stride 0 are left out.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
@@ -2269,7 +2285,8 @@ TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_t
  *  activation or flag is invalid, or TW_COMBINE_MULTIPLY has no b.
  *  @retval TW_ERROR_UNSUPPORTED the types cannot be converted to one another, or dst_dtype does not
  *  support the reduction, activation or flag; the message names them.
- *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination, or a bounded
+ *  search cannot prove that they share none.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
@@ -2291,7 +2308,8 @@ TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwis
  *  @retval TW_ERROR_MISALIGNED an address lacks the promised alignment, or the address of a scalar
  *  is not a multiple of 4.
  *  @retval TW_ERROR_OVERLAP the destination shares bytes with a scalar; or it shares bytes with a
- *  source and is not the same tensor as the source, with equal address, strides and element size.
+ *  source and is not the same tensor as the source, with equal address, strides and element size;
+ *  or a bounded search cannot prove that they share no byte.
  *  @repeats{yes, reductions too. Without an activation all devices compute the same bits}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
@@ -2566,8 +2584,8 @@ typedef struct tw_gemm_args {
   uint64_t device_beta;  /**< the same for beta; c is then required */
   /** With TW_GEMM_BATCH_POINTERS: device address of a 64-bit counter to which the run adds the
    *  number of skipped products; 0: they are not counted. Only the host device, and only without a
-   *  counter, refuses a run that would skip a product: it waits for the stream and reads the arrays
-   *  first. While the stream is captured, the host device does not check this either. */
+   *  counter, refuses a run that would skip a product. While the stream is captured, it does not
+   *  check this. */
   uint64_t invalid_count;
   uint64_t bias;     /**< required with bias, else 0: device address */
   uint64_t d_factor; /**< required with d_factor, else 0: device address of the f32 factors. With

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The address in D of each row of a wgmma tile, and the row's weight.
+// The address in D of each row of the run that a wgmma tile computes, and the row's weight. Because
+// of swap-AB these rows are the columns of the tile.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_work.cuh"
@@ -36,7 +37,7 @@ struct GroupedRowTargets {
           static_cast<u64>(__float_as_uint(weights[i])) << 32 | static_cast<u32>(rows[i]));
     stream_sync_group(group);
   }
-  /// The weight of row `row` of the tile; only if has_table.
+  /// The weight of the run's row that is `row` rows after the tile's first one; only if has_table.
   __device__ __forceinline__ float weight(u32 row) const {
     return __uint_as_float(ptx::shared_load<4>(base + row * 8 + 4));
   }

@@ -37,9 +37,10 @@ __device__ __forceinline__ bool grouped_can_write_pieces(const GroupedArgs& args
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
-/// Writes a piece of 16 bytes to column `column` of row r. Most pieces are stored: without a
-/// branch, and with 32 bits for the bytes of a row of D, which grouped_can_write_pieces() has
-/// checked.
+/// Writes a piece of 16 bytes to column `column` of the row of D that belongs to row r of the run.
+/// The piece is added if rows are added atomically. Otherwise a predicated instruction stores it,
+/// which needs no branch. The pitch of D in bytes fits in 32 bits: grouped_can_write_pieces() has
+/// checked this.
 template <class Config>
 struct GroupedPieceWriter {
   const GroupedArgs& args;
@@ -64,8 +65,8 @@ __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args,
   return full_element<In>(alpha_bias.bias, args.bias_type, column);
 }
 
-/// Multiplies each value by the weight of its row. A thread has kCount values for the kTileN rows
-/// of the tile, in groups of eight rows.
+/// Multiplies each value by the weight of its row of the run. Because of swap-AB these rows are the
+/// columns of the tile: a thread has kCount values for kTileN of them, in groups of eight.
 template <class Config, int kCount>
 __device__ __forceinline__ void grouped_weigh(float (&v)[kCount], const GroupedArgs& args,
                                               const GroupedRowTargets<Config>& targets, i32 width) {
@@ -99,17 +100,18 @@ __device__ __forceinline__ void grouped_each_piece(const float (&d)[Config::kAcc
   constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
   static_assert(Config::kTileN % kLines == 0, "a tile must have whole slabs");
-  constexpr i32 kAcross = 64 / kContiguous;
+  // Slabs side by side in the 64 elements of a line that the warpgroup has.
+  constexpr i32 kSlabsAlongLine = 64 / kContiguous;
   constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
   const auto thread = static_cast<i32>(threadIdx.x % 128);
   const i32 line0 = thread / 8, piece16 = thread % 8;
 #pragma unroll
-  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
-    const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
-    const i32 y = n0 + slab / kAcross * kLines;
+  for (i32 slab = 0; slab < kSlabsAlongLine * (Config::kTileN / kLines); ++slab) {
+    const i32 x = m0 + slab % kSlabsAlongLine * kContiguous + piece16 * kPiece;
+    const i32 y = n0 + slab / kSlabsAlongLine * kLines;
     if (y >= end) break;
     const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
-    epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
+    epilogue_stage_transposed<Config>(d, buffer, slab % kSlabsAlongLine, slab / kSlabsAlongLine);
     // After this barrier all threads have read the previous slab, so the next may overwrite it.
     stream_sync_group(group);
     if (x >= extent) continue;

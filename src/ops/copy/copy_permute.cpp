@@ -23,12 +23,13 @@ struct Chain {
   int32_t dim[kPermuteRank];
 };
 
-// A tile's lines in the source or in the destination: the chain up to the first dimension that is
-// cut.
+// The form of a tile's lines on one side, the source or the destination. A line has the dimensions
+// of the chain up to and including the first one of which the tile has only a part. This dimension
+// is cut.
 struct Line {
-  int32_t count = 0;
+  int32_t dims = 0;  // how many dimensions of the chain a line has
   int64_t bytes = 0;
-  int32_t cut = -1;  // last dimension of the line, if the tile holds only a part of it
+  int32_t cut = -1;  // the dimension that is cut; -1: none
 };
 
 struct Tiling {
@@ -83,7 +84,7 @@ Line line_of(const Tiling& t, const Chain& chain) {
   for (int32_t i = 0; i < chain.count; ++i) {
     const Dim& dim = t.dim[chain.dim[i]];
     if (dim.tile == 1) break;
-    ++line.count;
+    ++line.dims;
     line.bytes *= dim.tile;
     if (dim.tile == dim.extent) continue;
     line.cut = chain.dim[i];
@@ -96,7 +97,8 @@ void cut_tile(Tiling* t, int64_t src_target, int64_t dst_target) {
   for (int32_t d = 0; d < t->rank; ++d) t->dim[d].tile = 1;
   lengthen_line(t, t->src_chain, &Dim::src, src_target);
   lengthen_line(t, t->dst_chain, &Dim::dst, dst_target);
-  // If both sides cut a dimension, the cut must suit both.
+  // If a cut dimension is in both chains, its extent in the tile must suit the alignment of both
+  // sides.
   for (int32_t d = 0; d < t->rank; ++d) {
     Dim& dim = t->dim[d];
     if (dim.tile == 1 || dim.tile == dim.extent) continue;
@@ -115,8 +117,10 @@ void cut_tile(Tiling* t, int64_t src_target, int64_t dst_target) {
   t->pitch = round_up(t->src_line.bytes, 128);
 }
 
-// Finds the largest tile that fits. The targets start at lines of 256 bytes on both sides, and are
-// longer if units are wide and shorter on the destination if they are narrow.
+// Chooses a tile that fits. The targets start at lines of 256 bytes on both sides; they are longer
+// if units are wide, and shorter on the destination if units are narrow. They are halved until the
+// tile fits. If the tile is below a quarter of the largest size, they are doubled up to three
+// times, as long as the tile fits.
 bool choose_tile(Tiling* t) {
   int64_t src = t->unit >= 4 ? 512 : 256;
   int64_t dst = t->unit >= 8 ? 512 : t->unit >= 2 ? 256 : 128;
@@ -139,7 +143,7 @@ bool choose_tile(Tiling* t) {
 }
 
 bool in_line(const Chain& chain, const Line& line, int32_t d) {
-  return std::find(chain.dim, chain.dim + line.count, d) != chain.dim + line.count;
+  return std::find(chain.dim, chain.dim + line.dims, d) != chain.dim + line.dims;
 }
 
 void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
@@ -148,9 +152,10 @@ void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
 }
 
 // Fills the dimensions that count source lines, destination lines and the units of a destination
-// line, with their weights. The dimension that cuts the destination's lines comes last among those
-// that count source lines, and the reverse, so that the last lines are left out at the tensor's
-// edge.
+// line, with their weights. The dimension that is cut in the destination's lines comes last among
+// those that count source lines. The dimension that is cut in the source's lines comes last among
+// those that count destination lines. A partial tile at the tensor's edge then lacks only the last
+// lines.
 void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
   args->src_line_dims.count = args->dst_line_dims.count = args->dst_unit_dims.count = 1;
   int64_t weight[kPermuteRank];
@@ -174,7 +179,7 @@ void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
         continue;
       add(&args->dst_line_dims, dim.tile, weight[d], dim.dst);
     }
-  for (int32_t i = 0; i < t.dst_line.count; ++i) {
+  for (int32_t i = 0; i < t.dst_line.dims; ++i) {
     const int32_t d = t.dst_chain.dim[i];
     add(&args->dst_unit_dims, t.dim[d].tile, weight[d], t.dim[d].dst);
   }
@@ -206,9 +211,10 @@ PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
   return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
 }
 
-// Returns CopyPermuteArgs::shift. The swizzle must place two units in different banks if they
-// are one 16-byte store apart in a destination line. So it depends on the distance of their source
-// lines.
+// Returns CopyPermuteArgs::shift. To assemble stores of 16 bytes, adjacent lanes read units that
+// are 16 bytes apart in a destination line. In shared memory these units are usually in different
+// source lines. The swizzle must place them in different banks, so it depends on how many source
+// lines apart they are.
 u32 swizzle_shift(const CopyPermuteArgs& args) {
   const u32 store_units = 16 / args.unit_bytes;
   if (store_units >= args.dst_unit_dims.count) return 0;
@@ -242,15 +248,17 @@ bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args) {
   int32_t grid_dim_of[kPermuteRank];
   if (!fill_grid(t, args, grid_dim_of)) return false;
   fill_dims(t, args);
-  const int32_t a = t.src_line.cut;
-  const int32_t b = t.dst_line.cut;
+  const int32_t src_cut = t.src_line.cut;
+  const int32_t dst_cut = t.dst_line.cut;
   const auto tile = [&](int32_t d) { return d < 0 ? 1 : t.dim[d].tile; };
   const auto grid = [&](int32_t d) { return d < 0 ? -1 : grid_dim_of[d]; };
-  args->src_line_bytes = edge(t.src_line.bytes, a, tile(a), grid(a));
-  args->dst_line_bytes = edge(t.dst_line.bytes, b, tile(b), grid(b));
-  const bool same = a == b;
-  args->src_lines = edge(t.src_lines(), same ? -1 : b, tile(b), grid(b));
-  args->dst_lines = edge(t.dst_lines(), same ? -1 : a, tile(a), grid(a));
+  args->src_line_bytes = edge(t.src_line.bytes, src_cut, tile(src_cut), grid(src_cut));
+  args->dst_line_bytes = edge(t.dst_line.bytes, dst_cut, tile(dst_cut), grid(dst_cut));
+  // A dimension that is cut on both sides shortens the lines of a partial tile, but does not change
+  // their number.
+  const bool same = src_cut == dst_cut;
+  args->src_lines = edge(t.src_lines(), same ? -1 : dst_cut, tile(dst_cut), grid(dst_cut));
+  args->dst_lines = edge(t.dst_lines(), same ? -1 : src_cut, tile(src_cut), grid(src_cut));
   args->shift = swizzle_shift(*args);
   fit_permute(0, 0, args);
   return true;
@@ -267,7 +275,9 @@ void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args) {
     load = std::min(load, alignment_of(static_cast<uint64_t>(args->src_line_dims.dim[d].stride)));
   for (u32 d = 0; d < args->dst_line_dims.rank; ++d)
     store = std::min(store, alignment_of(static_cast<uint64_t>(args->dst_line_dims.dim[d].stride)));
-  // A wider ordinary load would read past the end of a line, which may end at any unit.
+  // Loads of 4 bytes or more are cp.async, which can copy fewer bytes at the end of a line.
+  // Narrower loads are ordinary ones, which cannot. They load one unit at a time, because a line
+  // may end after any unit.
   if (load < 4) load = args->unit_bytes;
   args->load_bytes = load;
   args->store_bytes = store == 16 ? 16 : args->unit_bytes;

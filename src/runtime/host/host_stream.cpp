@@ -338,10 +338,11 @@ Status HostStream::wait_in_capture(HostEvent& event) {
     return fail(Code::ERROR_CAPTURE, {.argument = "event"}, "%s", why);
   };
   if (!from.capture)
-    return event.recorded() ? refuse(
-                                  "event was recorded before the capture began, and a graph cannot "
-                                  "wait for it: let the stream that launches the graph wait")
-                            : Status(Code::OK);
+    return event.recorded()
+               ? refuse(
+                     "event was last recorded outside of a capture, and a graph cannot "
+                     "wait for it: let the stream that launches the graph wait")
+               : Status(Code::OK);
   if (from.capture->ended)
     return refuse(
         "event was last recorded in a capture that has ended, so it will never complete: record it "

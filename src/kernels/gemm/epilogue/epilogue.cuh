@@ -82,7 +82,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;  // along D's contiguous dimension
   static_assert(kExtent % kContiguous == 0, "a tile must have whole slabs");
-  constexpr i32 kAcross = kExtent / kContiguous;
+  constexpr i32 kSlabsAlongLine = kExtent / kContiguous;
   constexpr i32 kLines = static_cast<i32>(Config::kSlab.lines);
   constexpr i32 kLineGroups = kSwapAB ? 2 * kCount / kLines : 1;
   const u32 lane = ptx::lane_id();
@@ -101,21 +101,21 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   const bool issuer = threadIdx.x % 128 == 0;
   if (again && issuer) ptx::store_wait<0>();  // the earlier chains must be in memory
 #pragma unroll
-  for (int slab = 0; slab < kAcross * kLineGroups; ++slab) {
-    const i32 at = start + slab % kAcross * kContiguous;
+  for (int slab = 0; slab < kSlabsAlongLine * kLineGroups; ++slab) {
+    const i32 at = start + slab % kSlabsAlongLine * kContiguous;
     if (at >= args.plain_from) continue;
     const u32 buffer =
         staging + slabs_written++ % Config::kShared.slabs * Config::kShared.slab_bytes;
     if (issuer) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
     ptx::named_barrier(barrier, 128);
     if constexpr (kSwapAB)
-      epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
+      epilogue_stage_transposed<Config>(d, buffer, slab % kSlabsAlongLine, slab / kSlabsAlongLine);
     else
       epilogue_stage<Config>(d, buffer, slab);
     ptx::fence_async_shared();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
-      const i32 line = kSwapAB ? n0 + slab / kAcross * kLines : m0;
+      const i32 line = kSwapAB ? n0 + slab / kSlabsAlongLine * kLines : m0;
       if (adds)
         ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, buffer, at, line);
       else

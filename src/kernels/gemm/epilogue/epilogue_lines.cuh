@@ -142,9 +142,9 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   constexpr bool kSwapAB = Config::kSwapAB;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kSwapAB ? 64 : 2 * kCount;
-  constexpr i32 kAcross = kExtent / kContiguous;
+  constexpr i32 kSlabsAlongLine = kExtent / kContiguous;
   constexpr i32 kLines = kSwapAB ? static_cast<i32>(Config::kSlab.lines) : 64;
-  constexpr i32 kSlabs = kSwapAB ? kAcross * (2 * kCount / kLines) : kAcross;
+  constexpr i32 kSlabs = kSwapAB ? kSlabsAlongLine * (2 * kCount / kLines) : kSlabsAlongLine;
   const i32 start = kSwapAB ? m0 : n0;
   const i32 columns = (kSwapAB ? args.m : args.n) - start;
   // A warp writes a quarter of a slab's lines. It staged them by itself, except with swap-AB.
@@ -158,13 +158,13 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   };
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
-    const i32 from = slab % kAcross * kContiguous;
-    const i32 line0 = kSwapAB ? n0 + slab / kAcross * kLines : m0;
+    const i32 from = slab % kSlabsAlongLine * kContiguous;
+    const i32 line0 = kSwapAB ? n0 + slab / kSlabsAlongLine * kLines : m0;
     if (from >= columns) continue;
     const i32 lines = (kSwapAB ? args.n : args.m) - line0;
     const i32 end = min(first + kLines / 4, lines);
     if constexpr (kSwapAB)
-      epilogue_stage_transposed<Config>(d, staging, slab % kAcross, slab / kAcross);
+      epilogue_stage_transposed<Config>(d, staging, slab % kSlabsAlongLine, slab / kSlabsAlongLine);
     else
       epilogue_stage<Config>(d, staging, slab);
     sync();

@@ -64,12 +64,12 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   ptx::named_barrier(1 + group, 128);
   if (warp >= kAtOnce || threadIdx.x % 32 != 0) return;
   const u32 from = buffer + warp * Config::kShared.slab_bytes;
-  constexpr u32 kAcross = epilogue_across<Config>();
+  constexpr u32 kSlabsAlongLine = epilogue_across<Config>();
   const u32 slab = first + warp;
-  const i32 at =
-      (Config::kSwapAB ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
+  const i32 at = (Config::kSwapAB ? m0 : n0) +
+                 static_cast<i32>(slab % kSlabsAlongLine * Config::kSlab.contiguous);
   const i32 line =
-      Config::kSwapAB ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
+      Config::kSwapAB ? n0 + static_cast<i32>(slab / kSlabsAlongLine * Config::kSlab.lines) : m0;
   if (adds)
     ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, from, at, line);
   else
@@ -112,8 +112,9 @@ __device__ __forceinline__ void epilogue_all_tma(float (&d)[kCount], const GemmA
     epilogue_pack<Config>(d, 0, pending.pairs);
   } else {
     constexpr bool kSwapAB = Config::kSwapAB;
-    constexpr u32 kAcross = epilogue_across<Config>();
-    constexpr u32 kSlabs = kSwapAB ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
+    constexpr u32 kSlabsAlongLine = epilogue_across<Config>();
+    constexpr u32 kSlabs =
+        kSwapAB ? kSlabsAlongLine * (2 * kCount / Config::kSlab.lines) : kSlabsAlongLine;
     constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
     constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
     constexpr u32 kStep = kAtOnce * kSlabBytes;
@@ -131,8 +132,8 @@ __device__ __forceinline__ void epilogue_all_tma(float (&d)[kCount], const GemmA
       for (u32 i = 0; i < kAtOnce; ++i) {
         if constexpr (kSwapAB)
           epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
-                                            static_cast<int>((first + i) % kAcross),
-                                            static_cast<int>((first + i) / kAcross));
+                                            static_cast<int>((first + i) % kSlabsAlongLine),
+                                            static_cast<int>((first + i) / kSlabsAlongLine));
         else
           epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
       }
