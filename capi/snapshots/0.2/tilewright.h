@@ -1485,11 +1485,11 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_copy_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_copy_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_copy_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1577,11 +1577,11 @@ TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tens
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_copies_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_copies_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_copies_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
@@ -1672,11 +1672,11 @@ TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_prefetch_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_prefetch_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_prefetch_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1812,11 +1812,11 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_gather_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_gather_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_gather_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1846,11 +1846,11 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_scatter_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_scatter_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_scatter_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1975,11 +1975,11 @@ TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_t
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_ragged_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_ragged_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_ragged_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
@@ -2142,11 +2142,11 @@ TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_te
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_route_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_route_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_route_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_route_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
@@ -2292,11 +2292,11 @@ TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_t
 TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
                                      tw_plan **plan);
 
-/** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
- *  the introduction of this group.
+/** Answers whether tw_elementwise_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_elementwise_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_elementwise_plan(). Errors that are found
+ *  only when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2649,11 +2649,11 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_gemm_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_gemm_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_gemm_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -2682,7 +2682,7 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 /** @name Matrix products: candidates and tuning
  *  @{ */
 
-/** A way to compute a matrix product: a kernel and a split-K factor. */
+/** A way to compute a matrix product: a kernel and, with split-K or stream-K, its factor. */
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -2729,9 +2729,12 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
 
 /** Plans a matrix product with a given candidate for every m. Runs that the candidate does not
  *  support, because of their addresses or of what they ask for, are refused: no other kernel
- *  replaces it. Some candidates compute only alpha * A B of a batch. Their plans refuse runs with
- *  beta, device_m, device_alpha or device_beta, and runs whose D a tensor map cannot describe: the
- *  address and pitches of D must be multiples of 16 bytes.
+ *  replaces it. Some candidates compute only alpha * A B: those for batches, and stream-K
+ *  candidates without an epilogue. Their plans refuse runs with beta, device_m, device_alpha or
+ *  device_beta. They also refuse runs whose D they cannot store: the address and the pitches of D
+ *  must be multiples of 16 bytes and, without TW_GEMM_D_PADDING_WRITABLE, so must the length of a
+ *  row of D (of a column if D is column-major). Plans of stream-K candidates refuse runs that lack
+ *  a workspace that they need and, without an epilogue, runs with alpha 0.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is not that of a candidate. @retval TW_ERROR_NOT_FOUND the
@@ -3041,9 +3044,9 @@ enum {
  *
  *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
  *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16. Packed matrices satisfy this if k is a multiple of 16 and grouping is not
- *  TW_GROUPING_K_RANGES. With a gate, n must also be a multiple of 16. Other products of 8-bit
- *  types take slower kernels.
+ *  multiples of 16; packed matrices satisfy this if k is a multiple of 16. With a gate, n must also
+ *  be a multiple of 16. Other products of 8-bit types take slower kernels. So do all products of
+ *  8-bit types with TW_GROUPING_K_RANGES, because their B is row-major.
  *
  *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
@@ -3266,11 +3269,11 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_grouped_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_grouped_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_grouped_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_grouped_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
@@ -3377,9 +3380,10 @@ typedef struct tw_quantize_desc {
   int64_t rows;    /**< required: largest number of rows in a run; rows * ceil(columns / 128) is at
                       most 2^30, whatever the scales */
   int64_t columns; /**< required: elements of a row (the k of a product); below 2^31 */
-  /** Elements between rows of the source; 0: columns. Runs are fast if the matrix of floating-point
-   *  elements begins at a multiple of 16 bytes, and the 8-bit matrix at a multiple of v bytes, and
-   *  columns and both pitches are multiples of v. Here v is 4 if one matrix is f32, otherwise 8. */
+  /** Elements between rows of the source; 0: columns. Runs are fast if the wide matrix, whose
+   *  elements are f32, f16 or bf16, begins at a multiple of 16 bytes, the 8-bit matrix begins at a
+   *  multiple of v bytes, and columns and both pitches are multiples of v. Here v is 4 if the wide
+   *  matrix is f32, otherwise 8. */
   int64_t src_pitch;
   int64_t dst_pitch; /**< the same for the destination */
   int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
@@ -3442,11 +3446,11 @@ TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_te
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
 
-/** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
- *  introduction of this group.
+/** Answers whether tw_quantize_plan() could plan this description, without making a plan.
  *  @param device not NULL. @param desc not NULL.
- *  @return TW_OK if it could, otherwise the error of tw_quantize_plan(), except those
- *  that the introduction of this group leaves out.
+ *  @return TW_OK if it could, otherwise the error of tw_quantize_plan(). Errors that are found only
+ *  when kernels are loaded or memory is allocated are not reported: see the introduction of
+ *  @ref plan.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 

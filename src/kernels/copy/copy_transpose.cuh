@@ -93,7 +93,8 @@ struct CellTile {
 
   // The small kernels start before their predecessor grid ends, and wait for it. That grid may
   // write the source, so they must not use ld.global.nc, which needs memory that nobody writes
-  // while the kernel runs. The large kernels are launched after the predecessor grid.
+  // while the kernel runs. The large kernels are not dependent launches: they start after the
+  // predecessor grid has ended.
   __device__ __forceinline__ uint4 load_vector(u64 from) const {
     if constexpr (kThreads == kSmallTransposeThreads)
       return ptx::load_once_vector(from, args.src_policy);

@@ -249,6 +249,15 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
                   "%s is not 0: the plan's forced candidate %s only computes alpha * A B with m "
                   "and alpha from the host: force an epilogue kernel, or let the plan choose",
                   name, kernel_name);
+  // A stream-K kernel without an epilogue always reads A and B (GemmKernel::supports()).
+  const bool is_basic_stream_k = choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue);
+  if (is_basic_stream_k && (!run.reads_ab() || problem_.desc.k == 0)) {
+    const char* const zero = run.reads_ab() ? "k" : "alpha";
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = zero, .rule = "candidate_alone"},
+                "%s is 0: the plan's forced candidate %s can only multiply A and B: force another "
+                "kernel, or let the plan choose",
+                zero, kernel_name);
+  }
   if (run.workspace == 0 && workspace_bytes() > 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "workspace",

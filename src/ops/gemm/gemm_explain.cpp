@@ -190,8 +190,8 @@ std::string GemmPlan::explain() const {
   const char* const others =
       !chosen.has(kGemmStreamK)   ? "runs that add C, or whose D does not suit a tensor map,"
       : chosen.has(kGemmEpilogue) ? "runs without a workspace"
-                                  : "runs without a workspace, that add C, or whose D does not "
-                                    "suit a tensor map,";
+                                  : "runs without a workspace, with alpha 0, that add C, or whose "
+                                    "D does not suit a tensor map,";
   if (forced_ && !gemm_serves_every_run(chosen, staged_problem_.desc))
     add(&out, "%s are refused\n", others);
   else if (!forced_ && for_every_run_.back() != table_.kernels.back())

@@ -117,11 +117,11 @@ Status GroupedPlan::prepare() {
 Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
                             const GroupedSizes& sizes) const {
   GroupedArgs clear = args;
-  clear.m = static_cast<i32>(sizes.d_rows);
+  clear.m = static_cast<i32>(sizes.rows_of_d);
   // kGroupedClear takes both in bytes: the distance between rows, and the size of a row.
   clear.d_pitch = problem_.desc.ldd * problem_.out_bytes;
   clear.d_stride = problem_.d_columns * problem_.out_bytes;
-  return launches->launch_step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
+  return launches->launch_step(clear_, sizes.rows_of_d * clear.d_stride / 16, clear);
 }
 
 // Copies the gathered rows of A to the workspace, and changes the product's arguments so that it
@@ -236,8 +236,8 @@ PlanInfo GroupedPlan::info() const {
   const int64_t matrices = problem_.has_k_ranges() ? 1 : d.weight_count;
   info.bytes_read = bytes(d.m, d.k, problem_.in_bytes) +
                     static_cast<uint64_t>(matrices) * bytes(d.n, d.k, problem_.in_bytes);
-  const int64_t d_rows = problem_.has_k_ranges() ? d.m * d.groups : problem_.d_rows();
-  info.bytes_written = bytes(d_rows, problem_.d_columns, problem_.out_bytes);
+  const int64_t rows_of_d = problem_.has_k_ranges() ? d.m * d.groups : problem_.rows_of_d();
+  info.bytes_written = bytes(rows_of_d, problem_.d_columns, problem_.out_bytes);
   info.flops = 2 * bytes(d.m, d.n, d.k);
   return info;
 }

@@ -300,12 +300,13 @@ Status check_operand_pitches(GroupedProblem* p) {
   GroupedDesc& d = p->desc;
   int64_t no_stride = 0;  // A is a single matrix
   const int64_t a_columns = p->has_k_ranges() ? d.m : d.k;
-  TW_TRY(check_matrices({"lda", "", p->a_rows(), a_columns, p->in_bytes, 1}, &d.lda, &no_stride));
+  TW_TRY(
+      check_matrices({"lda", "", p->rows_of_a(), a_columns, p->in_bytes, 1}, &d.lda, &no_stride));
   const int64_t matrices = p->has_k_ranges() ? 1 : d.weight_count;
   TW_TRY(check_matrices({"ldb", "b_stride", p->b_lines(), p->b_contiguous(), p->in_bytes, matrices},
                         &d.ldb, &d.b_stride));
   const int64_t d_matrices = p->has_k_ranges() ? d.groups : 1;
-  TW_TRY(check_matrices({"ldd", "d_stride", p->d_rows(), p->d_columns, p->out_bytes, d_matrices},
+  TW_TRY(check_matrices({"ldd", "d_stride", p->rows_of_d(), p->d_columns, p->out_bytes, d_matrices},
                         &d.ldd, &d.d_stride));
   if (p->has_k_ranges()) return check_d_disjoint(d);
   if (!p->has_bias())
@@ -381,7 +382,9 @@ Status check_scaling(GroupedProblem* p) {
   p->a_scales_per_group = d.a_scale_stride != 0;
   if (p->a_scales_per_group) d.a_scaling.batch_stride = d.a_scale_stride;
   if (d.b_scale_stride != 0) d.b_scaling.batch_stride = d.b_scale_stride;
-  const int64_t rows = p->a_scales_per_group ? d.group_rows : p->has_k_ranges() ? d.m : p->a_rows();
+  const int64_t rows = p->a_scales_per_group ? d.group_rows
+                       : p->has_k_ranges()   ? d.m
+                                             : p->rows_of_a();
   TW_TRY(check_scale_layout(kScalesOfA, p->a_scales(rows), p->a_scale_matrices(), &d.a_scaling));
   return check_scale_layout(kScalesOfB, p->b_scales(), p->b_scale_matrices(), &d.b_scaling);
 }
@@ -415,11 +418,11 @@ int64_t GroupedProblem::groups_length(int64_t m) const {
   }
 }
 
-int64_t GroupedProblem::a_rows() const {
+int64_t GroupedProblem::rows_of_a() const {
   return has_k_ranges() ? desc.k : gathers() ? desc.a_count : desc.m;
 }
 
-int64_t GroupedProblem::d_rows() const {
+int64_t GroupedProblem::rows_of_d() const {
   return scatters() ? desc.d_count : desc.m;
 }
 

@@ -112,8 +112,8 @@ struct GroupedProblem {
   int64_t groups_length(int64_t m) const;
   int64_t groups_length() const { return groups_length(desc.m); }
   /// Rows of the caller's A and D. With k_ranges, D is the matrix of one group.
-  int64_t a_rows() const;
-  int64_t d_rows() const;
+  int64_t rows_of_a() const;
+  int64_t rows_of_d() const;
   /// A line is what a matrix of B stores contiguously. The number of lines, and the elements of
   /// each.
   int64_t b_lines() const { return desc.b_order == Order::row ? desc.k : desc.n; }

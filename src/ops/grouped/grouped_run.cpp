@@ -55,10 +55,10 @@ Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes*
   TW_TRY(run_size("k", run.k, d.k, &sizes->k));
   TW_TRY(run_size("a_count", run.a_count, d.a_count, &sizes->a_count));
   TW_TRY(run_size("d_count", run.d_count, d.d_count, &sizes->d_count));
-  sizes->a_rows = p.has_k_ranges() ? sizes->k : p.gathers() ? sizes->a_count : sizes->m;
-  sizes->d_rows = p.scatters() ? sizes->d_count : sizes->m;
+  sizes->rows_of_a = p.has_k_ranges() ? sizes->k : p.gathers() ? sizes->a_count : sizes->m;
+  sizes->rows_of_d = p.scatters() ? sizes->d_count : sizes->m;
   // The other members say which kernels the run launches.
-  const bool any_d = sizes->d_rows > 0 && p.d_columns > 0;
+  const bool any_d = sizes->rows_of_d > 0 && p.d_columns > 0;
   sizes->multiplies = sizes->m > 0 && any_d && d.groups > 0;
   sizes->checks = run.invalid_count != 0 && d.groups > 0;
   sizes->finds = d.grouping == Grouping::by_row && (sizes->multiplies || sizes->checks);
@@ -152,9 +152,9 @@ Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedS
                   GemmSpans* spans) {
   const GroupedDesc& d = p.desc;
   const bool reads_scales = sizes.multiplies && sizes.k > 0;
-  const int64_t a_rows = p.a_scales_per_group ? d.group_rows
-                         : p.has_k_ranges()   ? sizes.m
-                                              : sizes.a_rows;
+  const int64_t a_scale_rows = p.a_scales_per_group ? d.group_rows
+                               : p.has_k_ranges()   ? sizes.m
+                                                    : sizes.rows_of_a;
   const struct {
     const char* name;
     const GemmScaling& scaling;
@@ -162,7 +162,7 @@ Status add_scales(const GroupedProblem& p, const GroupedRun& run, const GroupedS
     GemmBytes bytes;
     const char* why_not;
   } operands[] = {{"a_scale", d.a_scaling, run.a_scale,
-                   scale_bytes(d.a_scaling, p.a_scales(a_rows), p.a_scale_matrices()),
+                   scale_bytes(d.a_scaling, p.a_scales(a_scale_rows), p.a_scale_matrices()),
                    "the description has no scales of A"},
                   {"b_scale", d.b_scaling, run.b_scale,
                    scale_bytes(d.b_scaling, p.b_scales(), p.b_scale_matrices()),
@@ -188,14 +188,15 @@ Status add_matrices(const GroupedProblem& p, const GroupedRun& run, const Groupe
   const GroupedDesc& d = p.desc;
   const auto in_bytes = static_cast<uint32_t>(p.in_bytes);
   const auto out_bytes = static_cast<uint32_t>(p.out_bytes);
-  GemmBytes d_bytes = matrix_bytes(sizes.d_rows, p.d_columns, d.ldd, out_bytes);
+  GemmBytes d_bytes = matrix_bytes(sizes.rows_of_d, p.d_columns, d.ldd, out_bytes);
   if (p.has_k_ranges()) d_bytes.matrices = d.groups, d_bytes.matrix_stride = d.d_stride * out_bytes;
   if (sizes.multiplies || sizes.clears) {
     TW_TRY(check_address("d", run.d, out_bytes, d.d_alignment));
     spans->writes("d", run.d, d_bytes);
   }
   if (!sizes.multiplies || sizes.k == 0) return {};
-  GemmBytes a_bytes = matrix_bytes(sizes.a_rows, p.has_k_ranges() ? sizes.m : d.k, d.lda, in_bytes);
+  GemmBytes a_bytes =
+      matrix_bytes(sizes.rows_of_a, p.has_k_ranges() ? sizes.m : d.k, d.lda, in_bytes);
   GemmBytes b_bytes =
       matrix_bytes(p.has_k_ranges() ? sizes.k : p.b_lines(), p.b_contiguous(), d.ldb, in_bytes);
   if (!p.has_k_ranges())

@@ -65,7 +65,7 @@ GroupedWorkspace grouped_workspace(const GroupedProblem& problem,
 /// Sizes of a run, and which kernels it launches.
 struct GroupedSizes {
   int64_t m = 0, k = 0;
-  int64_t a_rows = 0, d_rows = 0;  // of the caller's operands
+  int64_t rows_of_a = 0, rows_of_d = 0;  // of the caller's operands
   int64_t a_count = 0, d_count = 0;
   bool multiplies = false;  // launches the product, because groups may have rows to multiply
   bool checks = false;      // launches kGroupedCheck, which counts invalid numbers

@@ -169,7 +169,7 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
   const GroupedDesc& d = problem.desc;
   const bool has_packed_a = grouped_packed_bytes(problem) != 0;
-  const int64_t rows = has_packed_a ? d.m : problem.a_rows(), pitch = has_packed_a ? d.k : d.lda;
+  const int64_t rows = has_packed_a ? d.m : problem.rows_of_a(), pitch = has_packed_a ? d.k : d.lda;
   TW_TRY(encode_weights(device, problem, &args->map_b));
   for (int map = 0; map < kGroupedBoxCount; ++map)
     TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, rows, pitch,

@@ -108,9 +108,10 @@ Status CudaDevice::complete_info() {
   chip_ = {info_.compute_major, info_.compute_minor, ptx_only && std::strcmp(ptx_only, "1") == 0};
   info_.kernel_features = info_.features & embedded_features(chip_);
   // If no embedded image runs here, planning still chooses a kernel by the chip's features, and
-  // prepare() then fails with that kernel's name and what it lacks.
+  // prepare() then fails. Its message names the kernel, the code that the build has for it, and the
+  // code that would have to be added.
   if (info_.kernel_features == 0) info_.kernel_features = info_.features;
-  // Under MPS and in green contexts a context has fewer SMs than the chip.
+  // A context can have fewer SMs than the chip: a green context, or one under MPS with a limit.
   if (!cu_.CtxGetDevResource) return Code::OK;
   CUdevResource resource{};
   if (cu_.CtxGetDevResource(context_, &resource, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&

@@ -68,7 +68,7 @@ class Proposer {
   void fix_element_strides(TensorMapDesc* desc) const;
   void fix_column(TensorMapDesc* desc);
   void fix_corners(TensorMapDesc* desc) const;
-  double need(const TensorMapDesc& desc) const;
+  double enough_elements(const TensorMapDesc& desc) const;
 
   const TensorMapDesc& asked_;
   int32_t arch_;
@@ -78,8 +78,9 @@ class Proposer {
   int32_t budget_ = 20000;  // steps of all box searches together
 };
 
-// Half the requested box, in elements.
-double Proposer::need(const TensorMapDesc& desc) const {
+// The number of elements with which consider() accepts a box at once: half the bytes of the
+// requested box, in elements of desc's type.
+double Proposer::enough_elements(const TensorMapDesc& desc) const {
   const double element = element_bits(desc.dtype) / 8.0;
   return element == 0 ? 0 : requested_bytes(asked_) / 2 / element;
 }
@@ -168,8 +169,10 @@ void Proposer::fix_dims(TensorMapDesc* desc) const {
   // packed type.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
   // The driver treats extents of im2col maps as signed 32-bit numbers. Dimension 0 is limited to
-  // `maximum` here. In the others an extent between `maximum` and kMaxDim stays: fix_corners()
-  // finds corners for it, or reduces it.
+  // `maximum` here. In the others an extent between `maximum` and kMaxDim stays. If the bounding
+  // box includes the dimension, fix_corners() finds corners for the extent, or reduces it. The
+  // bounding box does not include N and, with interleave, the dimension before it. Their extents
+  // may be up to kMaxDim.
   const uint64_t maximum =
       desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
   for (int32_t i = 0; i < desc->rank; ++i) {
@@ -218,8 +221,8 @@ void Proposer::fix_box(TensorMapDesc* desc) {
   }
   row_axis(*desc, &axes[0]);
   const uint32_t bits = std::max(element_bits(desc->dtype), 1u);
-  solve_box(axes, desc->rank, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits, need(*desc),
-            &budget_);
+  solve_box(axes, desc->rank, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits,
+            enough_elements(*desc), &budget_);
   for (int32_t i = 0; i < desc->rank; ++i) desc->box_dim[i] = axes[i].value;
 }
 
@@ -233,15 +236,16 @@ void Proposer::fix_column(TensorMapDesc* desc) {
   axes[1].fixed = !may(field::pixels_per_column);
   axes[1].cap = static_cast<uint32_t>(kMaxPixels);
   const uint32_t bits = std::max(element_bits(desc->dtype), 1u);
-  solve_box(axes, 2, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits, need(*desc), &budget_);
+  solve_box(axes, 2, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits, enough_elements(*desc),
+            &budget_);
   desc->channels_per_pixel = axes[0].value;
   desc->pixels_per_column = axes[1].value;
 }
 
 // The upper corner nearest to `upper` that makes the bounding box nonempty. The driver adds extent
 // and upper corner in 32 bits with wraparound, so `wrapped_extent` is negative for an extent above
-// 2^31 - 1. An extent near 2^31 allows no positive upper corner, and one just above it needs a
-// negative upper corner.
+// 2^31 - 1. An extent just below 2^31 allows only upper corners of at most 2^31 - 1 - extent. An
+// extent of 2^31 or just above it needs a negative upper corner.
 int32_t fitting_upper(int64_t wrapped_extent, int32_t lower, int32_t upper, CornerRange range) {
   const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - wrapped_extent, range.min);
   const int64_t maximum = std::min<int64_t>(INT32_MAX - wrapped_extent, range.max);

@@ -216,7 +216,7 @@ def draw(data, path):
     right.set_yticks(ticks, labels)
     right.set_ylim(place + 0.3, 0.2)
     right.set_xlabel("peer's time / ours; dots: shapes, bars: geometric means")
-    right.set_title("Products, shapes chosen at random (how many)", loc="left")
+    right.set_title("Products of random shapes, whole layers (how many)", loc="left")
     figure.text(0.995, 0.004, f"{data['gpu']}, driver {data['driver']}, {' and '.join(data['dates'])}", ha="right", fontsize=7)
     figure.tight_layout(rect=(0, 0.012, 1, 1))
     figure.savefig(path, metadata={"Date": None, "Creator": "report.py", "Description": f"data {digest(data)}"})

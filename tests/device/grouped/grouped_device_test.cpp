@@ -100,15 +100,15 @@ struct Operands {
     if (c.counts_faults) run.invalid_count = faults->address();
   }
   void put_a(const GroupedCase& c, const GroupedProblem& p, const std::vector<ResultRow>& rows) {
-    std::vector<bool> read(size_t(p.a_rows()), false);
+    std::vector<bool> read(size_t(p.rows_of_a()), false);
     for (const ResultRow& row : rows)
       if (row.from >= 0) read[size_t(row.from)] = true;
     if (p.has_k_ranges())
       for (const GroupSpan& s : spans_of(c, c.k()))
         for (int64_t k = s.begin; k < s.end; ++k) read[size_t(k)] = true;
     const int64_t columns = p.has_k_ranges() ? c.desc.m : c.desc.k;
-    Guarded& to = input(p.a_rows() * p.desc.lda * 2, offset(2));
-    for (int64_t r = 0; r < p.a_rows(); ++r)
+    Guarded& to = input(p.rows_of_a() * p.desc.lda * 2, offset(2));
+    for (int64_t r = 0; r < p.rows_of_a(); ++r)
       for (int64_t i = 0; read[size_t(r)] && i < columns; ++i)
         put_value(to.data() + (r * p.desc.lda + i) * 2, c.desc.a_dtype,
                   c.a[size_t(r * columns + i)]);
@@ -152,7 +152,7 @@ struct Operands {
     if (c.weighted) run.row_weights = put_some(c.row_weights, DType::F32, weighs);
   }
   int64_t d_lines(const GroupedProblem& p) const {
-    return p.has_k_ranges() ? p.desc.groups * p.desc.m : p.d_rows();
+    return p.has_k_ranges() ? p.desc.groups * p.desc.m : p.rows_of_d();
   }
   // An element of D; `row` counts over all matrices.
   uint8_t* d_at(const GroupedProblem& p, int64_t row, int64_t column) {

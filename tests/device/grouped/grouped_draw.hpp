@@ -214,7 +214,7 @@ inline void draw_pitches(Random& random, GroupedCase* c) {
 inline void draw_operands(Random& random, GroupedCase* c) {
   const GroupedDesc& d = c->desc;
   const GroupedProblem p = c->problem();
-  c->a = draw_values(random, p.a_rows() * d.k, d.a_dtype);
+  c->a = draw_values(random, p.rows_of_a() * d.k, d.a_dtype);
   c->b = draw_values(random, c->weights() * d.k * d.n, d.a_dtype, 0.3f);
   if (p.has_bias()) c->bias = draw_values(random, c->weights() * d.n, d.bias_dtype);
   if (c->scaled) c->group_alpha = draw_values(random, c->weights(), DType::F32);
@@ -222,7 +222,7 @@ inline void draw_operands(Random& random, GroupedCase* c) {
     c->row_weights = draw_values(
         random, c->has(kGroupedDescRowWeightByIndex) ? c->d_count() * c->d_divisor() : c->m(),
         DType::F32);
-  c->d = draw_values(random, p.d_rows() * p.d_columns, c->out());
+  c->d = draw_values(random, p.rows_of_d() * p.d_columns, c->out());
 }
 
 inline GroupedCase draw_case(Random& random, Grouping grouping) {

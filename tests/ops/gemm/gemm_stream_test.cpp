@@ -111,6 +111,11 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   CHECK(std::string(last_failure().fault.argument) == "workspace");
   CHECK(std::string(last_failure().message).find(std::to_string(plan->info().workspace_bytes)) !=
         std::string::npos);
+  GemmRun nothing = kRun;
+  nothing.alpha = 0;
+  CHECK(run(device, *plan, nothing).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_failure().fault.argument) == "alpha");
+  CHECK(std::string(last_failure().message).find("alpha is 0") == 0);
   // Lines of D along m can have any length in a run.
   GemmDesc turned_d = shared_desc();
   turned_d.d_order = Order::column;

@@ -208,7 +208,8 @@ struct GemmShared {
 inline constexpr u32 kGemmSharedLimit = 232448;  // bytes for one CTA on sm_90
 inline constexpr u32 kGemmMaxStages = 16;
 
-/// Consumer warpgroups: they split the tile's rows, or alternate whole tiles (ping-pong).
+/// Consumer warpgroups. Two split the tile's rows, or alternate whole tiles (ping-pong). A tile of
+/// 64 rows has only one, because a wgmma has 64 rows.
 TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
   return tile_m == 64 ? 1 : 2;
 }

@@ -7,10 +7,11 @@
 //   warpgroups 1, 2    consumers: multiply from shared memory (wgmma), then write D; a tile of 64
 //                      rows has only one
 //
-// Cooperative kernels: each consumer warpgroup multiplies half of a tile's rows. Ping-pong kernels:
-// each takes every other tile and writes it while the other one multiplies. It passes the turn when
-// it has issued all products of its tile, so that the tensor cores never interleave two tiles.
-// Split-K kernels: the CTAs of a cluster multiply parts of one tile's k, see epilogue/split.cuh.
+// Cooperative kernels: two consumer warpgroups multiply half of a tile's rows each. Ping-pong
+// kernels: each takes every other tile and writes it while the other one multiplies. It passes the
+// turn when it has issued all products of its tile, so that the tensor cores never interleave two
+// tiles. Split-K kernels: the CTAs of a cluster multiply parts of one tile's k, see
+// epilogue/split.cuh.
 //
 // Pipeline: kStages stages with two barriers each, full (the bytes have landed) and empty (all
 // warpgroups that read the stage, in all CTAs that received it, have released it). CTAs of a
