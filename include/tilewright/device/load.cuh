@@ -3,8 +3,8 @@
 #define TILEWRIGHT_DEVICE_LOAD_CUH
 /// @file load.cuh
 /// Loads of boxes through tensor maps, from global to shared memory. They have these parameters:
-/// - `shared`: destination of the box, a shared-memory address and a multiple of 128; with a
-///   swizzle a multiple of swizzle_period(), so that swizzled_offset() holds
+/// - `shared`: destination of the box, a shared-memory address and a multiple of 128;
+///   swizzled_offset() holds only if it is a multiple of swizzle_period()
 /// - `map`: address of the 128 bytes of a tensor map, in the kernel's parameters or in global
 ///   memory
 /// - `barrier`: shared-memory address of the barrier on which the TMA counts the box's bytes,
