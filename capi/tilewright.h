@@ -339,8 +339,10 @@ enum {
   TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
 };
 
-/** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
- *  tw_embedded_kernel_get() tells which targets they are compiled for. */
+/** Features of a device; bits of tw_device_info::features. The library's plans may use only some of
+ *  them: a kernel that needs a feature runs only if this build has embedded it for a target that
+ *  the device can run. tw_embedded_kernel_get() lists the kernels, the feature that each one needs,
+ *  and their targets. */
 enum {
   TW_FEATURE_HOST = 1,      /**< the host device; no GPU has it */
   TW_FEATURE_TMA = 2,       /**< the TMA: copies of tensor boxes and of byte ranges */
@@ -2745,10 +2747,11 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
 
-/** Lists which candidate serves which range of m of a plan, in ascending order of m. @param plan
- *  from tw_gemm_plan() or another function that plans a matrix product. @param[out] candidates an
- *  array of initialized elements; may be NULL if capacity is 0. @param capacity number of elements
- *  in the array.
+/** Lists which candidate serves which range of m of a plan, in ascending order of m. Consecutive
+ *  steps of m (see tw_gemm_plan_tuned()) with the same candidate form one range.
+ *  @param plan from tw_gemm_plan() or another function that plans a matrix product.
+ *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
+ *  @param capacity number of elements in the array.
  *  @param[out] count total number of ranges of m, which may exceed capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or not a plan of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */

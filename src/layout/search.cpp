@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search chooses the numbers c_i from the last leaf to the first, and for each leaf tries small
-// numbers first. The last leaf is the most significant one in a linear coordinate, so the first
-// solution is the smallest. If modes do not overlap, the range and the greatest common divisor of
-// the remaining sums allow only one c_i. Overlapping modes make this a knapsack problem, hence the
-// limit on steps.
+// The search chooses the numbers c_i (search.hpp), one for each leaf of a layout, from the last
+// leaf to the first, and tries small numbers first. The last leaf is the most significant one in a
+// linear coordinate, so the first solution is the smallest. If the magnitude of a leaf's stride
+// exceeds the distance between the smallest and the largest sum of the leaves before it, at most
+// one c_i is possible. Otherwise several may have to be tried. In the worst case this is a knapsack
+// problem, hence the limit on steps.
 #include "layout/search.hpp"
 
 #include <algorithm>

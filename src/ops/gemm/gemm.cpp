@@ -62,9 +62,9 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
   std::vector<GemmRange> ranges;
   for (int64_t m = min_rows(problem); m <= rows;) {
     const GemmCandidate best = ranking.best(m);
-    int64_t last = std::min(gemm_bucket_end(m), rows);
-    // Within a bucket, m may grow beyond what one launch of the choice can cover. Up to that m the
-    // choice is the best one for the whole bucket.
+    int64_t last = std::min(gemm_step_end(m), rows);
+    // Within a step, m may grow beyond what one launch of the choice can cover. Up to that m the
+    // choice is the best one for the whole step.
     if (best.choice.entry) last = ranking.last_that_fits(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
@@ -149,7 +149,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   plan->keep_best(ranking.candidates(staged.rows()));
   const int64_t rows = staged.rows();
   GemmProblem kernel_problem = staged;
-  kernel_problem.set_rows(gemm_bucket_end(rows));
+  kernel_problem.set_rows(gemm_step_end(rows));
   kernel_problem = gemm_kernel_view(choice, kernel_problem);
   const GemmCandidate candidate =
       gemm_candidate(choice, kernel_problem, GemmChip::of(*device, desc.max_sms));

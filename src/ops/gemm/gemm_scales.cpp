@@ -40,7 +40,7 @@ std::string scales_text(DType a_dtype, const GemmScaling& a, const GemmScaling& 
     text += std::string("scales of A: ") + text_of(a.kind, true) +
             "; of B: " + text_of(b.kind, false) + "\n";
   if (is_f8(a_dtype))
-    text += fast ? "sums of all of k may stay in the tensor cores\n"
+    text += fast ? "the tensor cores may accumulate all of k\n"
                  : "sums of each 128 of k are added in f32\n";
   return text;
 }

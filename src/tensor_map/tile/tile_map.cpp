@@ -164,10 +164,10 @@ Status search(const TileRequest& request, Best* best) {
     TileShape shape;
     if (!make_axes(request, merges, &shape)) continue;
     // make_axes() ignores some modes of extent 1. If N modes are left, only bits 0 to N - 2 of the
-    // mask have an effect, so masks from 2^(N-1) on only repeat earlier maps. Each effective bit
-    // reduces the number of axes by 1, so the sum below is at least N, and the loop does not end
-    // before all effective masks were tried. Repeated maps are never chosen, since consider()
-    // counts all bits of the mask as merges.
+    // mask have an effect, and masks from 2^(N-1) on only repeat earlier maps. N is not known here,
+    // but the number of axes plus the number of bits is at least N, because each bit that has an
+    // effect reduces the number of axes by 1. So the loop may end at 2^(this sum). Before that it
+    // may try repeated maps, but consider() never chooses them: it counts all bits as merges.
     if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
     const Status status =
         request.shared ? factors_of_layout(request, &shape) : make_factors(request, &shape);

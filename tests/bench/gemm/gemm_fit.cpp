@@ -67,7 +67,7 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   GemmProblem problem;
   if (!*known || !gemm_problem(d, &problem).ok()) return true;
   problem = gemm_with_staging(problem);
-  problem.set_rows(gemm_bucket_end(problem.rows()));
+  problem.set_rows(gemm_step_end(problem.rows()));
   out->seen = gemm_kernel_view(out->choice, problem);
   return true;
 }

@@ -261,7 +261,7 @@ TEST_CASE("gemm scaled: tiles of every width") {
     }
 }
 
-TEST_CASE("gemm scaled: tiles of every width whose rows are tokens") {
+TEST_CASE("gemm scaled: tiles of every width without swap-AB") {
   Lab lab;
   if (!lab) return;
   std::mt19937_64 random(14);
@@ -357,7 +357,7 @@ TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another ke
   // Kinds of runs: any D; whole pieces of 16 bytes; scales that do not change along k; D in blocks
   // of 128 with scales, without and with a gate; arrays of addresses; a constant B, which may be
   // read before the other kernel has ended; a long k, which CTAs divide; many rows, which kernels
-  // whose rows are tokens store by TMA: all, all but the last columns, and up to an m in device
+  // without swap-AB store by TMA: all, all but the last columns, and up to an m in device
   // memory. With a k of 0 nothing is multiplied between tiles.
   enum Kind {
     any,

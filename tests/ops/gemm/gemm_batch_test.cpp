@@ -338,7 +338,7 @@ TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
   std::unique_ptr<Plan> plan;
   REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
   const auto& gemm = static_cast<const GemmPlan&>(*plan);
-  // 65 tiles of two blocks. The tuning entry's m bucket ends at 8448.
+  // 65 tiles of two blocks. The tuning entry's step of m ends at 8448.
   for (const int64_t m : {8193, 8320, 8321, 8448}) {
     INFO("m " << m);
     CHECK((gemm.kernel_for(m).choice() == entry.candidate.choice) == (m <= 8320));

@@ -91,7 +91,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     if (entry.feature != feature::wgmma || (entry.variant & kGemmNarrow) == 0) continue;
     INFO(entry.symbol);
     const GemmChoice choice{&entry, 1};
-    if (choice.streams_rows()) continue;  // such kernels compute no scales of D
+    if (choice.is_stream_k_without_swap()) continue;  // such kernels compute no scales of D
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
@@ -136,8 +136,10 @@ TEST_CASE("gemm narrow: launches of pairs walk an even number of tiles in even b
   }
 }
 
-TEST_CASE("gemm narrow: many tokens take kernels whose rows are tokens") {
-  const auto streams_rows = [](const GemmCandidate& c) { return c.choice.streams_rows(); };
+TEST_CASE("gemm narrow: a large m takes stream-K kernels without swap-AB") {
+  const auto without_swap = [](const GemmCandidate& c) {
+    return c.choice.is_stream_k_without_swap();
+  };
   for (const bool blocks : {false, true}) {
     INFO("block scales: " << blocks);
     GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 4096, 4096, 4096);
@@ -146,17 +148,17 @@ TEST_CASE("gemm narrow: many tokens take kernels whose rows are tokens") {
       desc.b_scaling = {.kind = ScaleKind::block128, .order = Order::column};
     }
     const auto many = candidates(desc);
-    CHECK(streams_rows(many.front()));
+    CHECK(without_swap(many.front()));
     CHECK(gemm_widest_tile(many.front().choice, desc, desc.n) == 192);
     desc.m = 16;
-    CHECK_FALSE(streams_rows(candidates(desc).front()));
+    CHECK_FALSE(without_swap(candidates(desc).front()));
     // Nothing proves that they give the same bits as the kernels that a small m takes.
     desc.flags |= kGemmInvariant;
-    for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(streams_rows(c));
+    for (const GemmCandidate& c : candidates(desc)) CHECK_FALSE(without_swap(c));
   }
 }
 
-TEST_CASE("gemm narrow: kernels whose rows are tokens refuse gates and scales that they lack") {
+TEST_CASE("gemm narrow: stream-K kernels without swap-AB refuse gates and scales that they lack") {
   const auto device = hopper();
   GemmChoice choice;
   REQUIRE(
@@ -180,7 +182,7 @@ TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 
   for (const DType out : {DType::BF16, DType::F32}) {
     const GemmDesc desc = narrow(DType::F8E4M3, out, 4096, 4096, 4096);
     const GemmCandidate best = GemmRanking(*device, gemm_problem_of(desc)).candidates(4096).front();
-    REQUIRE(best.choice.streams_rows());
+    REQUIRE(best.choice.is_stream_k_without_swap());
     for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_widest_tile(best.choice, desc, n) % 64 == 0);
     const auto plan = plan_of(device, desc);
     std::unique_ptr<Stream> stream;

@@ -440,22 +440,22 @@ TEST_CASE("the driver is asked about a kernel that the build has") {
   CHECK(GemmChip::of(*other, 0).clusters[4] == 30);
 }
 
-TEST_CASE("buckets of m") {
+TEST_CASE("steps of m") {
   int64_t last = 0;
   for (int64_t m = 1; m < 300000; ++m) {
-    const int64_t end = gemm_bucket_end(m);
+    const int64_t end = gemm_step_end(m);
     REQUIRE(end >= m);
     REQUIRE(end >= last);
-    REQUIRE(gemm_bucket_end(end) == end);
+    REQUIRE(gemm_step_end(end) == end);
     REQUIRE(static_cast<double>(end) <=
             std::max(static_cast<double>(m) * 1.13, static_cast<double>(m + 7)));
     last = end;
   }
-  CHECK(gemm_bucket_end(64) == 64);
-  CHECK(gemm_bucket_end(65) == 72);
-  CHECK(gemm_bucket_end(513) == 576);
-  CHECK(gemm_bucket_end(4096) == 4096);
-  CHECK(gemm_bucket_end((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
+  CHECK(gemm_step_end(64) == 64);
+  CHECK(gemm_step_end(65) == 72);
+  CHECK(gemm_step_end(513) == 576);
+  CHECK(gemm_step_end(4096) == 4096);
+  CHECK(gemm_step_end((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
 }
 
 namespace {

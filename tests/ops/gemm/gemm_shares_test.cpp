@@ -33,7 +33,7 @@ GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
-// The problem as a kernel sees it whose rows are tokens.
+// The problem as a stream-K kernel without swap-AB sees it.
 GemmProblem seen_unswapped(int64_t m, int64_t n, int64_t k) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.a_dtype = desc.b_dtype = DType::F8E4M3;
@@ -76,8 +76,8 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const int64_t at_once = upto(132);
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
     const int64_t depth = upto(i % 2 ? 600 : 20000);
-    const GemmProblem p =
-        choice.streams_rows() ? seen_unswapped(many, few, depth) : seen(few, many, depth);
+    const GemmProblem p = choice.is_stream_k_without_swap() ? seen_unswapped(many, few, depth)
+                                                            : seen(few, many, depth);
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
@@ -145,8 +145,8 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     const int64_t at_once = upto(132) / choice.cluster() + 1;
     const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
     const int64_t depth = upto(9000);
-    const GemmDesc desc =
-        choice.streams_rows() ? seen_unswapped(many, few, depth).desc : seen(few, many, depth).desc;
+    const GemmDesc desc = choice.is_stream_k_without_swap() ? seen_unswapped(many, few, depth).desc
+                                                            : seen(few, many, depth).desc;
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / size;
@@ -159,7 +159,7 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     CHECK(s.width <= widest);
     CHECK(s.width * cluster_n * s.units_n >= desc.n);
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, desc.n, at_once));
-    if (choice.streams_rows()) CHECK(s.width == widest);
+    if (choice.is_stream_k_without_swap()) CHECK(s.width == widest);
     if (s.width == widest) continue;
     ++narrower;
     CHECK(kGemmWidths[s.width_index - 1] * cluster_n * s.units_n < desc.n);

@@ -198,7 +198,7 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   };
   CHECK(with(entry(4096, 2112, 7168, wanted)) == wanted);
   CHECK(with(entry(4097, 2112, 7168, wanted)) == wanted);  // closest above
-  CHECK(with(entry(4095, 2112, 7168, wanted)) == wanted);  // the same m bucket
+  CHECK(with(entry(4095, 2112, 7168, wanted)) == wanted);  // the same step of m
   CHECK(with(entry(4600, 2112, 7168, wanted)) == wanted);  // an eighth above
   CHECK(with(entry(4700, 2112, 7168, wanted)) == usual);
   CHECK(with(entry(4032, 2112, 7168, wanted)) == usual);  // measured for a smaller m
@@ -265,7 +265,7 @@ TEST_CASE("a measured choice serves the rows that the header says") {
     CHECK_FALSE(ranking.best(s.last + 1).measured);
     if (s.first > 1) CHECK_FALSE(ranking.best(s.first - 1).measured);
   }
-  // Among several entries the lowest m bucket wins, and within it the largest m.
+  // Among several entries the lowest step of m wins, and within it the largest m.
   GemmTuning tuning;
   const std::string other = choice_text(kGemmSplit);
   REQUIRE(tuning

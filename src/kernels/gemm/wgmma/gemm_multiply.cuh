@@ -12,11 +12,11 @@ namespace tw {
 // of the cluster, which multicast to it. One warp arrives for its warpgroup, since wgmma completes
 // for all warps of a warpgroup at once.
 //
-// With split-K, a hardware cluster consists of several groups of kCluster CTAs, one group for each
-// part of k. `hardware_rank` is the CTA's rank in the hardware cluster, and `rank` its rank in the
-// group, so hardware_rank - rank is the hardware rank of the group's first CTA. If a group has only
-// one row or column, the stage is released to all its CTAs, and only this difference is needed. It
-// is 0 without split-K, so 0 serves as both ranks, which saves reading a special register.
+// With split-K, a hardware cluster consists of several sets of kCluster CTAs, one set for each part
+// of k. `hardware_rank` is the CTA's rank in the hardware cluster, and `rank` its rank in the set,
+// so hardware_rank - rank is the hardware rank of the set's first CTA. If a set has only one row or
+// column, the stage is released to all its CTAs, and only this difference is needed. It is 0
+// without split-K, so 0 serves as both ranks, which saves reading a special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if (threadIdx.x / 32 % 4 != 0) return;
@@ -212,11 +212,12 @@ __device__ __forceinline__ void gemm_keep(
     }
 }
 
-// Ends an accumulation chain with half the extra registers of gemm_keep(). It adds the parked
-// halves of the earlier chains to d, and then parks the upper 16 bits of each accumulator in
-// `parked` for the next chain. The exact remainder, which is 0 for an infinity, stays in d as the
-// start value of the next chain. It is so small that the next chain's sums lose no more to
-// truncation than if the chain had started at 0. After the last chain, d has the total.
+// Ends an accumulation chain with half the extra registers of gemm_keep(). `parked` has the upper
+// 16 bits of each accumulator from the end of the previous chain. They are added to d. Then the
+// upper 16 bits of each sum are stored in `parked` for the end of the next chain. The exact
+// remainder, which is 0 for an infinity, stays in d as the start value of the next chain. It is so
+// small that the next chain's sums lose no more to truncation than if the chain had started at 0.
+// After the last chain, d has the total.
 template <class Config>
 __device__ __forceinline__ void gemm_park(
     float (&d)[Config::kRowBlocks][Config::kAccumulators],
@@ -240,9 +241,10 @@ __device__ __forceinline__ void gemm_park(
     }
 }
 
-// The range of k of a warpgroup's chain. If two cooperative warpgroups park accumulators, each
-// chain of group 1 but the last ends two k blocks after that of group 0. Then the groups do not
-// park at the same time, and one of them always feeds the tensor cores.
+// The range of k of a chain of consumer warpgroup `group`. If two cooperative warpgroups park
+// accumulators, each chain of warpgroup 1 except the last ends two k blocks after the same chain of
+// warpgroup 0. Then the warpgroups do not park at the same time, and one of them always feeds the
+// tensor cores.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_span_of_group(GemmSpan span, i32 chain, i32 chains,
                                                              u32 group) {

@@ -3,7 +3,7 @@
 // The epilogues of the stream-K kernels. They stage accumulators in shared memory, slab by slab,
 // and write D by plain stores. A TMA store would wait behind the loads of the next tile, which the
 // producer has already issued, and its slab could not be used again before the store has read it.
-// Kernels for many tokens have shared memory for a whole tile and do use TMA stores
+// Kernels without swap-AB have shared memory for a whole tile and do use TMA stores
 // (narrow/narrow_write.cuh).
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"

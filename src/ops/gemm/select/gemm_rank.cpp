@@ -13,13 +13,13 @@
 
 namespace tw {
 
-int64_t gemm_bucket_end(int64_t m) {
+int64_t gemm_step_end(int64_t m) {
   if (m <= 512) return round_up(m, 8);
   if (m <= 8192) return round_up(m, 64);
   if (m <= 65536) return round_up(m, 256);
-  int64_t step = 4096;
-  while (step * 32 < m) step *= 2;
-  return round_up(m, step);
+  int64_t width = 4096;
+  while (width * 32 < m) width *= 2;
+  return round_up(m, width);
 }
 
 bool gemm_types_fit(const KernelEntry& entry, const GemmDesc& desc) {
@@ -58,11 +58,13 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
   if (!choice.has(kGemmEpilogue)) return false;
   // One CTA multiplies all tiles that have scales of D in common, so their k is not divided.
   if (gemm_tiles_together(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
-  if (choice.streams_rows()) return !kernel_problem.gated();
+  if (choice.is_stream_k_without_swap()) return !kernel_problem.gated();
   if (!kernel_problem.gated() || !choice.uses_maps()) return true;
   if (!kernel_problem.gates_along_lines()) return false;
-  // If half of a tile's width is no multiple of a 128-byte line, a gated kernel cannot stage D in
-  // shared memory. A split-K kernel with a factor of 1 is then faster.
+  // A gated tile has half as many columns of D as it multiplies. Kernels that store D by TMA stage
+  // it in slabs with rows of 128 bytes, and cannot do so if half a tile is not whole slabs wide. A
+  // split-K kernel with a factor of 1 is then faster. Kernels with split-K or swap-AB use ordinary
+  // stores, so this does not concern them.
   if (!choice.has(kGemmSplit | kGemmSwapAB) &&
       choice.entry->tile[1] / 2 * kernel_problem.out_bytes % 128 != 0)
     return false;
@@ -81,8 +83,9 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
                      half * kernel_problem.in_bytes % kMapAlignment == 0);
 }
 
-// Whether lines of D have multiples of 16 bytes in every run, so that the TMA can write them to the
-// end. If lines run along the caller's m (along_m), runs with fewer rows have shorter lines.
+// Whether the TMA can write all of D in every run. D's pitch must suit maps, and either the length
+// of D's lines is a multiple of 16 bytes in every run, or the padding after a line may be
+// overwritten. If lines run along the caller's m (along_m), a run with fewer rows has shorter ones.
 bool tma_can_write_d(const GemmProblem& kernel_problem) {
   const GemmDesc& d = kernel_problem.desc;
   const bool along_m = kernel_problem.swapped == (d.d_order == Order::row);
@@ -92,10 +95,10 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
            (!along_m || d.min_m == kernel_problem.rows())));
 }
 
-// A stream-K kernel whose rows are tokens takes scales that change along k only as 1x128 of A by
-// 128x128 of B, and no scales of D's blocks.
+// Stream-K kernels without swap-AB support scales that change along k only if those of A are 1x128
+// and those of B are 128x128. They cannot compute scales of D.
 bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
-  if (!choice.streams_rows()) return true;
+  if (!choice.is_stream_k_without_swap()) return true;
   if (kernel_desc.d_quantize.any()) return false;
   return kernel_desc.a_scaling.kind < ScaleKind::row128 ||
          (kernel_desc.a_scaling.kind == ScaleKind::row128 &&
@@ -113,8 +116,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
   if (choice.has(kGemmNoPromotion) && is_f8(kernel_problem.desc.a_dtype) &&
       !kernel_problem.desc.fast_accumulate)
     return GemmMisfit::accumulators;
-  // Kernels without promotion keep their accumulators in the tensor cores for all of k, so they
-  // cannot apply scales that vary along k.
+  // Kernels without promotion sum all of k in wgmma's accumulators. They do not add these to other
+  // registers after every k block, so they cannot apply scales that change along k.
   if (choice.has(kGemmNoPromotion) && kernel_problem.desc.a_scaling.kind >= ScaleKind::row128)
     return GemmMisfit::accumulators;
   if (choice.has(kGemmF16Accumulators) && kernel_problem.desc.accumulator != DType::F16)
@@ -198,10 +201,10 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   if (tuning) add_tuned(*tuning, gemm_tuning_key(device, problem));
 }
 
-// The drift of one accumulation chain grows with its length (gemm_required_chains). It does not
-// show in a bf16 D. For other types of D, drops TMA kernels that do not divide k into chains and
-// whose split-K factor is below the required number of chains, or below the largest factor
-// available if that is smaller.
+// The error of an accumulation chain grows with its length (gemm_required_chains). Drops TMA
+// kernels that do not divide k into chains and whose split-K factor is below the required number of
+// chains, or below the largest factor available if that is smaller. Drops none if D is bf16: there
+// the error does not show up to k = 131072, and products with a larger k are not restricted.
 void GemmRanking::drop_long_chains() {
   const GemmDesc& d = problem_.desc;
   if (d.d_dtype == DType::BF16) return;
@@ -230,7 +233,9 @@ void GemmRanking::keep_batch_invariant() {
     return addresses_suit && c.uses_maps() && !c.has(kGemmSwapAB | kGemmStreamK) &&
            !(c.divides_k_into_chains() && !c.keeps_whole_chains() && gemm_chain_count(d.k) > 1);
   };
-  // If no such kernel has these types and orders, use stream-K kernels that divide no unit.
+  // If there is no such kernel, use stream-K kernels with swap-AB and a factor of 1, which divide
+  // no tile. gemm_serves_every_run() accepts no other factor. Kernels without swap-AB may give
+  // other bits, so both kinds cannot be kept.
   const bool use_stream_k = std::none_of(choices_.begin(), choices_.end(), keeps_bits);
   const auto possible = [&](const GemmChoice& c) {
     return use_stream_k ? addresses_suit && c.has(kGemmStreamK) && c.has(kGemmSwapAB) &&
@@ -238,7 +243,8 @@ void GemmRanking::keep_batch_invariant() {
                         : keeps_bits(c);
   };
   // Keep the TMA kernels with the smallest split-K factor; of equal factors, kernels without
-  // split-K. `least` is the smallest sort key, or 0 if there are no TMA kernels.
+  // split-K. `least` is the smallest sort key, or 0 if no TMA kernel is possible. In that case only
+  // kernels without maps are kept, and of these neither split-K kernels nor those for a short k.
   const auto sort_key = [](const GemmChoice& c) { return c.split * 2 + c.has(kGemmSplit); };
   uint32_t least = 0;
   for (const GemmChoice& c : choices_)
@@ -255,8 +261,8 @@ bool GemmRanking::has(const GemmChoice& choice) const {
 }
 
 // A plan with dependent launch (PDL) also uses entries measured without PDL. PDL entries are added
-// last, because within an m bucket the last entry wins. find() sorts by m, so of several PDL (or
-// non-PDL) entries in a bucket the one with the most rows wins.
+// last, because within a step of m the last entry wins. find() sorts by m, so of several PDL (or
+// non-PDL) entries in a step the one with the most rows wins.
 void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
   const bool programmatic = std::exchange(key.programmatic, false);
   for (const bool pdl_entries : {false, true}) {
@@ -265,22 +271,22 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
     for (const GemmTuningEntry& entry : tuning.find(key))
       if (has(entry.candidate.choice))
         tuned_.push_back(
-            {gemm_bucket_end(entry.m), entry.candidate.choice, entry.candidate.nanoseconds});
+            {gemm_step_end(entry.m), entry.candidate.choice, entry.candidate.nanoseconds});
   }
 }
 
-// Sets `out` to the entry with the lowest bucket of all that serve m; of several in one bucket, to
-// the last.
+// Sets `out` to the entry with the lowest step of all that serve m; of several in one step, to the
+// last.
 bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   if (tuned_.empty()) return false;
-  GemmProblem bucket = problem_;
-  bucket.set_rows(gemm_bucket_end(m));
-  int64_t found = 0;  // upper end of the bucket of *out
+  GemmProblem at_step_end = problem_;
+  at_step_end.set_rows(gemm_step_end(m));
+  int64_t found = 0;  // end of the step of *out
   for (const Measured& one : tuned_) {
     if (!gemm_tuning_serves(one.end, m) || (found != 0 && one.end > found)) continue;
     if (!fits_launch(one.choice, m)) continue;
     found = one.end;
-    *out = gemm_candidate(one.choice, gemm_kernel_view(one.choice, bucket), chip_);
+    *out = gemm_candidate(one.choice, gemm_kernel_view(one.choice, at_step_end), chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
@@ -288,19 +294,19 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 }
 
 // Calls visit(choice, problem as the kernel sees it, nanoseconds) for every choice of which one
-// launch can cover m rows. The time is that of the upper end of m's bucket, so that all m of a
-// bucket choose alike. Whether the launch fits is checked for m itself, because m rows may fit in
-// the largest grid and in max_sms where the bucket's upper end would not.
+// launch can cover m rows. The time is that of the end of m's step, so that all m of a step choose
+// alike. Whether the launch fits is checked for m itself, because m rows may fit in the largest
+// grid and in max_sms where as many rows as the end of the step would not.
 template <class Visit>
 void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
-  GemmProblem exact = problem_, bucket = problem_;
+  GemmProblem exact = problem_, at_step_end = problem_;
   exact.set_rows(m);
-  bucket.set_rows(gemm_bucket_end(m));
-  const GemmProblem exact_swapped = swap_ab(exact), bucket_swapped = swap_ab(bucket);
+  at_step_end.set_rows(gemm_step_end(m));
+  const GemmProblem exact_swapped = swap_ab(exact), end_swapped = swap_ab(at_step_end);
   for (const GemmChoice& choice : choices_) {
     const bool swaps = choice.has(kGemmSwapAB);
     if (!gemm_fits_launch(choice, swaps ? exact_swapped : exact)) continue;
-    const GemmProblem& kernel_problem = swaps ? bucket_swapped : bucket;
+    const GemmProblem& kernel_problem = swaps ? end_swapped : at_step_end;
     visit(choice, kernel_problem, gemm_terms(choice, kernel_problem, chip_).total);
   }
 }
@@ -333,9 +339,9 @@ GemmCandidate GemmRanking::best_accepted(int64_t m, Accepts accepts) const {
     least = nanoseconds;
   });
   if (!choice.entry) return {};
-  GemmProblem bucket = problem_;
-  bucket.set_rows(gemm_bucket_end(m));
-  return gemm_candidate(choice, gemm_kernel_view(choice, bucket), chip_);
+  GemmProblem at_step_end = problem_;
+  at_step_end.set_rows(gemm_step_end(m));
+  return gemm_candidate(choice, gemm_kernel_view(choice, at_step_end), chip_);
 }
 
 GemmCandidate GemmRanking::best(int64_t m) const {

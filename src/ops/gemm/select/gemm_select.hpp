@@ -7,7 +7,8 @@
 // with its predicted or measured time. GemmRanking holds all choices for a problem and ranks them
 // for any m. `kernel_problem` and `kernel_desc` are always the problem and description as the
 // kernel sees them: for swap-AB kernels the operands are exchanged, see gemm_kernel_view().
-// mma.sync kernels are those without tensor maps (kGemmNoMaps).
+// Kernels without tensor maps (kGemmNoMaps) are also called mma.sync kernels, although those for a
+// short k (kGemmShort) use no tensor cores.
 
 #include <algorithm>
 #include <cstdint>
@@ -39,9 +40,8 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
-  /// Whether the kernel is a stream-K kernel without swap-AB, whose rows are tokens. These are the
-  /// kernels for many tokens of narrow types.
-  bool streams_rows() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
+  /// Such kernels exist only for narrow types (kSchedule_rowstream). They serve a large m.
+  bool is_stream_k_without_swap() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
   bool divides_k_among_ctas() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
   /// a factor of 1.
@@ -211,19 +211,18 @@ Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& kernel_p
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                          const GemmChoice& choice);
 
-/// The upper end of m's bucket, a range of m that the C API calls a step of m. Choices are ranked
-/// once per bucket, at its upper end. Buckets are 8 wide up to m = 512, 64 up to 8192, 256 up to
-/// 65536, then m / 32 to m / 16.
-int64_t gemm_bucket_end(int64_t m);
+/// The largest value in the step of m that contains m. Choices are ranked once per step, at its
+/// end. Steps are 8 wide up to m = 512, 64 up to 8192, 256 up to 65536, then m / 32 to m / 16.
+int64_t gemm_step_end(int64_t m);
 
 /// How many blocks of a kernel without maps (`splits`: with split-K) run at the same time. With
 /// max_sms it is max_sms at most, because the hardware fills idle SMs before any gets a second
 /// block.
 uint32_t gemm_no_maps_blocks(const Device& device, uint32_t max_sms, bool splits);
 
-/// Whether a choice measured at `measured` rows serves runs of m rows. It serves its own bucket,
-/// with upper end t, and lower buckets whose upper end exceeds t - t / 8. Examples: 8 serves 1 to
-/// 8 rows, 4097 serves 3585 to 4160.
+/// Whether a choice measured at `measured` rows serves runs of m rows. It serves the step of m
+/// that contains `measured`. If that step ends at t, it also serves lower steps that end above
+/// t - t / 8. Examples: 8 serves 1 to 8 rows, 4097 serves 3585 to 4160.
 bool gemm_tuning_serves(int64_t measured, int64_t m);
 
 /// All choices that can serve a problem, ranked for any m. m is the caller's number of rows.
@@ -257,7 +256,7 @@ class GemmRanking {
   bool fits_launch(const GemmChoice& choice, int64_t m) const;
   template <class Visit>
   void visit_fitting(int64_t m, Visit visit) const;
-  // A tuning entry for the m bucket that ends at `end`.
+  // A tuning entry for the step of m that ends at `end`.
   struct Measured {
     int64_t end;
     GemmChoice choice;

@@ -27,10 +27,10 @@ static_assert(kMaxCluster + 1 <= 12);
 constexpr int64_t kPartsPerWorker = 2;
 
 // Rounding a number of columns up to a multiple of this step never gives less than the width that
-// widest_index() chooses for them. If the kernel's rows are tokens, tiles must consist of pieces of
-// 64 columns, because the TMA stores one piece at a time, and a piece has one scale.
+// widest_index() chooses for them. Without swap-AB, tiles must consist of pieces of 64 columns,
+// because the TMA stores one piece at a time, and a piece has one scale.
 int64_t width_step(const GemmChoice& choice) {
-  return choice.streams_rows() ? 64 : 32;
+  return choice.is_stream_k_without_swap() ? 64 : 32;
 }
 
 // The width of the widest tiles that a run uses, as an index in kGemmWidths: the narrowest width
@@ -44,7 +44,7 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
                                 : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, max_width * cluster);
   int64_t wanted = ceil_div(columns, tiles * cluster);
-  if (choice.streams_rows()) wanted = round_up(wanted, width_step(choice));
+  if (choice.is_stream_k_without_swap()) wanted = round_up(wanted, width_step(choice));
   return static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
@@ -147,7 +147,7 @@ bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
                      const GemmShares& widest) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
   const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
-  return !promotes && !choice.streams_rows() && widest.tiles_together == 1 &&
+  return !promotes && !choice.is_stream_k_without_swap() && widest.tiles_together == 1 &&
          widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
 }
 

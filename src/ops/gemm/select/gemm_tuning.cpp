@@ -223,7 +223,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
-  const int64_t measured_end = gemm_bucket_end(measured), end = gemm_bucket_end(m);
+  const int64_t measured_end = gemm_step_end(measured), end = gemm_step_end(m);
   return end <= measured_end && end > measured_end - std::max<int64_t>(measured_end / 8, 1);
 }
 
