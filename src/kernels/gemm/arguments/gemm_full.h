@@ -9,17 +9,17 @@
 //   D = act(gate element of v) * (value element of v) * scale      with a gate
 //
 // Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
-// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Kernels for many tokens
-// of narrow types write D by TMA only if it also has 16 bits and the epilogue is at most alpha, a
-// bias per element and relu. Otherwise D is written by plain stores of pairs, or of 16 bytes if D
-// is aligned to 16 bytes.
+// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Stream-K kernels without
+// swap-AB write D by TMA only if it also has 16 bits and the epilogue is at most alpha, a bias per
+// element and relu. Otherwise D is written by plain stores of pairs, or of 16 bytes if D is aligned
+// to 16 bytes.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
-// scale vary along D's lines (one value per element of a line) or across them (one value per line).
-// With a gate, each element of D comes from two elements of v: the gate element and the value
-// element. They are neighbors (interleaved gate) or `half` apart (gate of halves). TMA kernels take
-// a gate along D's lines only. With a gate of halves, a tile loads half of its columns from each
-// half of the operand.
+// scale vary along D's lines (one value per element of a line, the same in all lines) or across
+// them (one value per line). With a gate, each element of D comes from two elements of v: the gate
+// element and the value element. They are neighbors (interleaved gate) or `half` apart (gate of
+// halves). TMA kernels take a gate along D's lines only. With a gate of halves, a tile loads half
+// of its columns from each half of the operand.
 
 #include "kernels/common/activation.h"
 #include "kernels/gemm/arguments/gemm.h"
