@@ -1707,8 +1707,10 @@ enum {
    *  of all types, have this property without the flag. Sums of f32, f16 and bf16 need the flag,
    *  which costs a workspace and a radix sort of the indices. The sort takes three kernels for each
    *  8 bits of a row number: three if table_rows is below 2^8, six below 2^16, nine below 2^24. The
-   *  addends of a row are summed in f32, in the order of the index array and in fixed segments, and
-   *  the sum is rounded once. Subnormals are kept. Sums of f64 do not support the flag. */
+   *  sorted indices are divided into segments of equal length. Within a segment, the addends of a
+   *  row are summed in f32, in the order of the index array. The sums of a row's segments are then
+   *  added in order and to the row's old value, also in f32, and the result is rounded once.
+   *  Subnormals are kept. Sums of f64 do not support the flag. */
   TW_SCATTER_DETERMINISTIC = 2,
   /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
    *  works for f32, f16 and bf16, in gathers and in scatters that add. */
@@ -2081,15 +2083,16 @@ typedef struct tw_route_desc {
 /** Addresses of a routing's run. A result whose address is 0 is not computed; at least one must be
  *  requested. Arrays are contiguous. */
 typedef struct tw_route_args {
-  uint32_t struct_size;   /**< set by tw_route_args_init() */
-  uint32_t struct_mark;   /**< set by the same function */
-  int64_t tokens;         /**< tokens of this run; -1: the plan's */
-  uint64_t logits;        /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
-  uint64_t bias;          /**< f32 [experts], added only to rank experts; 0: none */
-  uint64_t given_ids;     /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
-  uint64_t given_weights; /**< f32 [tokens, top_k]: with TW_ROUTE_GIVEN_IDS, the scores of the given
-                             experts, from which the run computes `weights`. Required if `weights`
-                             is given (not 0), else 0 */
+  uint32_t struct_size; /**< set by tw_route_args_init() */
+  uint32_t struct_mark; /**< set by the same function */
+  int64_t tokens;       /**< tokens of this run; -1: the plan's */
+  uint64_t logits;      /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
+  uint64_t bias;        /**< f32 [experts], added only to rank experts; 0: none */
+  uint64_t given_ids;   /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
+  /** f32 [tokens, top_k]: with TW_ROUTE_GIVEN_IDS, the scores of the given experts. They are not
+   *  the finished weights: the run computes `weights` from them as from its own scores. Required if
+   *  `weights` is given (not 0), else 0. */
+  uint64_t given_weights;
   /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
    *  number, which requires local_experts equal to experts. */
   uint64_t expert_map;
@@ -2359,8 +2362,8 @@ enum {
    *  constant, and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
   /** The run may read A before the preceding kernels in the stream have ended. The caller promises
-   *  that A is written neither by the last kernel before the run that is not a dependent launch,
-   *  nor by any kernel between that one and the run. Needs TW_GEMM_PROGRAMMATIC. */
+   *  that some of these kernels do not write A: the nearest one that is not a dependent launch, and
+   *  all that are between it and the run. Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< the same promise for B, which may for example be weights */
   /** Runs may give the device address of their m: see tw_gemm_args.device_m. */
@@ -2624,7 +2627,8 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 /** Fills the types, m, n, k, orders, leading dimensions and batch strides of a product's
  *  description; the other fields keep their values. Set `gate` before the call. A matrix that is
  *  contiguous along its columns becomes column-major, so a transposed view needs no copy. If
- *  a_dtype is TW_DTYPE_TF32 before the call, f32 tensors a and b keep that type.
+ *  a_dtype is TW_DTYPE_TF32 before the call and a and b are f32 tensors, the description keeps
+ *  TW_DTYPE_TF32 as their type.
  *  @param a [m, k] or [batch_count, m, k]. @param b [k, n] or [batch_count, k, n]. @param c as d,
  *  or NULL if no run reads C. @param d [m, n] or [batch_count, m, n]; with a gate n / 2 in place of
  *  n. If a, b or c has only one matrix, all products of the batch share it.

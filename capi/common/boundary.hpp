@@ -58,8 +58,8 @@ tw_status guard(Body&& body) {
   return status.ok() ? TW_OK : failed(status, process_log());
 }
 
-/// Runs the body of a function on a handle, which may be NULL or destroyed. A failure goes to the
-/// log of the handle's device.
+/// Runs the body of a function on a handle. A failure goes to the log of the handle's device or, if
+/// the handle is NULL or destroyed, to the process's log.
 template <Handle T, class Body>
 tw_status guard(const T* handle, Body&& body) {
   const Status status = contain(std::forward<Body>(body));
@@ -123,7 +123,7 @@ Status check_flags(const char* field, uint32_t flags, uint32_t known, const char
 struct StructType {
   const char* name;  ///< "tw_gemm_desc"
   uint32_t mark;     ///< its struct_mark
-  size_t first;      ///< size in the API's first version
+  size_t first;      ///< size of the struct's first version
   size_t ours;       ///< size in this library
   size_t alignment;
 };

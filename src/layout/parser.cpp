@@ -209,7 +209,11 @@ Status Parser::frame(LayoutBuilder* builder, Layout* out) {
     return Code::OK;
   }
   if (!out->swizzle.is_identity()) return expected("an integer offset behind the swizzle");
-  if (origin.leaves > 0 && origin.nesting(origin.root()) > kMaxBasisDepth) return too_much();
+  if (origin.leaves > 0 && origin.nesting(origin.root()) > kMaxBasisDepth)
+    return fail(Code::ERROR_CAPACITY,
+                {.argument = "text", .index = static_cast<int32_t>(from), .limit = kMaxBasisDepth},
+                "at character %zu: the origin has more than %d tuples inside one another", from + 1,
+                kMaxBasisDepth);
   put_origin(origin, origin.root(), 0, 0, builder);
   return Code::OK;
 }

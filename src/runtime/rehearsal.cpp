@@ -14,7 +14,8 @@ class RehearsalKernel final : public Kernel {
   using Kernel::Kernel;
   Status info(KernelInfo*) override { return not_in_rehearsal(); }
   Status param(int32_t, size_t*, size_t*) override { return not_in_rehearsal(); }
-  // A plan does not fail over occupancy, so any positive answer will do.
+  // Planning refuses a kernel if the driver says that none of its clusters fits the SMs. The driver
+  // cannot be asked, because the kernel is not loaded, so the rehearsal assumes that one fits.
   Status occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = *clusters = 1;
     return {};

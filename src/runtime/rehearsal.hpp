@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tells whether all kernels of a family are usable on a device. If some are not, planning can be
-// tried on a rehearsal device, which gives the same answers without loading or allocating anything.
+// tried on a rehearsal device, which loads and allocates nothing. Planning succeeds or fails on it
+// as on the device itself, but only the driver knows whether a cluster of a kernel fits the SMs.
 //
 // This is not in device.cpp, so that a program that only makes tensor maps does not link the
 // kernel table.

@@ -168,7 +168,7 @@ ON_A_GPU = [
      "if (mode != relaxed) exchanged_", "device/embedding_device_test"),
     ("a call leaves its context current on a GPU", SCOPE, "cu.CtxPopCurrent(&popped);", "",
      "device/embedding_device_test"),
-    ("an operand is loaded before its copy is made", "src/ops/gemm/gemm_realign.cpp",
+    ("an operand is loaded before its copy is made", "src/ops/gemm/gemm_staging.cpp",
      ": i == 0   ? u32{kGemmOperandA}", ": i == 1   ? u32{kGemmOperandA}",
      "device/gemm_realign_device_test"),
 ]

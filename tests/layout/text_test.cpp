@@ -54,6 +54,8 @@ TEST_CASE("an error says where and what was expected") {
        "more than 32 leaves"},
       {"(((((((((((((((((1)))))))))))))))))", Code::ERROR_CAPACITY, "16 tuples"},
       {"4:1@0@0@0@0@0@0@0@0@0@0@0", Code::ERROR_CAPACITY, "more than 10 tuples"},
+      {"(((((((((((0))))))))))) o 4:1@0", Code::ERROR_CAPACITY,
+       "at character 1: the origin has more than 10 tuples"},
       {"4:-9223372036854775808", Code::ERROR_PARSE, "an integer above -2^63"},
       {"4:1@62", Code::ERROR_PARSE, "an index from 0 to 61, but there is '6'"},
       {"(4,4):(1,1@0)", Code::ERROR_INVALID_ARGUMENT, "the only integer allowed is 0"},

@@ -7,8 +7,8 @@ namespace tw = tilewright;
 
 /// Loads the box at column `x`, row `y`. With bytes = rows * row_bytes it writes the box as it lies
 /// in shared memory to out[0 : bytes], and its rows in order to out[bytes : 2 * bytes]. `swizzle`
-/// must be the map's, and row_bytes at least its span. Needs bytes + 1024 of dynamic shared memory,
-/// because the 128-byte swizzle requires an alignment of 1024.
+/// must be the map's, and row_bytes at least its span. Needs bytes + 1024 of dynamic shared memory:
+/// swizzled_offset() holds for a box at a multiple of swizzle_period(), which is at most 1024.
 extern "C" __global__ void load_box(const __grid_constant__ tw::TensorMapParam map,
                                     unsigned char* out, unsigned rows, unsigned row_bytes,
                                     int swizzle, int x, int y) {

@@ -133,7 +133,7 @@ template <class Config>
 __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const RangesTiles& tiles,
                                                GemmPipeline<Config> pipeline, u32 group) {
   using Slab = StreamSumSlab<Config>;
-  constexpr u32 kThreadsPerRow = Slab::kRows / 8;  // Slab::kRows counts columns of D
+  constexpr u32 kThreadsPerRow = Slab::kLineAccumulators / 8;  // a line is in a row of D
   const u32 staging = pipeline.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const auto block = static_cast<i32>(ptx::reread_block_id());

@@ -58,8 +58,8 @@ __device__ __forceinline__ void grouped_each_staged_row(const float (&d)[Config:
 }
 
 // Writes a warpgroup's accumulators to D with any epilogue. A thread writes the same eight columns
-// of D in all its rows, so that it reads their bias once. Because of swap-AB, Slab::kRows counts
-// columns of D, and the lines of a slab are rows of D.
+// of D in all its rows, so that it reads their bias once. Because of swap-AB, the lines of a slab
+// are rows of D.
 template <class Config>
 __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::kAccumulators],
                                                       const GroupedArgs& args,
@@ -72,7 +72,7 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
   // Gate columns and linear columns alternate, eight at a time, see grouped_load_weights().
   constexpr bool kAlternate = Config::kColumnA == 0;
   const bool gated = args.gate != kGateNone;
-  const u32 threads_per_row = gated ? Slab::kRows / 16 : Slab::kRows / 8;
+  const u32 threads_per_row = gated ? Slab::kLineAccumulators / 16 : Slab::kLineAccumulators / 8;
   const u32 slab_column = threadIdx.x % 128 % threads_per_row * 8;
   const i32 b_column0 = tile.column0 + static_cast<i32>(group) * 64;
   const i32 column = (gated ? b_column0 / 2 : b_column0) + static_cast<i32>(slab_column);

@@ -54,10 +54,10 @@ inline constexpr u32 kRouteSmallTokens = 128;  // one for each warp of kRouteSma
 
 struct RouteArgs {
   u64 logits;
-  u64 bias;       // f32 per expert; 0: none
-  u64 given_ids;  // with kRouteGiven: the caller's experts
-  u64 given_weights;
-  u64 expert_map;    // i32 per expert: its local number; 0: the expert's own number
+  u64 bias;           // f32 per expert; 0: none
+  u64 given_ids;      // with kRouteGiven: the caller's experts
+  u64 given_weights;  // f32 per pair: with kRouteGiven, the scores of the caller's experts
+  u64 expert_map;     // i32 per expert: its local number; 0: the expert's own number
   u64 ids;           // i32 per pair: its expert. For this and the next results, 0 means not wanted.
   u64 weights;       // f32 per pair
   u64 counts;        // i32 per local expert: the number of its pairs

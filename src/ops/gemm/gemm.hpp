@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ops/gemm/gemm_kernel.hpp"
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 #include "ops/gemm/problem/gemm_problem.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
 #include "ops/plan/plan.hpp"

@@ -82,11 +82,11 @@ const KernelEntry* find_entry(const Device& device, Family family, Fits fits) {
 Status prepare_entry(Device& device, Family family, const KernelEntry* entry,
                      uint32_t dynamic_smem_bytes, PreparedKernel* out);
 
-/// Returns the status that planning would return, without making a plan. Only exhausted memory and
-/// driver failures are not foreseen. `arguments` are those of P::create() between device and plan.
-/// If the device has all kernels, P::check(device, arguments...), with which create() begins, gives
-/// the answer. Otherwise create() runs on a rehearsal device (runtime/rehearsal.hpp), which loads
-/// and launches nothing.
+/// Returns the status that planning would return, without making a plan. It does not foresee
+/// exhausted memory, driver failures, and kernels whose clusters do not fit the context's SMs.
+/// `arguments` are those of P::create() between device and plan. If the device has all kernels,
+/// P::check(device, arguments...), with which create() begins, gives the answer. Otherwise create()
+/// runs on a rehearsal device (runtime/rehearsal.hpp), which loads and launches nothing.
 template <class P, class... Arguments>
 Status plan_supported(const std::shared_ptr<Device>& device, Family family,
                       const Arguments&... arguments) {

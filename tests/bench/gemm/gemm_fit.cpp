@@ -9,7 +9,7 @@
 #include <iostream>
 #include <vector>
 
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 #include "ops/gemm/select/gemm_cost.hpp"
 
 using namespace tw;

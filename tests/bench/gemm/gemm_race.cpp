@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 
 namespace tw::bench {
 namespace {

@@ -2,7 +2,7 @@
 // mma.sync kernels with split-K: when a plan chooses them, and that they need no staging copy.
 #include <string>
 
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
 using namespace tw;

@@ -2,8 +2,8 @@
 // How a description's narrow types and scales become kernel arguments.
 #include "doctest_main.hpp"
 #include "ops/gemm/gemm.hpp"
-#include "ops/gemm/gemm_realign.hpp"
 #include "ops/gemm/gemm_scales.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 #include "runtime/host/host_device.hpp"
 
 using namespace tw;

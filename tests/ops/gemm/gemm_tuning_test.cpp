@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 #include "tests/ops/gemm/tuning_text.hpp"
 
 using namespace tw;

@@ -15,11 +15,11 @@
 // to 16 bytes.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
-// scale vary along D's lines (one value per element of a line) or across them (one value per line).
-// With a gate, each element of D comes from two elements of v: the gate element and the value
-// element. They are neighbors (interleaved gate) or `half` apart (gate of halves). TMA kernels take
-// a gate along D's lines only. With a gate of halves, a tile loads half of its columns from each
-// half of the operand.
+// scale vary along D's lines (one value per element of a line, the same in all lines) or across
+// them (one value per line). With a gate, each element of D comes from two elements of v: the gate
+// element and the value element. They are neighbors (interleaved gate) or `half` apart (gate of
+// halves). TMA kernels take a gate along D's lines only. With a gate of halves, a tile loads half
+// of its columns from each half of the operand.
 
 #include "kernels/common/activation.h"
 #include "kernels/gemm/arguments/gemm.h"

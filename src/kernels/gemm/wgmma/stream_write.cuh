@@ -3,7 +3,8 @@
 // The epilogues of the stream-K kernels. They stage accumulators in shared memory, slab by slab,
 // and write D by plain stores. A TMA store would wait behind the loads of the next tile, which the
 // producer has already issued, and its slab could not be used again before the store has read it.
-// Kernels without swap-AB have shared memory for a whole tile and do use TMA stores
+// The stream-K kernels for narrow types without swap-AB are an exception: they have shared memory
+// for all of a warpgroup's rows of a 16-bit D, and can write such a D by TMA stores
 // (narrow/narrow_write.cuh).
 
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
@@ -78,10 +79,10 @@ struct StreamOutSlab<Config, 4> {
 };
 
 // Converts the accumulators and stores them to D, beginning at line n0 and element m0. D begins at
-// address `d_at` and has `lines` lines of `extent` elements; nothing is stored outside. With
-// swap-AB the lines of D lie along n, and d_stride_m is the distance between them (gemm.h). A
-// thread stores 16 bytes at the same position in several lines, so that it only has to advance an
-// address.
+// address `d_at` and has `lines` lines of `extent` elements; nothing is stored outside. Only
+// kernels with swap-AB call this function. In these a column of a tile is a line of D, and
+// d_stride_m is the distance between two lines (gemm.h). A thread stores 16 bytes at the same
+// position in several lines, so that it only has to advance an address.
 template <class Config>
 __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccumulators],
                                                   const GemmStreamArgs& args, u64 d_at, i32 lines,
@@ -118,7 +119,8 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
   stream_sync_group(group);  // the next tile begins with slab 0 again
 }
 
-// Writes alpha * A B to lines n0 to min(base.n, end) - 1 of D, at most those of the tile.
+// Writes alpha * A B to the lines of D from n0 on. `end` is the line after the last one of the
+// CTA's slice of the tile. D has only the lines below base.n.
 template <class Config>
 __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
@@ -137,8 +139,8 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
 // the lines that a warp accesses at once in different banks.
 template <class Config>
 struct StreamSumSlab {
-  static constexpr u32 kRows = 64;  // accumulators in a line: rows with swap-AB, else columns
-  static constexpr u32 kPitch = kRows + 4;
+  static constexpr u32 kLineAccumulators = 64;
+  static constexpr u32 kPitch = kLineAccumulators + 4;
   static constexpr i32 kLines = kGemmStreamSlabLines;
   u32 base;
 
@@ -153,12 +155,12 @@ struct StreamSumSlab {
   template <i32 kSlab>
   __device__ __forceinline__ void put_rows(const float (&d)[Config::kAccumulators]) const {
     static_assert(kLines == 16, "a warp has 16 rows");
-    constexpr i32 kFirst = kSlab / 4 * (static_cast<i32>(kRows) / 2);
+    constexpr i32 kFirst = kSlab / 4 * (static_cast<i32>(kLineAccumulators) / 2);
     if (threadIdx.x / 32 % 4 != kSlab % 4) return;
     const u32 lane = ptx::lane_id();
     const u32 to = base + (lane / 4 * kPitch + lane % 4 * 2) * 4;
 #pragma unroll
-    for (u32 i = 0; i < kRows / 2; ++i)
+    for (u32 i = 0; i < kLineAccumulators / 2; ++i)
       if (kFirst + static_cast<i32>(i) < Config::kAccumulators)
         ptx::store_shared(to + ((i & 2) * 4 * kPitch + i / 4 * 8 + (i & 1)) * 4,
                           d[kFirst + static_cast<i32>(i)]);
@@ -187,37 +189,40 @@ struct StreamSumSlab {
     // clang-format on
 #undef TW_SLAB
   }
-  __device__ __forceinline__ void get(u32 line, u32 row, float (&v)[8]) const {
-    const u32 from = base + (line * kPitch + row) * 4;
+  // Reads eight neighboring accumulators of a line, from number `place` on.
+  __device__ __forceinline__ void get(u32 line, u32 place, float (&v)[8]) const {
+    const u32 from = base + (line * kPitch + place) * 4;
     float low[4], high[4];
     ptx::load_shared_v4(from, low);
     ptx::load_shared_v4(from + 16, high);
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
   }
-  // Reads the accumulators of eight neighboring elements of D from a line. `row` is the first
+  // Reads the accumulators of eight neighboring elements of D from a line. `place` is the first
   // element's position in the line, counted in elements of D. With a gate, an element of D has two
   // accumulators: the one of its gate element, and the one of its value element, which is read if
   // `second`.
-  __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
+  __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 place, bool second,
                                        float (&v)[8]) const {
-    if (gate != kGateInterleaved) return get(line, row + (second ? kRows / 2 : 0), v);
+    if (gate != kGateInterleaved) return get(line, place + (second ? kLineAccumulators / 2 : 0), v);
     float low[8], high[8];
-    get(line, row * 2, low);
-    get(line, row * 2 + 8, high);
+    get(line, place * 2, low);
+    get(line, place * 2 + 8, high);
     full_every_other(low, high, second, v);
   }
 };
 
 // Where a thread writes D: eight neighboring elements in each of several lines. Their position is
-// the same in all these lines, and so is their bias along the lines. stream_write_common() reads it
-// only once; with a gate this is true only of the bias of gate elements.
+// the same in all these lines. If the bias has one value for each element of a line
+// (kFullPerElement), their bias is therefore the same too, and stream_write_common() reads it only
+// once. With a gate it reads the bias of the gate elements once, and that of the value elements
+// again for each line.
 template <class Config>
 struct StreamElements {
   using Slab = StreamSumSlab<Config>;
   const GemmStreamArgs& args;
   const FullRun& run;
-  u32 row;                    // first element within a slab's line, in elements of D
+  u32 place;                  // first element within a slab's line, in elements of D
   i32 first_line, line_step;  // the thread's first line of a slab, and the step to its next one
   i32 at, count;  // first element within D's line, and the number of elements from there to its end
   i32 n0, end;    // the tile has lines n0 to end - 1 of D
@@ -226,12 +231,13 @@ struct StreamElements {
                                             i32 m0, i32 line0)
       : args(arguments), run(of_run), n0(line0) {
     const bool gated = args.full.gate != kGateNone;
-    const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
+    // a power of two
+    const u32 groups = gated ? Slab::kLineAccumulators / 16 : Slab::kLineAccumulators / 8;
     const u32 thread = threadIdx.x % 128;
-    row = thread % groups * 8;
+    place = thread % groups * 8;
     first_line = static_cast<i32>(thread / groups);
     line_step = static_cast<i32>(128 / groups);
-    at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
+    at = (gated ? m0 / 2 : m0) + static_cast<i32>(place);
     count = run.extent - at;
     end = min(n0 + args.width, run.lines);
   }
@@ -265,7 +271,7 @@ struct StreamElements {
 
 // Whether this is a common case: D's lines have a multiple of eight elements, and D has an address
 // and a stride that are multiples of 16 bytes, as has C if it is read. The epilogue has nothing but
-// alpha, a bias along D's lines, an activation, and either beta * C or a gate.
+// alpha, a bias per element of a line, an activation, and either beta * C or a gate.
 template <class Config>
 __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
@@ -325,7 +331,7 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
   own.each_line(
       d, staging, group, [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
         float v[8];
-        staged.take(full.gate, slab_line, own.row, false, v);
+        staged.take(full.gate, slab_line, own.place, false, v);
 #pragma unroll
         for (int i = 0; i < 8; ++i)
           v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
@@ -350,7 +356,7 @@ __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAc
 #pragma unroll
           for (float& value : value_bias) value = -0.0f;
           if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, value_bias);
-          staged.take(full.gate, slab_line, own.row, true, value_elements);
+          staged.take(full.gate, slab_line, own.place, true, value_elements);
 #pragma unroll
           for (int i = 0; i < 8; ++i)
             v[i] *= act::fused(run.alpha, value_elements[i], value_bias[i]);
@@ -381,7 +387,7 @@ __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulato
                 [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
                   full_write<In, Out>(full, run, line, own.at, own.count, largest,
                                       [&](bool second, float(&v)[8]) {
-                                        staged.take(full.gate, slab_line, own.row, second, v);
+                                        staged.take(full.gate, slab_line, own.place, second, v);
                                       });
                 });
 }

@@ -27,18 +27,19 @@ __device__ __forceinline__ u32 narrow_staging(u32 shared, u32 group) {
 template <class Config>
 struct NarrowElements {
   using Slab = StreamSumSlab<Config>;
-  u32 row;        // first element within the slab's line, in elements of D
+  u32 place;      // first element within the slab's line, in elements of D
   i32 slab_line;  // line of the slab; Slab::kLines or more for threads that have none
   i32 at, count;  // first element within D's line, and the elements from there to its end
 
   __device__ __forceinline__ NarrowElements(const GemmEpilogueArgs& args, const FullRun& run,
                                             i32 m0) {
     const bool gated = args.gate != kGateNone;
-    const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
+    // a power of two
+    const u32 groups = gated ? Slab::kLineAccumulators / 16 : Slab::kLineAccumulators / 8;
     const u32 thread = ptx::reread_thread_id() % 128;
-    row = thread % groups * 8;
+    place = thread % groups * 8;
     slab_line = static_cast<i32>(thread / groups);
-    at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
+    at = (gated ? m0 / 2 : m0) + static_cast<i32>(place);
     count = run.extent - at;
   }
 };
@@ -90,8 +91,9 @@ __device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
   largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
   largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
   if (!gated) largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 4));
-  const u32 end = slab + (static_cast<u32>(own.slab_line) * Slab::kPitch + Slab::kRows) * 4;
-  if (own.row == 0 && own.slab_line < Slab::kLines) ptx::shared_store<4>(end, largest);
+  const u32 end =
+      slab + (static_cast<u32>(own.slab_line) * Slab::kPitch + Slab::kLineAccumulators) * 4;
+  if (own.place == 0 && own.slab_line < Slab::kLines) ptx::shared_store<4>(end, largest);
   StreamConsumers<Config>::sync();
   if (own.slab_line >= Slab::kLines) return largest;
   return max(largest,
@@ -139,7 +141,8 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& narrow
   for (int i = 0; i < 8; ++i) v[i] *= inverse, first[i] *= inverse;
   scaled_store(type, run.d, element, own.count, v);
   if (gated) scaled_store(type, run.d, element - kTile, own.count + kTile, first);
-  if (group == 0 && own.row == 0) narrow_store_scale(narrow_args.scales, tile, line, own.at, scale);
+  if (group == 0 && own.place == 0)
+    narrow_store_scale(narrow_args.scales, tile, line, own.at, scale);
 }
 
 }  // namespace tw

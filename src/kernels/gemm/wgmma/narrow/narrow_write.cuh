@@ -68,7 +68,7 @@ __device__ __forceinline__ void narrow_apply_scales(float (&d)[Config::kAccumula
 
 // Whether the short path can write D. D's elements must have more than 8 bits. D's address, its
 // stride and the length of its lines must be multiples of 16 bytes. The epilogue may have nothing
-// but alpha, a bias along D's lines and relu.
+// but alpha, a bias per element of a line and relu.
 __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, const FullRun& run,
                                                 u32 type) {
   const auto bytes = static_cast<u64>(scaled_bytes(type));
@@ -203,14 +203,14 @@ __device__ __forceinline__ void narrow_make_eight(const GemmNarrowArgs& narrow_a
   const GemmEpilogueArgs& args = narrow_args.stream.full;
   const u32 type = narrow_args.scales.d_type;
   const auto slab_line = static_cast<u32>(own.slab_line);
-  if (Config::kIntegerSums && type == kGemmI32) return staged.get(slab_line, own.row, elements);
+  if (Config::kIntegerSums && type == kGemmI32) return staged.get(slab_line, own.place, elements);
   FullVectors vectors;
   full_along<In>(args, run, own.at, own.count, vectors);
   full_spread(args, full_across<In>(args, line), vectors);
   u32 largest_unscaled = 0;
   full_make<In, F32, true>(
       args, run, vectors, line, own.at, own.count, largest_unscaled,
-      [&](bool second, float(&v)[8]) { staged.take(args.gate, slab_line, own.row, second, v); },
+      [&](bool second, float(&v)[8]) { staged.take(args.gate, slab_line, own.place, second, v); },
       [&](FullPlace place, float(&c)[8]) {
         scaled_load(type, run.c, place.line * args.base.c_stride_m + place.at, place.step,
                     own.count, c);
@@ -257,7 +257,7 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
   for (i32 slab = 0;; ++slab) {
     // The slab is as in StreamSumSlab. `first_place` is the position of its first accumulator in a
     // line of v (gemm_full.h), and `first_line` is its first line of D.
-    const i32 first_place = Config::kSwapAB ? m0 : tile.n0 + slab / 4 * Slab::kRows;
+    const i32 first_place = Config::kSwapAB ? m0 : tile.n0 + slab / 4 * Slab::kLineAccumulators;
     const i32 first_line = Config::kSwapAB ? tile.n0 + slab * Slab::kLines : m0 + slab % 4 * 16;
     if (Config::kSwapAB ? first_line >= end : first_place >= run.extent) break;
     const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};

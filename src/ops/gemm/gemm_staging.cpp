@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/gemm_staging.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -12,7 +12,8 @@
 namespace tw {
 namespace {
 
-// Lines of copies begin at multiples of the bytes of an L2 line.
+// The bytes of an L2 cache line. If copy_pitch() does not keep the operand's pitch, it returns a
+// multiple of this.
 constexpr int64_t kLineAlignment = 128;
 
 // One of the caller's two operands, with the names of its fields for messages.
@@ -36,7 +37,7 @@ struct Operand {
   bool always_suits_maps(int32_t bytes) const {
     return strides_suit(bytes) && alignment >= kMapAlignment;
   }
-  // The copy's pitch. It is the operand's pitch if a map can have that.
+  // The copy's pitch. It is the operand's pitch if maps can have the operand's strides.
   int64_t copy_pitch(int32_t bytes) const {
     if (strides_suit(bytes)) return leading;
     return round_up(std::max<int64_t>(copy_line_elements(), 1) * bytes, kLineAlignment) / bytes;
@@ -56,7 +57,7 @@ int64_t matrices_of(const GemmDesc& caller, int64_t stride) {
   return stride == 0 ? 1 : caller.batch;
 }
 
-// `caller` is the caller's description, with D in the caller's order.
+// `caller` is the caller's description: A and B are not exchanged (caller_desc_of()).
 Operand operand_a(const GemmDesc& caller) {
   const bool row = caller.a_order == Order::row;
   return {"lda",
@@ -106,9 +107,8 @@ Status check_copies_disjoint(const Operand& from, int32_t bytes) {
                .got = from.stride,
                .limit = min_stride},
               "%s is %" PRId64 ", so that matrices 0 and %" PRId64
-              " share elements, and TW_GEMM_STAGING_COPY copies each where the run's address is no "
-              "multiple of "
-              "16: promise %s 16, give a stride of %" PRId64
+              " share elements. TW_GEMM_STAGING_COPY copies every matrix separately if the "
+              "address in a run is not a multiple of 16: promise %s 16, give a stride of %" PRId64
               " or more, or leave TW_GEMM_STAGING_COPY out",
               from.stride_name, from.stride, overlapping, from.alignment_name, min_stride);
 }
@@ -138,9 +138,9 @@ Status check_span(const Operand& from, int32_t bytes) {
   if (max_matrices == 0)
     return fail(Code::ERROR_OVERFLOW,
                 {.argument = "flags", .rule = "gemm_realign_span", .got = 1, .limit = 0},
-                "flags has TW_GEMM_STAGING_COPY, but the copy of a matrix, with lines of whole 128 "
-                "bytes, would exceed the 2^60 bytes that a staging copy can have: leave "
-                "TW_GEMM_STAGING_COPY out");
+                "flags has TW_GEMM_STAGING_COPY, but the copy of a matrix, whose pitch is rounded "
+                "up to a multiple of 128 bytes, would exceed the 2^60 bytes that a staging copy "
+                "can have: leave TW_GEMM_STAGING_COPY out");
   return refuse("batch_count", from.matrices, max_matrices, "copies of all matrices");
 }
 
@@ -189,8 +189,9 @@ const KernelEntry* staging_copy_entry(const Device& device) {
 // Fills in the copy kernel's arguments without addresses. Returns false if that kernel cannot copy
 // the operand, so that a copy plan must.
 bool fill_kernel_args(const Operand& from, int32_t bytes, GemmStagingOperand* out) {
-  // divide() accepts numbers below 2^31. The 2^24 are headroom for a step past the last piece: a
-  // launch has fewer threads.
+  // divide() accepts numbers below 2^31. The kernel's threads step through the pieces by the number
+  // of threads of the launch, which is below 2^24. The last step can go past the last piece by that
+  // number, so kMaxPieces leaves 2^24 free.
   constexpr int64_t kPiece = 16, kMaxPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
   const int64_t pieces = ceil_div(from.line_elements * bytes, kPiece);
   const bool countable = pieces > 0 && from.lines > 0 && pieces <= kMaxPieces / from.lines;
@@ -204,7 +205,8 @@ bool fill_kernel_args(const Operand& from, int32_t bytes, GemmStagingOperand* ou
   return true;
 }
 
-// Counts an operand's copy for the cost model, if its pitch requires one.
+// Counts an operand's copy for the cost model, if every run needs it: no map can have the operand's
+// order, pitch and batch stride.
 void count_copy(const Operand& from, GemmProblem* problem) {
   if (from.strides_suit(problem->in_bytes)) return;
   ++problem->staging_copies;
@@ -329,8 +331,9 @@ Status GemmStagingCopies::apply(Stream& stream, GemmRun* run, u32* staged_operan
       args.operands[i].dst = to;
     }
     *address = to;
-    // After a copy plan the product loads neither operand early. It could load one early that was
-    // not copied, but tuning entries and the cost model were measured without that.
+    // After a copy plan the product loads neither operand before griddepcontrol.wait. An operand
+    // that was not copied could be loaded before it, but the tuning entries and the cost model were
+    // measured without such early loads.
     *staged_operands |= copy->plan ? u32{kGemmOperandBoth}
                         : i == 0   ? u32{kGemmOperandA}
                                    : u32{kGemmOperandB};
