@@ -138,20 +138,26 @@ struct Decoded {
   }
 };
 
-/// Adds to a row of f32 sums. Columns with an infinity or a NaN are computed one by one.
+/// Adds to a row of sums, f16 ones as floats. Columns with an infinity or a NaN are computed one by
+/// one.
 void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count,
-                  const WindowForm& form, float* sums) {
+                  const WindowForm& form, float* sums, bool halves = false) {
   float before[kMostColumns];
   bool special = a.special;
   for (uint32_t j = 0; j < count; ++j) {
     before[j] = sums[j];
     special |= b.columns.special[j] || !std::isfinite(sums[j]);
   }
-  window_row(a, b.columns, count, form, sums);
+  (halves ? window_row_f16 : window_row)(a, b.columns, count, form, sums);
   if (!special) return;
-  for (uint32_t j = 0; j < count; ++j)
-    if (a.special || b.columns.special[j] || !std::isfinite(before[j]))
-      sums[j] = window_f32(a, b.column(j, type, form.factors), form.factors, before[j], form.bits);
+  for (uint32_t j = 0; j < count; ++j) {
+    if (!a.special && !b.columns.special[j] && std::isfinite(before[j])) continue;
+    const Factors column = b.column(j, type, form.factors);
+    sums[j] =
+        halves
+            ? f16_to_float(window_f16(a, column, form.factors, float_to_f16(before[j]), form.bits))
+            : window_f32(a, column, form.factors, before[j], form.bits);
+  }
 }
 
 /// Operands of the transposed product: A's rows become its columns, so that multiply_row() computes
@@ -429,14 +435,16 @@ void multiply_row_f32(Warp& w, const Instruction& in, const Factors& a, const De
 /// Computes a row of f16 sums, two per register.
 void multiply_row_f16(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
                       uint32_t row, bool accumulate) {
-  const WindowForm form = wgmma_form(in.types[1]);
+  float sums[kMostColumns];
+  const auto word = [&](uint32_t j) -> uint32_t& {
+    return written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
+  };
+  for (uint32_t j = 0; j < in.number; ++j)
+    sums[j] = accumulate ? f16_to_float(static_cast<uint16_t>(word(j) >> (16 * (j % 2)))) : 0.0f;
+  multiply_row(a, b, in.types[2], in.number, wgmma_form(in.types[1]), sums, true);
   for (uint32_t j = 0; j < in.number; ++j) {
-    uint32_t& d = written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
     const uint32_t shift = 16 * (j % 2);
-    const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
-    const Factors column = b.column(j, in.types[2], form.factors);
-    const uint32_t sum = window_f16(a, column, form.factors, c, form.bits);
-    d = (d & ~(0xffffu << shift)) | sum << shift;
+    word(j) = (word(j) & ~(0xffffu << shift)) | uint32_t{float_to_f16(sums[j])} << shift;
   }
 }
 

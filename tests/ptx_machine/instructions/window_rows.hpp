@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// window_f32() for a whole row of f32 sums: the same bits, vectorized.
+// window_f32() and window_f16() for a whole row of sums: the same bits, vectorized.
 
 #include <bit>
 #include <cstdint>
@@ -28,6 +28,9 @@ struct Columns {
 /// factors are those of `form`. If `form` is that of 8-bit factors, none may be wide.
 void window_row(const Factors& a, const Columns& b, uint32_t count, const WindowForm& form,
                 float* sums);
+/// The same for f16 sums, which are passed as floats: the results of window_f16().
+void window_row_f16(const Factors& a, const Columns& b, uint32_t count, const WindowForm& form,
+                    float* sums);
 
 /// Splits a number as Factors hold it. Returns false for an infinity or a NaN.
 inline bool split(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {

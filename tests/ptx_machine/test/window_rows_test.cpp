@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// window_row() computes the same bits as window_f32().
+// window_row() and window_row_f16() compute the same bits as window_f32() and window_f16().
 #include "tests/ptx_machine/instructions/window_rows.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <random>
 
+#include "base/float_formats.hpp"
 #include "tests/ptx_machine/test/lab.hpp"
 
 using namespace tw;
@@ -33,7 +34,7 @@ uint32_t draw(std::mt19937& random, const Layout& layout, bool near) {
 
 }  // namespace
 
-TEST_CASE("window_rows: the bits of window_f32") {
+TEST_CASE("window_rows: the bits of window_f32 and window_f16") {
   std::mt19937 random(4);
   const auto b = std::make_unique<Columns>();
   for (const Layout& layout :
@@ -43,7 +44,8 @@ TEST_CASE("window_rows: the bits of window_f32") {
     for (int round = 0; round < 60; ++round) {
       const uint32_t count = 8 * (1 + static_cast<uint32_t>(random() % 32));
       Factors a, columns[kMostColumns];
-      float sums[kMostColumns], before[kMostColumns];
+      float sums[kMostColumns], before[kMostColumns], halves[kMostColumns];
+      uint16_t halves_before[kMostColumns];
       for (uint32_t k = 0; k < form.factors; ++k)
         a.set(k, layout.type, draw(random, layout, round % 2));
       for (uint32_t j = 0; j < count; ++j) {
@@ -55,13 +57,19 @@ TEST_CASE("window_rows: the bits of window_f32") {
         const uint32_t bits = static_cast<uint32_t>(random());
         before[j] = sums[j] =
             std::bit_cast<float>(round % 3 ? (bits & 0x8fffffff) | 0x30000000 : bits & 0xff7fffff);
+        halves_before[j] = static_cast<uint16_t>(draw(random, {Type::f16, 10, 5, 0}, round % 3));
+        halves[j] = f16_to_float(halves_before[j]);
       }
       window_row(a, *b, count, form, sums);
+      window_row_f16(a, *b, count, form, halves);
       size_t wrong = 0;
-      for (uint32_t j = 0; j < count; ++j)
+      for (uint32_t j = 0; j < count; ++j) {
         wrong +=
             std::bit_cast<uint32_t>(sums[j]) !=
             std::bit_cast<uint32_t>(window_f32(a, columns[j], form.factors, before[j], form.bits));
+        wrong += float_to_f16(halves[j]) !=
+                 window_f16(a, columns[j], form.factors, halves_before[j], form.bits);
+      }
       CHECK(wrong == 0);
     }
   }
