@@ -9,20 +9,18 @@
 #   tests/run.sh --all  every test of every configuration
 #
 # Configurations: main   g++, warnings are errors, with the CUDA device if nvcc is found
-#                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device; the CUDA device on
-#                        a fake driver, if main has built the kernels
-#                 clang  clang++, warnings are errors, host device
+#                 asan   clang++, warnings are errors, AddressSanitizer and UndefinedBehaviorSanitizer, host
+#                        device; the CUDA device on a fake driver, if main has built the kernels; libFuzzer:
+#                        each fuzzer for TW_FUZZ_SECONDS (20), from seed TW_FUZZ_SEED (1)
 #                 tsan   g++, ThreadSanitizer, the devices of asan: only the tests with threads
-#                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: each fuzzer for
-#                        TW_FUZZ_SECONDS (20), from seed TW_FUZZ_SEED (1)
 #                 aarch64  g++ for aarch64, warnings are errors, host device, under qemu-user
-# Environment:    TW_CONFIGS    configurations to run, with all their tests ("main asan clang tsan fuzz aarch64")
+# Environment:    TW_CONFIGS    configurations to run, with all their tests ("main asan tsan aarch64")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
 #                 TW_INSTALL    no: installs nothing and only lists what is missing
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TW_BUILD_DIR:-$root/build}
-all_configs='main asan clang tsan fuzz aarch64'
+all_configs='main asan tsan aarch64'
 suites=()
 case "$*" in
   '') if [ -z "${TW_CONFIGS+set}" ]; then suites=(--no-suite thorough); fi ;;
@@ -244,33 +242,21 @@ for config in $configs; do
   case $config in
     main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both -Dexamples=enabled ;;
     asan)
-      # Includes the CUDA device on a fake driver. No -Werror: with sanitizers g++ warns about impossible paths.
+      # Includes the CUDA device on a fake driver. clang compiles code with sanitizers a third faster than g++.
       # -O1 halves the compile time of the instrumented code; -g1 is enough for line numbers in reports.
-      cuda_of_main
-      limits=(--no-suite device)
-      run asan "${cuda[@]}" -Dexamples=disabled -Dbuildtype=debugoptimized -Doptimization=1 \
-        -Db_sanitize=address,undefined '-Dc_args=-fno-sanitize-recover=all -g1' \
-        '-Dcpp_args=-fno-sanitize-recover=all -g1'
-      limits=()
-      ;;
-    clang)
       if find_clang; then
-        CC=$clang_c CXX=$clang_cpp run clang -Dwerror=true -Dcuda=disabled -Dexamples=disabled
+        cuda_of_main
+        limits=(--no-suite device)
+        coverage=''
+        if fuzzer_links; then coverage=' -fsanitize=fuzzer-no-link'; else
+          say 'asan: libFuzzer not found, the fuzzers only run on their corpora and on random inputs'
+          skipped=$((skipped + 1))
+        fi
+        CC=$clang_c CXX=$clang_cpp run asan -Dwerror=true "${cuda[@]}" -Dexamples=disabled \
+          -Dbuildtype=debugoptimized -Doptimization=1 -Db_lundef=false -Db_sanitize=address,undefined \
+          '-Dc_args=-fno-sanitize-recover=all -g1' "-Dcpp_args=-fno-sanitize-recover=all -g1$coverage"
+        limits=()
       fi
-      ;;
-    fuzz)
-      for name in layout_parse layout_algebra draw tensor_map plan gemm_tuning image; do
-        targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
-      done
-      if ! fuzzer_links; then
-        say 'fuzz: clang with libFuzzer not found, configuration skipped'
-        skipped=$((skipped + 1))
-      elif find_clang; then
-        CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=disabled -Dbuildtype=debugoptimized -Db_lundef=false \
-          -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
-          "-Dcpp_args=-fno-sanitize-recover=all -fsanitize=fuzzer-no-link"
-      fi
-      targets=() tests=()
       ;;
     tsan)
       # Only the tests with threads and their targets.
@@ -303,7 +289,7 @@ for config in $configs; do
       fi
       ;;
     *)
-      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang, tsan, fuzz, aarch64"
+      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, tsan, aarch64"
       exit 1
       ;;
   esac

@@ -101,6 +101,15 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
   }
 }
 
+// clang tells of AddressSanitizer by __has_feature only.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
 TEST_CASE("a forked child uses a tuning that another thread was using") {
   std::string lines;
   for (int64_t m = 1; m <= 500; ++m) lines += entry(m, 2112, 7168, choice_text());
@@ -111,11 +120,9 @@ TEST_CASE("a forked child uses a tuning that another thread was using") {
   std::atomic<bool> stop{false}, wrong{false};
   // The thread holds the lock nearly all the time.
   std::thread user([&] {
-#ifdef __SANITIZE_ADDRESS__  // must not allocate: a child inherits the sanitizer's held locks
-    while (!stop) wrong = wrong || !tuning.find(absent).empty();
-#else
-    while (!stop) wrong = wrong || !tuning.load(text).ok();
-#endif
+    // With the sanitizer it must not allocate: a child inherits the sanitizer's held locks.
+    while (!stop)
+      wrong = wrong || !(kAddressSanitizer ? tuning.find(absent).empty() : tuning.load(text).ok());
   });
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
