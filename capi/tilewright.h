@@ -2700,9 +2700,9 @@ typedef struct tw_gemm_candidate {
   const char *kernel; /**< symbol of the kernel; static */
   int64_t m_first;    /**< smallest m of the runs that it serves */
   int64_t m_last;     /**< largest m of the runs that it serves */
-  /** Microseconds of a run: the measured time of the tuning entry that chose the candidate, for the
-   *  entry's m; otherwise the time that the cost model predicts for the last m of the step of m
-   *  that contains m_last. tw_gemm_plan_tuned() describes steps. */
+  /** Microseconds of a run. If a tuning entry chose the candidate for m_last, this is the time that
+   *  was measured for the entry, at the entry's m. If not, it is the time that the cost model
+   *  predicts for the largest m of the step that contains m_last (see tw_gemm_plan_tuned()). */
   double microseconds;
   double waves; /**< number of work units divided by the number that can run at once; a work unit is
                    the tile or tiles that one cluster of blocks computes together */
@@ -2717,16 +2717,20 @@ typedef struct tw_gemm_candidate {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
-/** Lists the ways to compute a matrix product of the described size: first the one that
- *  tw_gemm_plan() chooses, then the others by predicted time. It loads at most one kernel, once for
- *  each device, to ask the driver how many clusters can run at once.
+/** Lists the ways to compute a matrix product of desc->m rows: first the one that tw_gemm_plan()
+ *  chooses for runs of desc->m rows, then the others by predicted time. m_first and m_last of each
+ *  are desc->m. The function loads at most one kernel, once for each device, to ask the driver how
+ *  many clusters can run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
  *  @param[out] count total number of candidates, which may exceed capacity; 0 if no kernel on this
  *  device supports the description; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
- *  @retval TW_ERROR_UNSUPPORTED as tw_gemm_plan() would return it, for example for the types.
+ *  @retval TW_ERROR_UNSUPPORTED the library supports the description on no device, for example
+ *  because of its types, or every kernel would need more blocks than one launch can have or max_sms
+ *  allows. If only this device lacks a kernel, the function succeeds and count is 0.
+ *  @retval TW_ERROR_OVERLAP the matrices of D in a batch share elements.
  *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
@@ -2735,18 +2739,20 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
 
 /** Plans a matrix product with a given candidate for every m. Runs that the candidate does not
  *  support, because of their addresses or of what they ask for, are refused: no other kernel
- *  replaces it. Some candidates compute only alpha * A B: those for batches, and stream-K
- *  candidates without an epilogue. Their plans refuse runs with beta, device_m, device_alpha or
+ *  replaces it. Some candidates compute only alpha * A B: batched kernels and basic stream-K
+ *  kernels (see @ref glossary). Their plans refuse runs with beta, device_m, device_alpha or
  *  device_beta. They also refuse runs whose D they cannot store: the address and the pitches of D
  *  must be multiples of 16 bytes and, without TW_GEMM_D_PADDING_WRITABLE, so must the length of a
- *  row of D (of a column if D is column-major). Plans of stream-K candidates refuse runs that lack
- *  a workspace that they need and, without an epilogue, runs with alpha 0.
+ *  row of D (of a column if D is column-major). Plans of stream-K candidates refuse runs without a
+ *  workspace if the run needs one. Plans of basic stream-K kernels also refuse runs with alpha 0
+ *  and, if k is 0, all runs that are not empty.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is not that of a candidate. @retval TW_ERROR_NOT_FOUND the
  *  library has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate does not support the
  *  description or the device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as
- *  tw_gemm_plan() would return it. @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
+ *  tw_gemm_plan() would return it. @retval TW_ERROR_OVERLAP as tw_gemm_plan() would return it.
+ *  @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
@@ -2840,8 +2846,10 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
  *  args.c equals args.d, each run applies beta to the result of the previous run. Set scratch_d if
  *  the contents of D matter. The function waits for the stream's earlier work. Measure while
  *  nothing else runs on the chip.
- *  Kernels that divide k among blocks are tried if the workspace is large enough. 64 MB suffices on
- *  every chip for any product without staging copies; a chip with 132 SMs needs at most 35 MB.
+ *  Candidates that add partial sums in the workspace are tried if it is large enough. 64 MB
+ *  suffices on every chip, and 35 MB on a chip with 132 SMs, for any product without staging copies
+ *  and without TW_GEMM_BATCH_POINTERS. TW_GEMM_BATCH_POINTERS adds 416 bytes for each product, and
+ *  less than 256 bytes for alignment.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to measure; none of m, n and k may be 0.
  *  @param how options of the measurement; NULL for the values of tw_gemm_tune_desc_init().
@@ -2896,7 +2904,9 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  too: an epilogue (bias, activation, gate, d_factor, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS,
  *  TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of
  *  them matches plans that have at least one of them, not necessarily the same. An entry that was
- *  measured with none of them matches plans that have none.
+ *  measured with none of them matches plans that have none. The line of an entry has no field for
+ *  these options: an entry counts as measured with one of them if its kernel is an epilogue kernel
+ *  (see @ref glossary).
  *
  *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
  *  the entry also serves the lower steps that end above t - t / 8:
@@ -2919,7 +2929,9 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  kept.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it.
+ *  @retval TW_ERROR_OVERLAP as tw_gemm_plan() would return it.
  *  @retval TW_ERROR_OVERFLOW as tw_gemm_plan() would return it.
+ *  @retval TW_ERROR_UNSUPPORTED as tw_gemm_plan() would return it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
@@ -3250,7 +3262,8 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 /** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
  *  If it is not 0, a run needs a workspace of that size in these cases:
  *  - the plan has TW_GROUPED_COMBINE_SUM or TW_GROUPING_ROW_GROUPS;
- *  - A has a 16-bit type, and k is above 16384, or above 4096 if D is f32.
+ *  - A has a 16-bit type, and k is above 4096 if D is f32, above 16384 if D is f16, or above
+ *    131072 if D is bf16.
  *
  *  In all other cases a run may pass the address 0 instead, and may then be slower. The workspace
  *  holds:
@@ -3448,7 +3461,8 @@ TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_te
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED the types are not supported, or the scales are not f32.
+ *  @retval TW_ERROR_UNSUPPORTED the types are not supported, or scale is TW_SCALE_K32_UE8M0 or
+ *  TW_SCALE_K16_UE4M3, which are reserved for a later version.
  *  @retval TW_ERROR_OVERFLOW too many rows or columns, or an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);

@@ -77,8 +77,8 @@ static tw_dtype bias_type(const tw_gemm_desc* d) {
   return tw_dtype_size(d->d_dtype) == 2 ? d->d_dtype : TW_DTYPE_F32;
 }
 
-/* Workspace bytes for split-K candidates, as tw_gemm_tune() states them; 0 on the host device. */
-static tw_status split_k_workspace_bytes(tw_device* device, uint64_t* bytes) {
+/* Workspace bytes for stream-K candidates, as tw_gemm_tune() states them; 0 on the host device. */
+static tw_status stream_k_workspace_bytes(tw_device* device, uint64_t* bytes) {
   tw_device_info info;
   tw_status status = tw_device_info_init(&info, sizeof info);
   if (status == TW_OK) status = tw_device_get_info(device, &info);
@@ -106,7 +106,7 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   tw_status status;
   memset(to, 0, sizeof *to);
   status = workspace_of(device, d, &to->workspace_bytes);
-  if (status == TW_OK) status = split_k_workspace_bytes(device, &candidates);
+  if (status == TW_OK) status = stream_k_workspace_bytes(device, &candidates);
   if (status != TW_OK) return status;
   to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
   to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->b_dtype ? d->b_dtype : d->a_dtype);

@@ -6,7 +6,7 @@
 // product into the list of its row of D, in the arbitrary order of atomics. grouped_combine() sorts
 // each list, adds its rows and writes D. With `inverse` the caller gives the rows of each sum, so
 // that no lists are needed.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/grouped/grouped_groups.cuh"
 #include "kernels/grouped/grouped_write.cuh"

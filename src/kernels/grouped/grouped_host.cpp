@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host bodies of the grouped family. They compute row by row and call the functions of grouped.h,
 // as the kernels do. The family's kernel entries are at the end.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 #include <algorithm>
 #include <cstring>
 

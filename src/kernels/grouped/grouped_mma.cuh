@@ -3,7 +3,7 @@
 // Grouped products of 16-bit types with any pitches and addresses. Persistent blocks multiply tiles
 // of 64 x 64 by mma.sync. These kernels serve operands that the TMA cannot address, and devices
 // without wgmma.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/grouped/grouped_units.cuh"
 

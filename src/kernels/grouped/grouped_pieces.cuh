@@ -7,7 +7,7 @@
 // has two of these, eight apart. With a gate the first eight rows are gate columns and the other
 // eight are the linear columns that they multiply (grouped_load_weights()), so that a thread has
 // both elements.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"

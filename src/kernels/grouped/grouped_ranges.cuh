@@ -3,7 +3,7 @@
 // Grouped products whose groups are ranges of k: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g
 // and B_g are the rows of A (k x m) and B (k x n) that belong to group g. The kernels multiply
 // tiles of 64 x 64 by mma.sync.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/grouped/grouped_units.cuh"
 

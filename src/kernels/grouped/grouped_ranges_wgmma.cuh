@@ -7,7 +7,7 @@
 //
 // Persistent blocks process whole tiles. Tiles of one group take equally long, and each block has
 // tiles of every group, so that ranges of different lengths still keep all blocks busy.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/grouped/grouped_wgmma.cuh"
 

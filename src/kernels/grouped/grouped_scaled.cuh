@@ -3,7 +3,7 @@
 // Grouped products of 8-bit types with any pitches, addresses and scales. Persistent blocks
 // multiply tiles of 32 rows of a group by 128 columns of B. The main loop is that of
 // scaled_loop.cuh.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/gemm/mma/scaled_loop.cuh"
 #include "kernels/grouped/grouped_scales.h"

@@ -2,7 +2,7 @@
 #pragma once
 // What the mma.sync kernels for grouped products share: which tile a block multiplies next, and how
 // a tile of D is written if groups are ranges of k.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/gemm/mma/plain_loop.cuh"
 #include "kernels/grouped/grouped_fetch.cuh"

@@ -6,7 +6,7 @@
 // group. Tiles are numbered group by group; stream-K calls them units. The tiles after the last
 // complete wave are divided along k, as in the stream-K kernels (gemm_stream.h), if that saves
 // enough time. A worker is one block.
-// "full" in names means an epilogue kernel of the gemm family.
+// "full" in names marks code of the gemm family's epilogue kernels.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"

@@ -249,7 +249,7 @@ Status GemmPlan::forced_kernel_cannot(const GemmRun& run, int64_t m) const {
                   "%s is not 0: the plan's forced candidate %s only computes alpha * A B with m "
                   "and alpha from the host: force an epilogue kernel, or let the plan choose",
                   name, kernel_name);
-  // A stream-K kernel without an epilogue always reads A and B (GemmKernel::supports()).
+  // A basic stream-K kernel always reads A and B (GemmKernel::supports()).
   const bool is_basic_stream_k = choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue);
   if (is_basic_stream_k && (!run.reads_ab() || problem_.desc.k == 0)) {
     const char* const zero = run.reads_ab() ? "k" : "alpha";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epilogue options: checks of a description and of a run, and the arguments of epilogue kernels.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include "ops/gemm/gemm_epilogue.hpp"
 
 #include "base/decimal.hpp"

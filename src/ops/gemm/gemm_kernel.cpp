@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include <algorithm>
@@ -455,9 +455,9 @@ bool GemmKernel::supports(const GemmRun& run, int64_t m) const {
     // The parts of a divided unit, or accumulation chains, may have to be added in a workspace.
     if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
     if (choice_.has(kGemmEpilogue)) return true;
-    // Without an epilogue, the run must read A and B but not C. The kernel stores D in pieces of 16
-    // bytes, so D's address, stride and lines must be multiples of 16 bytes. Lines of another
-    // length are possible if the padding behind them may be written.
+    // A basic stream-K kernel reads A and B but not C. It stores D in pieces of 16 bytes, so D's
+    // address, stride and lines must be multiples of 16 bytes. Lines of another length are possible
+    // if the padding behind them may be written.
     const int64_t contiguous = problem_at(m).d_contiguous();
     return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
            plain_from(contiguous, run.d) == contiguous;

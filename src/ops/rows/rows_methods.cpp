@@ -9,13 +9,16 @@
 namespace tw::rows {
 namespace {
 
-constexpr int64_t kMinBulkGather = 256;
-constexpr int64_t kMinBulkScatter = 1024;
-constexpr int64_t kMinShiftRow = 32;
-constexpr int64_t kMaxStagedRow = 512;
-constexpr int64_t kMinFewRow = 2048;
-constexpr int64_t kMaxFewRow = 64 << 20;  // limits the grid to 2^14 blocks per row
-constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo this
+// Limits of the length of a row, in bytes, for the methods that the names contain. Below those of
+// kRowsBulk, kRowsStaged is tried first.
+constexpr int64_t kBulkGatherMinRowBytes = 256;
+constexpr int64_t kBulkScatterMinRowBytes = 1024;
+constexpr int64_t kShiftMinRowBytes = 32;
+constexpr int64_t kStagedMaxRowBytes = 512;
+constexpr int64_t kFewMinRowBytes = 2048;
+constexpr int64_t kFewMaxRowBytes = 64 << 20;  // limits the grid to 2^14 blocks per row
+
+constexpr uint32_t kAligned = 16;  // methods depend on addresses modulo this
 
 // Smallest row in bytes for which realigning in registers is faster than ordinary loads of
 // `unit` bytes. With wider units it never is. Measured by bench_rows --sweep: one NVIDIA H200,
@@ -51,15 +54,15 @@ const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table
     return "the packed operand's address is not a multiple of 16";
   if (d.group > setup.max_pieces || d.group * 16 > setup.pipeline.stage_bytes)
     return "a stage of the pipeline does not hold a group";
-  // Pieces must stay below kDividerLimit if a row has several. fill_bulk() makes parts at least
-  // this small, such that a stage holds a group.
+  // If a row has several pieces, the number of all pieces must be below kDividerLimit. fill_bulk()
+  // cuts a row into at most as many parts as parts of `least` bytes would give.
   const int64_t least = std::min(kMinPart, setup.pipeline.stage_bytes / d.group / 16 * 16);
   const int64_t parts = ceil_div(p.moved_bytes, least);
   if ((parts > 1 || d.group > 1) &&
       d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
-    return "the rows have 2^31 parts or more";
+    return "the rows have 2^31 pieces or more";
   if (method == kRowsStaged &&
-      p.moved_bytes > std::min<int64_t>(kMaxStagedRow, setup.pipeline.stage_bytes))
+      p.moved_bytes > std::min<int64_t>(kStagedMaxRowBytes, setup.pipeline.stage_bytes))
     return "rows are longer than 512 bytes";
   if (method != kRowsBulkReduce) return nullptr;
   if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
@@ -82,8 +85,10 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
   if (p.desc.reduction != kReduceNone) {
     const bool number =
         p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
-    // Summing rows for one table row first costs nothing if all indices differ. If many indices
-    // name one row it is many times faster, because reductions to one address queue up in L2.
+    // kRowsSorted adds up the packed rows that go to the same table row before it reduces into the
+    // table. This costs nothing if all indices differ. If many indices name one table row, it is
+    // many times faster than a reduction for each packed row, because reductions to one address
+    // queue up in the L2.
     if (number && p.desc.reduction == kReduceAdd) *next++ = kRowsSorted;
     *next++ = kRowsBulkReduce;
     if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;
@@ -95,7 +100,8 @@ void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
   if (setup.is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
   // For narrow rows, threads are faster than one bulk copy per row. Bulk stores need wider rows
   // than bulk loads.
-  const bool staged = p.moved_bytes < (setup.op == Op::gather ? kMinBulkGather : kMinBulkScatter);
+  const bool staged =
+      p.moved_bytes < (setup.op == Op::gather ? kBulkGatherMinRowBytes : kBulkScatterMinRowBytes);
   if (staged) *next++ = kRowsStaged;
   *next++ = kRowsBulk;
   if (!staged) *next++ = kRowsStaged;
@@ -112,12 +118,12 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsFew:
       if (p.desc.methods != 1u << kRowsFew) {  // allowed alone, it serves more rows, for tests
         if (!setup.is_small()) return "there are many bytes";
-        if (p.moved_bytes < kMinFewRow) return "rows are shorter than 2 KB";
+        if (p.moved_bytes < kFewMinRowBytes) return "rows are shorter than 2 KB";
       }
       if (p.flag(kRowsLastWins)) return "it does not support TW_SCATTER_LAST_WINS";
       if (p.desc.max_sms != 0) return "its grid cannot be limited by max_sms";
       if (setup.plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
-      if (p.moved_bytes > kMaxFewRow) return "rows are longer than 64 MB";
+      if (p.moved_bytes > kFewMaxRowBytes) return "rows are longer than 64 MB";
       return nullptr;
     case kRowsBulk:
     case kRowsStaged:
@@ -129,7 +135,7 @@ const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uin
     case kRowsBulkReduce:
       return bulk_refusal(setup, method, table, packed);
     case kRowsShift:
-      if (p.moved_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
+      if (p.moved_bytes < kShiftMinRowBytes) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
           !shift_is_faster(setup.op, p.moved_bytes, setup.plain_unit(table, packed)))
         return "ordinary loads and stores at the rows' alignment are faster";

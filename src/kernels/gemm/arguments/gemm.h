@@ -94,10 +94,10 @@ enum : u32 {
   kGemmShort = 2048,        // for few rows and a short k, contiguous in both operands; uses no maps
   kGemmStreamK = 4096,      // stream-K: units after the last complete wave are divided along k
   kGemmGrouped = 8192,      // grouped family: each group of rows has its own weight matrix
-  kGemmNarrow = 16384,      // narrow types, every epilogue; launched with gemm_scales.h's arguments
+  kGemmNarrow = 16384,      // narrow types, with epilogues; launched with gemm_scales.h's arguments
   kGemmNoPromotion = 32768,  // narrow types: no promotion, wgmma accumulates all of k
-  // Launched with gemm_full.h's arguments: every epilogue, C and batches, unless kGemmBatched
-  // restricts the kernel.
+  // Launched with gemm_full.h's arguments: epilogues (not all kernels have all gates), C and
+  // batches, unless kGemmBatched restricts the kernel.
   kGemmEpilogue = 128
 };
 

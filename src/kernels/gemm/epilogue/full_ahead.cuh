@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loads C of a tile before its products are computed, into the staging memory of D.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/async_copy.cuh"

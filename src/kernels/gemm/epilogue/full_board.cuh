@@ -4,7 +4,7 @@
 // a tile together. One thread per column loads both while the tile's last products run, and stores
 // them to the table afterwards. A lane reads two columns at once; shuffles would cost a branch
 // each.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/shared.cuh"

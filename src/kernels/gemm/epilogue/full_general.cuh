@@ -2,7 +2,7 @@
 #pragma once
 // The general form of the epilogue kernels' epilogue: every option, selected by branches. See
 // full_fragment.cuh.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 

@@ -3,7 +3,7 @@
 // TMA stores of D in the epilogue kernels. Each warp has its own staging memory, in slabs of 16
 // lines, so that no warp waits for another. The same lane stores and waits throughout, since the
 // thread that commits a group of bulk stores must wait for it.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/ptx/basic.cuh"

@@ -2,7 +2,7 @@
 #pragma once
 // Access to C and D of kernels for narrow types ("scaled" in names), whose arguments select the
 // type of D. Callers handle kGemmI32 themselves.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"

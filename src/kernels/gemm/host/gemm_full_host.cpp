@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host bodies of the epilogue kernels. They use the kernels' tensor maps, index functions and
 // activation functions, one element at a time.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The epilogue of the host bodies: from the sums of one matrix of a batch to its D.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include <algorithm>
 

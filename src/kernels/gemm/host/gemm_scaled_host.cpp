@@ -2,7 +2,7 @@
 // Host body for narrow types. It reads operands element by element and multiplies one tile and one
 // scale block of k (kScaleDepth) at a time. A block's accumulators are f32, which is exact for i8:
 // 128 products stay below 2^24.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"

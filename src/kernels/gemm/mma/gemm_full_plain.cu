@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mma.sync epilogue kernels, for any strides and addresses.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include "kernels/common/emit.cuh"
 #include "kernels/gemm/mma/gemm_full_plain.cuh"
 

@@ -6,7 +6,7 @@
 // If D is quantized, 128 elements of a row share a scale: the columns of one tile, or with gated
 // columns those of two tiles. The CTA then multiplies both tiles twice: first to find the largest
 // magnitude, then to write D.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/mma/scaled_loop.cuh"
 

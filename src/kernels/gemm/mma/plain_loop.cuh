@@ -2,7 +2,7 @@
 #pragma once
 // What the basic and the epilogue mma.sync kernels ("plain" in names) have in common: the tile's
 // constants, the products of one k block, and how accumulators are stored to shared memory.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/types.cuh"

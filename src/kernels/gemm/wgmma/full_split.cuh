@@ -5,7 +5,7 @@
 // accumulators of these lines (st.async, see epilogue/split.cuh) into the memory of the stages,
 // once the whole cluster has read its stages. A cluster may consist of one CTA, with the whole
 // tile. C and bias are prefetched before the products.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"

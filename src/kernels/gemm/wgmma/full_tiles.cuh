@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tile scheduler of the epilogue and batched kernels, whose names begin with "full". It has to be
-// fast: in ping-pong kernels nothing hides what a warpgroup computes between a tile's D and its
-// next product.
+// Tile scheduler of the epilogue and batched kernels. It has to be fast: in ping-pong kernels
+// nothing hides what a warpgroup computes between a tile's D and its next product. "full" in names
+// marks code of the epilogue kernels. Stream-K and grouped kernels use some of it too.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/gemm/wgmma/gemm_turns.cuh"

@@ -8,7 +8,7 @@
 // keeps the shared-memory address in a register. If nvcc recomputed the address, a k block would
 // take the producer some 400 cycles instead of 200; the tensor cores take 512. Each warp stages and
 // stores its own 16 lines of D, so that no warp waits for another.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels. Batched kernels use some of it.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"

@@ -2,7 +2,7 @@
 #pragma once
 // GemmConfig: all that a wgmma kernel knows at compile time. GemmPipeline: a position in the
 // pipeline of stages through which the producer warp passes A and B to the consumer warpgroups.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/ptx/types.cuh"
@@ -53,9 +53,10 @@ struct GemmConfig {
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
   static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
-  // kFull: an epilogue kernel. "full" has this meaning in other names too, except in "full barrier"
-  // (a stage has its bytes). kNarrow: A and B are narrow types. kPromotes: the accumulators of each
-  // k block are added up outside the tensor cores, which doubles the registers for accumulators.
+  // kFull: an epilogue kernel. "full" in other names marks code of these kernels, except in "full
+  // barrier" (a stage has its bytes). kNarrow: A and B are narrow types. kPromotes: the
+  // accumulators of each k block are added up outside the tensor cores, which doubles the registers
+  // for accumulators.
   static constexpr bool kFull = (kSchedule & kGemmEpilogue) != 0;
   static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
   static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
@@ -66,9 +67,8 @@ struct GemmConfig {
   static constexpr bool kKeepsChains = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kParksChains = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kAlternatesChains = kChains && kPingpong;
-  // Stream-K kernels without an epilogue have registers to park accumulators (gemm_park). A bf16 D
-  // rarely has more than one chain (gemm_required_chains), so these kernels add chains in the
-  // workspace.
+  // Basic stream-K kernels have registers to park accumulators (gemm_park). A bf16 D rarely has
+  // more than one chain (gemm_required_chains), so its kernels add chains in the workspace.
   static constexpr bool kStreamParksChains =
       kStreamK && !kFull && !kNarrow && !kGrouped && !__is_same(Out, Bf16);
   // Whether the producer prefetches D into the L2 if the TMA adds to D. A ping-pong producer with

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation unit of the wgmma epilogue kernels (sm_90a).
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 #include "kernels/gemm/wgmma/gemm_emit.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/wgmma/gemm_full.cuh"

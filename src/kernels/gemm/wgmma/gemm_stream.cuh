@@ -2,7 +2,7 @@
 #pragma once
 // Stream-K on Hopper: the units after the last complete wave are divided along k among all
 // persistent workers, so that all SMs are busy to the end for any number of tiles (gemm_stream.h
-// defines units and workers). "full" in names means an epilogue kernel.
+// defines units and workers). "full" in names marks code of the epilogue kernels.
 //
 // The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
 // are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.

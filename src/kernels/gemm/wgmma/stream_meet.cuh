@@ -4,9 +4,10 @@
 // workspace. stream_join.cuh adds them up in a cluster's shared memory instead.
 //
 // A CTA that multiplied a part of a tile's k stores its accumulators in the workspace. When all
-// parts are stored, the CTAs divide the tile's columns into slices (stream_slices.cuh). A CTA adds
-// up all parts of its slice in the order of k, so that equal inputs give equal bits, and writes the
-// slice to D.
+// parts are stored, the CTAs that wait for this divide the tile's columns into slices. If no CTA
+// waits, the one that stored the last part takes all columns (stream_slices.cuh). A CTA adds up all
+// parts of its slice in the order of k, so that equal inputs give equal bits, and writes the slice
+// to D.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/stream_slices.cuh"
@@ -71,9 +72,9 @@ struct StreamPartial {
   template <class Args>
   static __device__ __forceinline__ u64 slot_address(const Args& args, i32 worker, i32 slot,
                                                      u32 rank) {
-    const u32 tile = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
+    const u32 slot_index = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
     return args.workspace + args.partials_offset +
-           u64{tile} *
+           u64{slot_index} *
                gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_slot_columns(args)));
   }
   template <class Args>
@@ -108,8 +109,9 @@ struct StreamPartial {
   }
 };
 
-// Adds up all parts of a slice of a divided unit in the order of k. The first columns of d become
-// the sums. `divided_unit` is the unit's index among the divided units.
+// Adds up all parts of a slice of a divided unit in the order of k. Column slice.first + c of the
+// tile becomes column c of d, and the columns of d after the slice become 0. `divided_unit` is the
+// unit's index among the divided units.
 //
 // The columns are added up in chunks of kChunkGroups groups. A load takes about a microsecond, so
 // kParts parts of a chunk are loaded at once. The first chunks can load more parts at once, because
@@ -122,7 +124,8 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
   using Partial = StreamPartial<Config>;
   constexpr int kChunkGroups = 4;  // groups of eight columns
   static_assert(Partial::kGroups % kChunkGroups == 0, "a tile must have whole chunks");
-  const GemmParts parts = gemm_stream_parts(divided_unit, args.depth, args.share);
+  // The workers that multiplied the parts.
+  const GemmParts workers = gemm_stream_parts(divided_unit, args.depth, args.share);
   // Bytes from a slot's start to the thread's first accumulators of the slice.
   const u32 slice_offset = static_cast<u32>(slice.first / 8) * (Partial::kThreads * 16) +
                            StreamConsumers<Config>::thread() * 16;
@@ -132,15 +135,15 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
     Sum sum[kChunkGroups * 4] = {};
     if (kFirstGroup * 8 < slice.columns) {
 #pragma unroll 1
-      for (i32 first = parts.first; first <= parts.last; first += kParts) {
+      for (i32 first = workers.first; first <= workers.last; first += kParts) {
         float v[kParts][kChunkGroups][4];
 #pragma unroll
         for (int i = 0; i < kParts; ++i) {
           // If fewer than kParts parts are left, the last one is loaded again and not added, so
           // that no load waits for a branch.
-          const i32 part = min(first + i, parts.last);
-          const i32 slot = gemm_stream_slot(divided_unit, args.depth, args.share, part);
-          const u64 from = Partial::slot_address(args, part, slot, rank) + slice_offset;
+          const i32 worker = min(first + i, workers.last);
+          const i32 slot = gemm_stream_slot(divided_unit, args.depth, args.share, worker);
+          const u64 from = Partial::slot_address(args, worker, slot, rank) + slice_offset;
           stream_for_constants<kChunkGroups>([&](auto group) {
             constexpr int kGroup = decltype(group)::kValue;
             // A slice has a multiple of 16 columns, which are two groups.
@@ -154,7 +157,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
         for (int i = 0; i < kParts; ++i)
 #pragma unroll
           for (int j = 0; j < kChunkGroups * 4; ++j)
-            stream_add(sum[j], first + i <= parts.last ? v[i][j / 4][j % 4] : kStreamZero<Sum>);
+            stream_add(sum[j], first + i <= workers.last ? v[i][j / 4][j % 4] : kStreamZero<Sum>);
       }
     }
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Divides the columns of a tile among the CTAs that have multiplied parts of its k. Each of them
+// Divides the columns of a tile among CTAs that have multiplied parts of its k. Each of these CTAs
 // adds up all parts of its slice of the columns, and writes the slice (stream_meet.cuh).
 //
 // A CTA that has stored its part adds 1 to the tile's counter. If the CTA has no more work, it then
@@ -125,11 +125,11 @@ __device__ __forceinline__ StreamSlice stream_take_slice(const Args& args, i32 d
                                                          u32 slice_word) {
   StreamConsumers<Config>::sync();  // all threads have stored their accumulators
   if (StreamConsumers<Config>::thread() == 0) {
-    const GemmParts parts = gemm_stream_parts(divided_unit, args.depth, args.share);
-    const i32 own = worker - parts.first;
+    const GemmParts workers = gemm_stream_parts(divided_unit, args.depth, args.share);
+    const i32 own = worker - workers.first;
     const StreamCounter counter{
         args.workspace + (static_cast<u64>(divided_unit) * Config::kCluster + rank) * 8,
-        args.counter_tag, parts.last - parts.first + 1};
+        args.counter_tag, workers.last - workers.first + 1};
     const u64 seen = counter.arrive(own, waits && kStreamHasSlices<Config>);
     const u32 waiting = static_cast<u32>(seen / StreamCounter::kWaits) & 0xfff;
     const bool has_slice = counter.all_arrived(seen) && (waiting == 0 || (waiting >> own & 1) != 0);

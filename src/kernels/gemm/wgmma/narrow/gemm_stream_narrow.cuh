@@ -5,7 +5,7 @@
 //
 // Promoting kernels (scaledstream, rowstream) add the accumulators of each k block of 128 to a
 // second set of f32 registers. Fast ones (faststream) accumulate all of k in the tensor cores.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"

@@ -8,7 +8,7 @@
 // line of the staging slab. With a gate a tile yields only 64 elements of a line. The CTA then
 // multiplies the two tiles of a scale block one after the other, and holds the elements of the
 // first one in shared memory behind a shorter pipeline.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"

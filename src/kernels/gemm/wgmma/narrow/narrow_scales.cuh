@@ -6,7 +6,7 @@
 // warp load one for each row and column of the tile, even if several lines share a scale, and
 // arrive on the stage's full barrier. Other scales are loaded once a tile by each consumer
 // warpgroup, which applies them to its finished accumulators.
-// "full" in names means an epilogue kernel.
+// "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/wgmma/stream_work.cuh"
