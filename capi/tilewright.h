@@ -104,11 +104,11 @@
  *   from the device count as calls on the device.
  *
  * A function that says nothing about blocking does not wait for work. A function that says nothing
- * about stream capture enqueues nothing; it may be called while other threads capture, even in the
- * global capture mode. "Stream capture: allowed" (the tag `capture`) means that the function may be
- * called while a stream is captured; work that it enqueues on a captured stream becomes part of the
- * graph. "Stream capture: refused" means that the function returns TW_ERROR_CAPTURE if the stream
- * is captured.
+ * about stream capture enqueues nothing. Any thread may call it during a capture, also the thread
+ * that captures, even in the global capture mode, unless its description says otherwise. "Stream
+ * capture: allowed" (the tag `capture`) means that the function may be called while a stream is
+ * captured; work that it enqueues on a captured stream becomes part of the graph. "Stream capture:
+ * refused" means that the function returns TW_ERROR_CAPTURE if the stream is captured.
  */
 
 #include <stddef.h>
@@ -263,7 +263,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  maps for which the driver and the library compute different bytes; the driver's bytes are used.
  *  TW_LOG_INFO reports devices that are opened, and tensor maps in which the library corrects a
  *  known fault of the driver. TW_LOG_DEBUG reports each plan and its kernel, and the message of
- *  each failing call.
+ *  each failing call except those that return TW_ERROR_NOT_READY.
  *
  *  The library calls the callback in the middle of other calls, possibly on a thread of the
  *  library. The callback must return normally: no exception and no longjmp() may leave it. It must
@@ -339,7 +339,7 @@ enum {
   TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
 };
 
-/** Features of a device; bits of tw_device_info::features. The library's plans may use only some of
+/** Features of a device; bits of tw_device_info::features. Plans do not necessarily use all of
  *  them: a kernel that needs a feature runs only if this build has embedded it for a target that
  *  the device can run. tw_embedded_kernel_get() lists the kernels, the feature that each one needs,
  *  and their targets. */
@@ -673,11 +673,13 @@ TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
 /** Waits until the event's last record is reached; returns at once if there is none. @param event
  *  not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @retval TW_ERROR_CAPTURE the event was last recorded in a capture.
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_event_synchronize(tw_event *event);
 
 /** Asks whether the event's last record is reached. @param event not NULL.
  *  @retval TW_OK it is reached, or there is none. @retval TW_ERROR_NOT_READY it is not reached.
+ *  @retval TW_ERROR_CAPTURE the event was last recorded in a capture.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_query(tw_event *event);
 
@@ -720,7 +722,11 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *  a capture is never reached, and launching the graph does not record it. tw_event_query(),
  *  tw_event_synchronize() and tw_event_elapsed() return TW_ERROR_CAPTURE for such an event.
  *
- *  Calls of other threads do not disturb the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED).
+ *  A call that concerns no stream of the capture does not disturb it, whichever thread makes the
+ *  call (the capture's mode is CU_STREAM_CAPTURE_MODE_RELAXED). There is one exception: if a stream
+ *  of the capture is a blocking stream, work for the legacy default stream breaks the capture, see
+ *  tw_stream_create_from().
+ *
  *  A call on a captured stream that is refused for its arguments records nothing, and the capture
  *  goes on: check the status of each call, or the graph lacks its work. If a call asks for a
  *  dependency that a graph cannot have, the driver breaks the capture: calls on its streams then

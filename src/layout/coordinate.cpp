@@ -32,8 +32,8 @@ Status out_of_extent(int64_t value, int64_t extent, int at) {
 Status wrong_count(const Layout& layout, int count) {
   return fail(
       Code::ERROR_INVALID_ARGUMENT, {.argument = "count", .got = count},
-      "count is %d: a coordinate of this layout has 1 number (linear), %d (one a mode) or %d "
-      "(one a leaf)",
+      "count is %d: a coordinate of this layout has 1 number (linear), %d (one per mode) or %d "
+      "(one per leaf)",
       count, layout.rank(), layout.leaves());
 }
 

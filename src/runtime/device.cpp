@@ -41,7 +41,11 @@ Status Device::wrap_event(CUevent_st*, std::unique_ptr<Event>*) {
 Status Device::check_alive() const {
   if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)
     return fail(Code::ERROR_DEVICE_LOST, {.driver_result = result},
-                "the device is lost: %s; destroy its handles and open it again", lost_message_);
+                "the device is lost: %s; destroy the device and its handles. %s", lost_message_,
+                info().kind == DeviceKind::host
+                    ? "Then open it again"
+                    : "Its CUDA context cannot be used again: restart the process, or open a "
+                      "device on a new context if the driver still makes one");
   if (closed_.load(std::memory_order_acquire))
     return fail(Code::ERROR_DEVICE_CLOSED, {},
                 "the device of this handle has been destroyed; the handle can only be destroyed");

@@ -50,7 +50,7 @@ TEST_CASE("linear, natural, flat and mixed coordinates agree") {
   CHECK(crd2idx(a, linear, 1, &index).ok());
   CHECK(index == 5);
   CHECK(crd2idx(a, flat, 4, &index).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(said("3 (one a leaf)"));
+  CHECK(said("3 (one per leaf)"));
 }
 
 TEST_CASE("past the end the last mode counts on") {

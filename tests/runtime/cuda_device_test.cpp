@@ -229,6 +229,7 @@ TEST_CASE("a sticky result loses the device and names the kernel") {
   CHECK(stream->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(message_has("trap"));
   CHECK(message_has("715"));
+  CHECK(message_has("restart the process"));
   fake().stream_result = CUDA_SUCCESS;
   CHECK(device->check_alive().code() == Code::ERROR_DEVICE_LOST);
   CHECK(last_failure().fault.driver_result == CUDA_ERROR_ILLEGAL_INSTRUCTION);

@@ -193,6 +193,7 @@ TEST_CASE("a fault loses the device for good, names itself, and drops later work
   (void)other->wait(*event);
   CHECK(stream->synchronize().code() == Code::ERROR_DEVICE_LOST);
   CHECK(message_has("bulk_copy_by_8"));
+  CHECK(message_has("open it again"));
   CHECK(last_failure().fault.driver_result != 0);
   CHECK(reinterpret_cast<const unsigned char*>(address)[0] == 0);
   CHECK(event->synchronize().code() == Code::ERROR_DEVICE_LOST);

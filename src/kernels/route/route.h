@@ -32,10 +32,10 @@ enum : u32 { kRouteF32 = 0, kRouteBf16 = 1, kRouteF16 = 2 };
 /// Bits of RouteArgs::flags.
 enum : u32 {
   kRouteRenormalize = 1,  // the weights of a token sum to 1 before `scale` is applied
-  kRouteGroupTop2 = 2,    // a group's score is that of its two best experts, else of its best one
-  kRouteByScore = 4,      // experts are chosen by score, not by logit
-  kRouteGiven = 8,        // the caller gives the experts
-  kRouteOrders = 16,      // the caller wants results that depend on the bins of pairs
+  kRouteGroupTop2 = 2,  // a group's key is the sum of its two best experts' keys, else the best key
+  kRouteByScore = 4,    // an expert's key is score + bias (see tw_route_desc), else its logit
+  kRouteGiven = 8,      // the caller gives the experts
+  kRouteOrders = 16,    // the caller wants results that depend on the bins of pairs
 };
 
 inline constexpr u32 kRouteMaxExperts = 1024;

@@ -10,7 +10,7 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kProductBlocksPerSm = 4;
-constexpr uint32_t kStepBlocksPerSm = 4;
+constexpr uint32_t kStepBlocksPerSm = 4;   // at most, in the grid of a step (grouped.h)
 constexpr int64_t kFindRowsPerThread = 4;  // if threads had more rows, the cluster gets more blocks
 
 // Kernel entries without a type serve every type. One kernel serves both types of 8-bit floats.

@@ -12,7 +12,7 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kWorkspaceAlignment = 256;
-constexpr uint32_t kStepBlocksPerSm = 4;
+constexpr uint32_t kStepBlocksPerSm = 4;  // at most, in the grid of a step (route.h)
 
 uint32_t logits_type(DType dtype) {
   return dtype == DType::BF16 ? kRouteBf16 : dtype == DType::F16 ? kRouteF16 : kRouteF32;
@@ -20,7 +20,7 @@ uint32_t logits_type(DType dtype) {
 
 // Whether the run has results that depend on the bins of pairs. The bin of a pair is the local
 // number of its expert, or local_experts if the expert is on another rank (route.h).
-bool has_order(const RouteRun& run) {
+bool needs_bins(const RouteRun& run) {
   return (run.counts | run.offsets | run.order | run.order_tokens | run.inverse) != 0;
 }
 
@@ -154,7 +154,7 @@ Status RoutePlan::check_outputs(const RouteRun& run) const {
   TW_TRY(optional_address("order_tokens", run.order_tokens, 4));
   TW_TRY(optional_address("inverse", run.inverse, 4));
   TW_TRY(optional_address("invalid_count", run.invalid_count, 8));
-  if (run.ids != 0 || run.weights != 0 || has_order(run)) return {};
+  if (run.ids != 0 || run.weights != 0 || needs_bins(run)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "ids", .rule = "route_no_output"},
               "ids, weights, counts, offsets, order, order_tokens and inverse are 0: at least one "
               "result must be wanted");
@@ -164,7 +164,7 @@ Status RoutePlan::check_memory(const RouteRun& run, int64_t tokens) const {
   const RouteProblem& p = problem_;
   const RouteDesc& d = p.desc;
   const int64_t pairs = p.pairs(tokens);
-  const bool uses_workspace = has_order(run) && !fits_cluster(tokens);
+  const bool uses_workspace = needs_bins(run) && !fits_cluster(tokens);
   if (uses_workspace)
     TW_TRY(check_workspace(run.workspace, run.workspace_bytes, workspace_bytes(),
                            kWorkspaceAlignment));
@@ -219,7 +219,7 @@ RouteArgs RoutePlan::fill(const RouteRun& run, int64_t tokens) const {
   args.scale = d.scale;
   const bool top2 = args.groups > 1 && d.group_score == RouteGroupScore::top2;
   args.flags = ((d.flags & kRouteDescRenormalize) != 0 ? kRouteRenormalize : 0u) |
-               (p.given() ? kRouteGiven : 0u) | (has_order(run) ? kRouteOrders : 0u) |
+               (p.given() ? kRouteGiven : 0u) | (needs_bins(run) ? kRouteOrders : 0u) |
                (top2 ? kRouteGroupTop2 : 0u) | (top2 || run.bias != 0 ? kRouteByScore : 0u);
   return args;
 }
@@ -267,7 +267,7 @@ Status RoutePlan::run(Stream& stream, const RouteRun& run) const {
   if (fits_cluster(tokens)) return launch(stream, kRouteSmall, cluster_config(tokens), args);
   const uint32_t score = score_variant();
   TW_TRY(launch(stream, score, config(score, args.chunks), args));
-  if (!has_order(run)) return {};
+  if (!needs_bins(run)) return {};
   const uint64_t scans = (route_bin_count(args) + kRouteWarps - 1) / kRouteWarps;
   TW_TRY(launch(stream, kRouteScan, config(kRouteScan, scans), args));
   return launch(stream, kRoutePlace, config(kRoutePlace, args.chunks), args);
@@ -306,12 +306,13 @@ std::string RoutePlan::explain() const {
   const RouteProblem& p = problem_;
   const RouteDesc& d = p.desc;
   std::string out =
-      p.given() ? line("ordering of %" PRId64 " tokens by %" PRId64
-                       " given %s ids each, of %" PRId64 " experts, %" PRId64 " of them local",
-                       d.tokens, d.top_k, dtype_name(d.id_dtype), d.experts, d.local_experts)
-                : line("routing of %" PRId64 " tokens to the best %" PRId64 " of %" PRId64
-                       " experts by %s logits, %" PRId64 " of them local",
-                       d.tokens, d.top_k, d.experts, dtype_name(d.dtype), d.local_experts);
+      p.given()
+          ? line("ordering of the pairs of %" PRId64 " tokens: each token has %" PRId64
+                 " given ids (%s) of %" PRId64 " experts, and %" PRId64 " of the experts are local",
+                 d.tokens, d.top_k, dtype_name(d.id_dtype), d.experts, d.local_experts)
+          : line("routing of %" PRId64 " tokens to the best %" PRId64 " of %" PRId64
+                 " experts by %s logits; %" PRId64 " of the experts are local",
+                 d.tokens, d.top_k, d.experts, dtype_name(d.dtype), d.local_experts);
   constexpr const char* kScores[] = {"softmax of all logits", "sigmoid of each logit",
                                      "softmax of the chosen logits"};
   if (!p.given())
@@ -319,10 +320,11 @@ std::string RoutePlan::explain() const {
                 (d.flags & kRouteDescRenormalize) != 0 ? ", divided by their sum" : "",
                 Decimal::significant(static_cast<double>(d.scale), 6).text());
   if (d.groups > 1)
-    out +=
-        line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",
-             d.top_groups, d.groups,
-             d.group_score == RouteGroupScore::top2 ? "largest sum of two scores" : "best expert");
+    out += line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",
+                d.top_groups, d.groups,
+                d.group_score == RouteGroupScore::top2
+                    ? "largest sum of the ranking keys of their two best experts"
+                    : "best expert");
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads, %u bytes of shared memory", i.kernel, i.grid[0],
               i.block[0], i.dynamic_smem_bytes);

@@ -252,8 +252,8 @@ Status CudaStream::begin_capture() {
   if (status != CU_STREAM_CAPTURE_STATUS_NONE)
     return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
                 "the stream is being captured already: end that capture first");
-  // In CUDA's relaxed capture mode, calls of other threads do not invalidate the capture, and any
-  // thread may end it.
+  // In CUDA's relaxed capture mode, allocations, loads and queries of any thread do not invalidate
+  // the capture, and any thread may end it.
   return cuda().check(cuda().cu().StreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
                       "cuStreamBeginCapture");
 }

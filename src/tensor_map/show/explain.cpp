@@ -78,11 +78,15 @@ void shared_memory(const TensorMapDesc& desc, std::string* text) {
   line(text, "  %s: %llu rows of %llu bytes, %llu bytes a transaction",
        desc.kind == MapKind::tiled ? "box" : "column", static_cast<ull>(box_rows(desc)),
        static_cast<ull>(row), static_cast<ull>(box_bytes(desc)));
-  line(text,
-       "  shared memory: %llu bytes, to be aligned to %u bytes so that the swizzle pattern begins "
-       "there",
-       static_cast<ull>(box_span_bytes(desc)),
-       swizzle_period(desc.swizzle) < 128 ? 128 : swizzle_period(desc.swizzle));
+  if (desc.swizzle == Swizzle::none)
+    line(text, "  shared memory: %llu bytes, which must be aligned to 128 bytes",
+         static_cast<ull>(box_span_bytes(desc)));
+  else
+    line(
+        text,
+        "  shared memory: %llu bytes, to be aligned to %u bytes so that the swizzle pattern begins "
+        "there",
+        static_cast<ull>(box_span_bytes(desc)), swizzle_period(desc.swizzle));
   if (pitch != row)
     line(text, "    rows are narrower than the swizzle's %llu bytes and lie that far apart",
          static_cast<ull>(pitch));
@@ -114,14 +118,14 @@ void stores(const TensorMapDesc& desc, std::string* text) {
     return;
   }
   const uint64_t extent = row_extent(desc);
+  const char* bytes_past = "lie after the tensor";
+  if (desc.rank > 1)
+    bytes_past = desc.global_stride_bytes[0] < extent ? "belong to other rows"
+                                                      : "must be padding, also after the last row";
   line(text,
-       "  stores: write %u bytes past the end of each row of the tensor (%llu bytes are not a "
-       "multiple "
-       "of 16), which %s",
-       overhang, static_cast<ull>(extent),
-       desc.rank > 1 && desc.global_stride_bytes[0] < extent
-           ? "other rows own"
-           : (desc.rank > 1 ? "must be padding, after the last row too" : "lie after the tensor"));
+       "  stores: write %u bytes past the end of each row of the tensor, because a row has %llu "
+       "bytes, which is not a multiple of 16. The bytes past the end %s",
+       overhang, static_cast<ull>(extent), bytes_past);
 }
 
 }  // namespace
@@ -145,10 +149,11 @@ std::string explain(const TensorMapDesc& desc, int32_t arch) {
   boxes(desc, &text);
   stores(desc, &text);
   if (arch != 90)
-    line(&text,
-         "  unverified: rules, bytes and transfers were measured on compute capability 9.0; for "
-         "%d.%d they come from manuals",
-         arch / 10, arch % 10);
+    line(
+        &text,
+        "  unverified: the rules, the encoding of the 128 bytes and the transfers were measured on "
+        "compute capability 9.0. For %d.%d they come from manuals",
+        arch / 10, arch % 10);
   return text;
 }
 

@@ -147,12 +147,13 @@ TEST_CASE("route: a plan says what it is") {
   says(*plan_of(desc_of(5)), "no workspace is needed");
   desc.groups = 8, desc.top_groups = 4, desc.group_score = RouteGroupScore::top2;
   desc.flags = kRouteDescRenormalize;
-  says(*plan_of(desc), "4 of 8 groups, those with the largest sum of two scores");
+  says(*plan_of(desc),
+       "4 of 8 groups, those with the largest sum of the ranking keys of their two best experts");
   says(*plan_of(desc), "divided by their sum");
   desc = desc_of(8192);
   desc.flags = kRouteDescGivenIds;
   desc.id_dtype = DType::I64;
-  says(*plan_of(desc), "by 8 given i64 ids each");
+  says(*plan_of(desc), "8 given ids (i64) of 256 experts");
   CHECK(plan_of(desc)->info().bytes_read == 8192 * 8 * (8 + 4) + 256 * 4);  // ids, weights, map
 }
 

@@ -29,17 +29,25 @@ TEST_CASE("a map in words") {
         "  stores: end with the tensor's last element\n");
 }
 
+TEST_CASE("without a swizzle, shared memory has only the TMA's own alignment") {
+  const std::string plain = explain(test::matrix(1024, 512, 128, 64));
+  CHECK(has(plain, "shared memory: 16384 bytes, which must be aligned to 128 bytes\n"));
+  CHECK(has(plain, "swizzle: none\n"));
+  const std::string narrow = explain(test::matrix(1024, 512, 128, 16, Swizzle::b32));
+  CHECK(has(narrow, "4096 bytes, to be aligned to 256 bytes so that the swizzle pattern begins"));
+}
+
 TEST_CASE("a store's overhang is told, and whose bytes it takes") {
   TensorMapDesc desc = test::matrix(10, 20, 8, 16);
   desc.global_stride_bytes[0] = 48;
   CHECK(store_overhang(desc) == 8);
   CHECK(has(explain(desc),
-            "write 8 bytes past the end of each row of the tensor (40 bytes are not a "
-            "multiple of 16), which must be padding"));
+            "write 8 bytes past the end of each row of the tensor, because a row has 40 bytes, "
+            "which is not a multiple of 16. The bytes past the end must be padding"));
   desc.global_stride_bytes[0] = 32;  // overlapping windows
-  CHECK(has(explain(desc), "which other rows own"));
+  CHECK(has(explain(desc), "The bytes past the end belong to other rows"));
   desc.rank = 1;
-  CHECK(has(explain(desc), "which lie after the tensor"));
+  CHECK(has(explain(desc), "The bytes past the end lie after the tensor"));
   desc.global_dim[0] = 24;
   CHECK(store_overhang(desc) == 0);
 }
@@ -49,7 +57,8 @@ TEST_CASE("packed elements lie without gaps in global memory") {
   desc.global_stride_bytes[0] = 32;
   CHECK(check(desc, 100).ok());
   CHECK(store_overhang(desc) == 15);
-  CHECK(has(explain(desc, 100), "write 15 bytes past the end of each row of the tensor (17 bytes"));
+  CHECK(has(explain(desc, 100),
+            "write 15 bytes past the end of each row of the tensor, because a row has 17 bytes"));
   desc = test::matrix(16, 256, 8, 128, Swizzle::none, DType::U6X16_ALIGN16B);
   CHECK(store_overhang(desc) == 0);
   desc.global_dim[0] = 128;  // 96 bytes

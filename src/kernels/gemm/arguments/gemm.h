@@ -149,16 +149,18 @@ inline constexpr u32 kGemmAnyBytes = 4;
 /// bytes for each 128-byte line of the pipeline.
 inline constexpr u32 kGemmScaleBytes = 6656;
 
-/// A slab is the piece of a D tile that one TMA store takes from shared memory: `lines` lines of
-/// `contiguous` elements. A line runs along D's contiguous dimension: it is a row of a row-major D.
-/// A swizzled line has 128 bytes, in epilogue kernels also 64. A line without swizzle is an odd
-/// multiple of eight columns, so that consecutive lines start in different banks.
+/// A slab is a piece of a D tile that is staged in shared memory as one unit: `lines` lines of
+/// `contiguous` elements. Most kernels store it with one TMA instruction. A line runs along D's
+/// contiguous dimension: it is a row of a row-major D. A swizzled line has 128 bytes, in epilogue
+/// kernels also 64. A line without swizzle is an odd multiple of eight columns, so that consecutive
+/// lines start in different banks.
 struct GemmSlab {
   u32 contiguous, lines;
   bool swizzled;
 };
 
-/// Whether each warp stages and stores its own 16 lines of a slab, see epilogue/full_store.cuh.
+/// Whether each warp stages and stores its own 16 lines of a slab, as a slab of its own: see
+/// epilogue/full_store.cuh.
 TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
   return (tile.variant & kGemmEpilogue) != 0 && (tile.variant & (kGemmBatched | kGemmStreamK)) == 0;
 }

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The common form of the epilogue kernels' epilogue, for a D that the TMA stores. It computes a
-// tile in chunks, without branches, and stores each chunk at once. Nested units of a warp's D:
+// tile in chunks, without branches, and stores each chunk as soon as it is staged. Nested units of
+// a warp's D:
 //
 //   row block  16 lines by the tile's columns: the warp's part of one wgmma (M = 64)
 //   chunk      16 lines by FullChunk::kColumns: one or more slabs that are stored together
 //   slab       16 lines by 64 or 128 bytes: what one TMA instruction stores
 //   fragment   16 lines by 64 bytes: what a warp computes at a time (full_fragment.cuh)
 //
-// With short activations, the chunks of a tile are unrolled. With longer ones they would overflow
-// the instruction cache (2 us of 61 us for 4096 x 7168 x 512 with gelu_tanh). There a loop moves
-// the next chunk's accumulators to where the first one's were, since registers cannot be indexed.
-// "full" in names marks code of the epilogue kernels.
+// With short activations, the chunks of a tile are unrolled. With longer ones the unrolled chunks
+// would overflow the instruction cache, which cost 2 of 61 us for 4096 x 7168 x 512 with gelu_tanh.
+// A loop is used instead. It moves the next chunk's accumulators to where the first one's were,
+// since registers cannot be indexed.
+// "full" in names means an epilogue kernel.
 
 #include "kernels/gemm/epilogue/full_ahead.cuh"
 #include "kernels/gemm/epilogue/full_board.cuh"
 
 namespace tw {
 
-/// The options that a consumer loop is compiled for: activation, bias along D's lines, gate, C, and
-/// the extras of full_has_extras(). With kC or kExtras, one loop serves several launches: kActRelu
-/// also serves launches without activation, and kBias also those without bias, which add -0.
+/// The options that a consumer loop is compiled for: activation, a bias along D's lines
+/// (kFullPerElement), gate, C, and the extras of full_has_extras(). Some loops also serve launches
+/// without an option: with kC or kExtras, kActRelu also serves launches without activation, and
+/// kBias always also serves launches without bias, which add -0. Only identity and relu have a loop
+/// without kBias, for launches without gate, C and extras.
 template <u32 kOfActivation, bool kWithBias, u32 kOfGate, bool kWithC, bool kWithExtras>
 struct FullOptions {
   static constexpr u32 kActivation = kOfActivation, kGate = kOfGate;
@@ -71,9 +75,10 @@ struct FullChunks {
   FullLoaded<kRowBlocks, kThreadColumns>& loaded;
   u32 table;  // shared address of bias and scale of the lane's first two columns
   u32 lane;
-  float floor;
+  float floor;  // with kRunTimeRelu: 0 if the launch has relu, otherwise minus infinity
   u32& largest;
-  // The bias along D's lines for a chunk or fragment: of two columns for each four accumulators.
+  // The bias along D's lines of a chunk or a fragment: the values of two columns for every four
+  // accumulators.
   float bias[kBiasByFragment ? kValues / 2 : kAccumulators / 2];
 
   // Reads the bias of the chunk whose entries in the table begin at `chunk_table`.
@@ -99,18 +104,19 @@ struct FullChunks {
     }
   }
 
-  // v = alpha * d + (beta * C + bias), for the accumulators from `place` on in the chunk whose
-  // accumulators begin at d[base].
+  // With kBias: v = alpha * d + (beta * C + bias). Without it: v = d, because write_tile() has
+  // already multiplied d by alpha. The values are those of the accumulators from `place` on, in the
+  // chunk whose accumulators begin at d[base].
   __device__ __forceinline__ void linear(const float (&d)[kAccumulators], int base, int place,
-                                         int row_block, const float (&c)[kValues],
+                                         int across_index, const float (&c)[kValues],
                                          float (&v)[kValues]) const {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] = d[base + place + i];
     if constexpr (Options::kBias) {
       float across[2] = {-0.0f, -0.0f};
       if constexpr (Options::kExtras) {
-        across[0] = table_bias_value<In>(args, loaded.bias_across[row_block][0]);
-        across[1] = table_bias_value<In>(args, loaded.bias_across[row_block][1]);
+        across[0] = table_bias_value<In>(args, loaded.bias_across[across_index][0]);
+        across[1] = table_bias_value<In>(args, loaded.bias_across[across_index][1]);
       }
       fragment_linear<Options::kExtras, Options::kC>(
           v, run,
@@ -130,14 +136,14 @@ struct FullChunks {
 
   // Computes a fragment of D without a gate or with a gate of halves.
   __device__ __forceinline__ void compute_fragment(const float (&d)[kAccumulators], int base,
-                                                   int place, int row_block,
+                                                   int place, int across_index,
                                                    const float (&c)[kValues],
                                                    float (&v)[kValues]) const {
-    linear(d, base, place, row_block, c, v);
+    linear(d, base, place, across_index, c, v);
     activate_values(v);
     if constexpr (Options::kGate == kGateHalves) {
       float value_elements[kValues];
-      linear(d, base, kAccumulators / 2 + place, row_block, c, value_elements);
+      linear(d, base, kAccumulators / 2 + place, across_index, c, value_elements);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= value_elements[i];
     }
@@ -170,7 +176,7 @@ struct FullChunks {
 
   // Applies the extras that come after the activation. `scales` is the fragment's place in the
   // table.
-  __device__ __forceinline__ void scale_and_amax(float (&v)[kValues], u32 scales, int row_block,
+  __device__ __forceinline__ void scale_and_amax(float (&v)[kValues], u32 scales, int across_index,
                                                  i32 line, i32 at) const {
 #pragma unroll
     for (int j = 0; j < kValues / 4; ++j) {
@@ -178,7 +184,7 @@ struct FullChunks {
       table_read_two(scales + static_cast<u32>(j) * 32, two);
 #pragma unroll
       for (int i = 4 * j; i < 4 * j + 4; ++i)
-        v[i] *= two[i & 1] * act::from_bits(loaded.scale_across[row_block][(i & 2) / 2]);
+        v[i] *= two[i & 1] * act::from_bits(loaded.scale_across[across_index][(i & 2) / 2]);
     }
     if (args.amax == 0) return;
     if (line + static_cast<i32>(kGemmStoreLines) <= run.lines && at + kColumns <= run.extent) {
@@ -191,8 +197,8 @@ struct FullChunks {
 
   // Computes fragment `i` of the chunk at d[base] and stages it in slab `slab`.
   __device__ __forceinline__ void stage_fragment(const float (&d)[kAccumulators], int base, int i,
-                                                 int row_block, u32 slab, u32 chunk_table, i32 line,
-                                                 i32 at) {
+                                                 int across_index, u32 slab, u32 chunk_table,
+                                                 i32 line, i32 at) {
     constexpr int kPendingChunks = kStagingSlabs / Chunk::kSlabs - 1;
     const auto half = static_cast<u32>(i % Slab::kFragments);
     if constexpr (Options::kGate == kGateInterleaved) {
@@ -203,10 +209,10 @@ struct FullChunks {
       float v[kValues], c[kValues] = {};
       read_fragment_bias(chunk_table, i * kValues);
       if (Options::kC) store_unstage<Slab>(c, first, half);
-      compute_fragment(d, base, i * kValues, row_block, c, v);
+      compute_fragment(d, base, i * kValues, across_index, c, v);
       if constexpr (Options::kExtras)
         scale_and_amax(v, chunk_table + (2 * kAccumulators + static_cast<u32>(i) * kColumns) * 4,
-                       row_block, line, at + i * kColumns);
+                       across_index, line, at + i * kColumns);
       if (!Options::kC && i == 0) store_wait_for_slabs<kPendingChunks>(lane);
       store_stage<Slab, Options::kReluInPack>(v, first, half);
     }
@@ -218,12 +224,15 @@ struct FullChunks {
       (Options::kActivation == kActGeluTanh || Options::kActivation == kActSilu) &&
       Options::kGate == kGateNone && !Options::kC && !Options::kExtras;
 
-  // Factor of alpha and bias that the activation divides out: see gelu_tanh_power_of_scaled().
+  // full_loop() multiplies alpha and the bias by this factor, and stage_pipelined() divides its
+  // result by it again: see gelu_tanh_power_of_scaled().
   static constexpr float kFactor =
       kPipelined && Options::kActivation == kActGeluTanh ? act::kGeluTanhFactor : 1.0f;
 
-  // Whether the second row block's accumulators move to the first one's place as alpha * d + bias,
-  // which costs no more than a move.
+  // Whether move_biased() computes alpha * d + bias before a row block is written, so that
+  // stage_pipelined() reads finished sums. For the second row block this costs no more than the
+  // move to the first one's place, which is needed anyway. The first row block is computed in
+  // place.
   static constexpr bool kMovesBiased = kPipelined && kRowBlocks == 2 && Chunk::kChunks == 1;
 
   __device__ __forceinline__ void move_biased(float (&d)[kRowBlocks][kAccumulators],
@@ -240,8 +249,9 @@ struct FullChunks {
     }
   }
 
-  // Activates and stages a chunk as a software pipeline over pairs: exponent, power, reciprocal and
-  // product. Each step works on a pair that is kBehind pairs earlier than that of the step before.
+  // Activates and stages a chunk as a software pipeline over pairs with four operations: exponent,
+  // power, reciprocal and product. In each iteration, every operation works on the pair that is
+  // kBehind pairs before the pair of the previous operation.
   __device__ __forceinline__ void stage_pipelined(float (&d)[kRowBlocks][kAccumulators],
                                                   u32 slabs_written, u32 chunk_table) {
     constexpr int kFragments = Chunk::kSlabs * Slab::kFragments, kPairs = kValues / 2;
@@ -339,10 +349,11 @@ struct FullChunks {
     ptx::sync_warp();
   }
 
-  // Writes chunk number `chunk_in_tile`, which is in row block `row_block`. Its accumulators begin
-  // at d[from][base].
+  // Writes chunk number `chunk_in_tile`. Its accumulators begin at d[from][base], with kPipelined
+  // always at d[0][0]. The bias and scale across its lines are at index `across_index` of
+  // loaded.bias_across and loaded.scale_across.
   __device__ __forceinline__ void write_chunk(float (&d)[kRowBlocks][kAccumulators], int from,
-                                              int base, int row_block, int chunk_in_tile,
+                                              int base, int across_index, int chunk_in_tile,
                                               u32& slabs_written, u32 chunk_table, i32 line,
                                               i32 at) {
     if (Options::kC && chunk_in_tile * Chunk::kSlabs >= kStagingSlabs)
@@ -352,7 +363,7 @@ struct FullChunks {
     for (u32 s = 0; !kPipelined && s < Chunk::kSlabs; ++s)
 #pragma unroll
       for (int j = 0; j < Slab::kFragments; ++j)
-        stage_fragment(d[from], base, static_cast<int>(s) * Slab::kFragments + j, row_block,
+        stage_fragment(d[from], base, static_cast<int>(s) * Slab::kFragments + j, across_index,
                        slab_address(slabs_written, s), chunk_table, line, at);
     store_chunk(slabs_written, line, at);
     slabs_written += Chunk::kSlabs;

@@ -12,7 +12,8 @@
 // rest: unaligned C, rare gates, long activations with C, a D without a tensor map. Split-K gives
 // the general form's bits.
 //
-// "along" is what varies along D's lines, "across" what varies from line to line.
+// A bias or scale "along" D's lines has one value per element of a line, one "across" them has one
+// value per line.
 
 #include "kernels/gemm/epilogue/full_store.cuh"
 
