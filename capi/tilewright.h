@@ -23,11 +23,11 @@
  *   return TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle,
  *   and for a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT,
  *   and all functions may return TW_ERROR_OUT_OF_MEMORY. Functions that return TW_ERROR_OVERLAP for
- *   operands that overlap also return it if the operands interleave and a bounded search cannot
- *   prove that they share no byte. Functions on a device, or on a handle that belongs to one, also
- *   return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE if two handles belong to
- *   different devices, and the driver's errors: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
- *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ *   operands that overlap also return it if the operands interleave (one begins before the other
+ *   ends) and a bounded search cannot prove that they share no byte. Functions on a device, or on a
+ *   handle that belongs to one, also return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED,
+ *   TW_ERROR_WRONG_DEVICE if two handles belong to different devices, and the driver's errors:
+ *   TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
  * - Text goes into a `buffer` of `capacity` bytes. The function cuts text that does not fit and
  *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
  *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
@@ -200,11 +200,13 @@ typedef struct tw_error_info {
   uint32_t struct_mark;  /**< set by the same function */
   tw_status status;      /**< status of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
-  int32_t index;         /**< index of the wrong element if `argument` is an array; otherwise -1 */
-  uint32_t reserved;     /**< 0 */
-  const char *argument;  /**< name of the argument or field, or NULL; static */
-  const char *rule;      /**< stable id of the broken rule, or NULL; static */
-  int64_t got;           /**< the wrong number that was passed; a uint64_t is stored bit for bit */
+  /** Index of the wrong element if `argument` is an array. For some other arguments it is a number
+   *  that the message gives, for example of a line or of a matrix. Otherwise it is -1. */
+  int32_t index;
+  uint32_t reserved;    /**< 0 */
+  const char *argument; /**< name of the argument or field, or NULL; static */
+  const char *rule;     /**< stable id of the broken rule, or NULL; static */
+  int64_t got;          /**< the wrong number that was passed; a uint64_t is stored bit for bit */
   /** A second number that the message contains; the message says what it means. It is usually a
    *  bound, a required multiple or the only allowed value. For some rules it is the value of a
    *  field that contradicts `got`, such as the rank or the type. */
@@ -931,7 +933,8 @@ typedef struct tw_tensor_map_desc {
 typedef struct tw_rule_violation {
   uint32_t struct_size; /**< set by tw_rule_violation_init() */
   uint32_t struct_mark; /**< set by the same function */
-  int32_t index;        /**< element of the array field, or -1 */
+  int32_t index;        /**< index of the wrong element if `argument` is an array; -1 if it is none,
+                           or if no single element is wrong */
   uint32_t reserved;    /**< 0 */
   const char *rule;     /**< stable id; static */
   const char *argument; /**< field of the description; static */
@@ -958,7 +961,8 @@ TW_API tw_status tw_rule_violation_init(tw_rule_violation *violation, size_t siz
 TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc, size_t size);
 
 /** Checks a description against every rule; needs no device. The rules for compute capability 9.0
- *  were verified against the driver; those for other chips come from its manual and are unverified.
+ *  were verified against the driver, except the one for wide_mode. That rule and the rules for
+ *  other chips come from NVIDIA's documentation and are unverified.
  *  @param desc not NULL. @param arch for which chip.
  *  @param[out] violations an array of initialized elements; may be NULL if capacity is 0.
  *  @param capacity number of elements in the array.
@@ -972,9 +976,10 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      int32_t *count);
 
 /** Finds a valid description near one that breaks a rule. The proposal differs from desc only in
- *  fields that the broken rules name. The search looks for a box that fits in shared memory and has
- *  at least half of the bytes of desc's box. If there is no such box, the proposal has the largest
- *  valid box that the search found.
+ *  fields that the broken rules name. The search looks for a box that has at least half of the
+ *  bytes of desc's box and takes at most 233472 bytes of shared memory. That is the driver's limit;
+ *  a block has at most 232448 bytes on compute capability 9.0. If there is no such box, the
+ *  proposal has the largest valid box that the search found.
  *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; receives
  *  the proposal, which equals desc if no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND the search found no valid description that differs only in these
@@ -1065,9 +1070,11 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *  - Merging: modes that are contiguous in memory become one dimension.
  *
  *  The TMA compares coordinates with the extents of the map's dimensions, not with those of the
- *  modes. Modes are therefore split or merged only if every position of a tile that is past the end
- *  of one of these modes is also outside the map. Otherwise a box would move an element that
- *  belongs to another coordinate.
+ *  modes. An element of a tile that lies past the end of a mode must therefore also lie outside of
+ *  the map's dimensions: otherwise a box would move an element that belongs to another coordinate.
+ *  This gives two conditions. A mode is split only if the length of a piece divides its extent. A
+ *  mode is merged with the next outer one only if the tile covers it completely, or if the tile's
+ *  extent along it divides its extent and the tile has extent 1 along the outer mode.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1296,7 +1303,8 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  - Kernels that the device could run were left out of the build. To find out whether the
  *    remaining kernels suffice, the library then makes a complete plan for a stand-in of the
  *    device, on which it loads and allocates nothing.
- *  - The dimensions of a tensor interleave in memory: the library then searches for elements that
+ *  - The strides of a destination are not nested: one of them is smaller than the memory that the
+ *    dimensions with smaller strides span together. The library then searches for elements that
  *    overlap.
  *  - A product has more tiles than a grid can have blocks.
  *  - A product has both max_sms and TW_GEMM_BATCH_INVARIANT.
@@ -1338,11 +1346,15 @@ typedef struct tw_plan_info {
   uint64_t boxes_stored; /**< TMA copies from shared to global memory, counted in the same way */
   uint64_t boxes_prefetched; /**< what is brought into the L2 cache: boxes of tensor maps, and rows
                                 or parts of rows that bulk copies bring */
-  uint64_t bytes_read;       /**< bytes of the operands that a run reads, each counted once */
-  uint64_t bytes_written;    /**< bytes of the operands that a run writes, each counted once */
-  uint64_t flops;            /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;  /**< size of the workspace for runs. Some runs may do without: see the
-                                field `workspace` of the operation's arguments */
+  /** Bytes of the operands that a run reads. Of a GEMM or a grouped product only A and B count, and
+   *  a matrix that all products share counts once. A row that several indices name counts once for
+   *  each. The source of a quantization counts twice if the run reads it twice. */
+  uint64_t bytes_read;
+  uint64_t bytes_written; /**< bytes of the operands that a run writes; of a product only D */
+  uint64_t flops;         /**< 2 m n k for a GEMM, times the number of products of a batch; 2 m n k
+                             for a grouped product; else 0 */
+  uint64_t workspace_bytes; /**< size of the workspace for runs. Some runs may do without: see the
+                               field `workspace` of the operation's arguments */
 } tw_plan_info;
 
 /** Initializes a ::tw_plan_info, which other functions then fill in.
@@ -1426,7 +1438,7 @@ enum {
 typedef struct tw_copy_desc {
   uint32_t struct_size;   /**< set by tw_copy_desc_init() */
   uint32_t struct_mark;   /**< set by the same function */
-  tw_dtype dtype;         /**< required: any type; only its size matters */
+  tw_dtype dtype;         /**< required: any type; only its size matters, unless fill is NaN */
   int32_t rank;           /**< required: 1 to 8 */
   uint32_t src_alignment; /**< promised alignment of the source address, in bytes; 0: none */
   uint32_t dst_alignment; /**< promised alignment of the destination address, in bytes; 0: none */
@@ -1636,8 +1648,9 @@ typedef struct tw_prefetch_desc {
   /** Maximum number of bytes to prefetch; 0: no limit. The operand consists of rows, which are
    *  contiguous ranges. Only whole rows are prefetched; if not even the first row fits in the
    *  budget, the beginning of that row is prefetched. The order of rows is the one in which the
-   *  dimension with the smallest stride varies fastest. Unless dimensions interleave in memory,
-   *  this is the order of addresses. */
+   *  dimension with the smallest stride varies fastest. If the strides are nested, that is, if each
+   *  is at least the memory that the dimensions with smaller strides span together, this is the
+   *  order of addresses. */
   int64_t budget;
   int64_t shape[8];  /**< required with rank 1 to 8: extents in elements, outermost first */
   int64_t stride[8]; /**< required with rank 1 to 8: elements; may be 0 or negative */
@@ -2852,10 +2865,10 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
  *  args.c equals args.d, each run applies beta to the result of the previous run. Set scratch_d if
  *  the contents of D matter. The function waits for the stream's earlier work. Measure while
  *  nothing else runs on the chip.
- *  Candidates that add partial sums in the workspace are tried if it is large enough. 64 MB
- *  suffices on every chip, and 35 MB on a chip with 132 SMs, for any product without staging copies
- *  and without TW_GEMM_BATCH_POINTERS. TW_GEMM_BATCH_POINTERS adds 416 bytes for each product, and
- *  less than 256 bytes for alignment.
+ *  Kernels that divide k among blocks are tried if the workspace is large enough. 64 MB suffices on
+ *  every chip, and 35 MB on a chip with 132 SMs, unless desc has TW_GEMM_STAGING_COPY or
+ *  TW_GEMM_BATCH_POINTERS. TW_GEMM_BATCH_POINTERS needs 416 bytes more for each product, and up to
+ *  224 bytes for alignment.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to measure; none of m, n and k may be 0.
  *  @param how options of the measurement; NULL for the values of tw_gemm_tune_desc_init().

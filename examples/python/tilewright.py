@@ -924,7 +924,8 @@ class Device(Handle):
         scales that undo it, in either order: one per 128 elements of a row, or as `kind` says. If
         src is 8-bit: out = src times the scales. With SCALE_TENSOR, unless flags have
         QUANTIZE_GIVEN_SCALE, run() needs `workspace`, an address that is a multiple of 256, and
-        `workspace_bytes` as reported by info(). amax, an f32, is raised to the largest magnitude."""
+        `workspace_bytes` as reported by info(). amax, an f32, is raised to the largest finite
+        magnitude."""
         (ts, k0), (td, k1) = self._here(src), self._here(out, True)
         reads = lib.tw_dtype_size(ts.dtype) == 1 or flags & QUANTIZE_GIVEN_SCALE
         (tf, k2), k3, operands = self._here(scale, not reads), None, {}

@@ -211,8 +211,8 @@ bool Frame::sequences(Input input) {
     const size_t match_length = match.base + bits.read(match.bits);
     const size_t literal_length = literal.base + bits.read(literal.bits);
     if (bits.left() < 0) return false;
-    // Values 1 to 3 select one of the last three offsets. Without literals they select the next
-    // one, and 3 is the last offset minus 1.
+    // Values 1 to 3 select repeats_[value - 1], one of the last three offsets. In a sequence
+    // without literals, 1 and 2 select repeats_[value] instead, and 3 means repeats_[0] - 1.
     const uint64_t which = value + (literal_length == 0 ? 1 : 0);
     uint64_t offset = value - 3;
     if (value <= 3) {

@@ -21,7 +21,7 @@ enum : u32 {
   kQuantizeBlocks = 3,      // one scale per 128 rows x 128 columns
   kQuantizeAmax = 4,        // the largest magnitude that each block reads
   kQuantizeByOneScale = 5,  // by one scale for the matrix: a given one, or after kQuantizeAmax
-  kQuantizeDequantize = 6,  // dequantizes by scales of any kind
+  kQuantizeDequantize = 6,  // from 8 bits back to a wide type, by scales of any kind
   kQuantizeRegions = 7      // the first three bodies, element by element
 };
 
@@ -34,7 +34,7 @@ enum : u32 {
   kQuantizeGiven = 2,          // kQuantizeByOneScale: the scale is given, not computed
   kQuantizeTileSpansRows = 4,  // the accesses of a warp's tile lie in several rows
   kQuantizeReverseTiles = 8,   // last tile first, because the L2 holds what was read last
-  kQuantizeWarps = 16,         // kQuantizeRegions: one warp per region; else one block
+  kQuantizeWarps = 16,         // kQuantizeRegions: warps process regions; if not set, blocks do
 };
 
 inline constexpr u32 kQuantizeGroup = 128;    // adjacent elements of a row with a common scale
@@ -73,11 +73,15 @@ struct QuantizeArgs {
   Divider regions_across;  // regions per row of regions
   u32 rows;
   u32 columns;
-  u32 tiles;  // per matrix: one per warp, or for kQuantizeBlocks 128 x 128 elements per block
+  // Tiles of the matrix. A warp processes a tile at a time. In kQuantizeBlocks a block does, and a
+  // tile has 128 x 128 elements.
+  u32 tiles;
   u32 partial_count;    // number of f32 in partial_amax
   u32 scale_row_shift;  // row >> scale_row_shift is the row of the scale matrix
   u32 team_warps;       // kQuantizeRows: warps that share a row; 1, 2, 4 or 8
-  u32 regions;          // for kQuantizeRegions and all element-by-element kernels
+  // For the element-by-element kernels. A region is that of a scale in kQuantizeRegions, and 128
+  // elements of a row in the others.
+  u32 regions;
   u32 region_rows;
   u32 region_columns;
   u32 src_format;
@@ -117,7 +121,8 @@ TW_KERNEL_HD constexpr u32 quantize_finite(u32 format, u32 bits) {
   return magnitude < quantize_infinity(format) ? magnitude : 0;
 }
 
-// Separate functions, so that no compiler contracts two operations into one.
+// No compiler may contract two of these operations into one. The intrinsics prevent that on the
+// device, and the option -ffp-contract=off (meson.build) on the host.
 TW_KERNEL_HD inline float quantize_product(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fmul_rn(a, b);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantization of rows that are aligned to vectors. If the region of a scale fits in the registers
-// of its threads, each element is read once.
+// The kernels that work by vectors, for rows that are aligned to vectors. (quantize_any.cuh has
+// those that work element by element.) If the region of a scale fits in the registers of its
+// threads, each element is read once.
 
 #include "kernels/quantize/quantize_vectors.cuh"
 
@@ -299,7 +300,8 @@ __device__ __forceinline__ void quantize_by_one_scale(const QuantizeArgs& args) 
   if (measures) raise_amax(args, top);
 }
 
-/// The kernel that dequantizes. All vectors and scales are loaded before the first is used.
+/// Converts from 8 bits back to a wide type. All vectors and scales are loaded before the first is
+/// used.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_dequantize(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();

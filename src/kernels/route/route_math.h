@@ -9,7 +9,8 @@
 
 namespace tw {
 
-// Separate functions, so that no compiler contracts two operations into one.
+// No compiler may contract two of these operations into one. The intrinsics prevent that on the
+// device, and the option -ffp-contract=off (meson.build) on the host.
 TW_KERNEL_HD inline float route_add(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(a, b);

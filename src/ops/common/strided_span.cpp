@@ -125,7 +125,7 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
   const Intersection meets = shares_elements(terms, count, element_bytes, &budget);
   if (meets == Intersection::no) return {};
   // Blame the first dimension, by stride, whose stride is less than what the smaller ones reach.
-  // There is one, or the strides would nest and elements could not overlap.
+  // There is one, or the strides would be nested and elements could not overlap.
   DistinctDim sorted[kMaxTerms];
   std::copy(dims, dims + count, sorted);
   std::sort(sorted, sorted + count,
@@ -155,7 +155,7 @@ Status check_distinct(const DistinctDim* dims, int32_t count, int64_t element_by
       "dst_stride[%" PRId32 "] is %" PRId64
       ", but the dimensions with smaller strides reach %" PRId64
       " elements, and a search of %" PRId64
-      " steps could not prove that no element is written twice; use parts whose strides nest",
+      " steps could not prove that no element is written twice; use parts whose strides are nested",
       index, strides[index], limit, kSearchBudget);
 }
 

@@ -93,7 +93,8 @@ void GemmKernel::fill_batch() {
   const GemmDesc& d = problem_.desc;
   epilogue_args_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
   epilogue_args_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
-  // A worker multiplies two tiles together if a scale of D covers elements from both.
+  // If a scale of D covers elements of two tiles, one worker computes both of them, one after the
+  // other.
   if (choice_.entry && gemm_tiles_together(choice_, d) > 1) epilogue_args_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   epilogue_args_.a_batch = d.a_batch_stride;
@@ -134,8 +135,8 @@ Status GemmKernel::encode_maps(Device& device) {
   b_boxes_ = boxes(d.b_order == Order::column, gemm_b_stage_columns(tile_), 0,
                    halves && !problem_.swapped);
   const bool ak = a_boxes_.along_k, bk = b_boxes_.along_k;
-  // If B is contiguous along n and multicast, each CTA of a stream-K kernel loads an equal part of
-  // the block's k (stream_load_b()).
+  // If B is contiguous along n and multicast, each CTA of a stream-K kernel's cluster loads an
+  // equal part of a k block's rows of B (stream_load_b()).
   if (choice_.has(kGemmStreamK) && !bk) b_boxes_.box_lines = tile_.k / b_boxes_.multicast_ctas;
   const auto span = kSwizzleBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = has_epilogue ? 3 : 2;
@@ -148,7 +149,7 @@ Status GemmKernel::encode_maps(Device& device) {
   const GemmSlab slab = gemm_slab(tile_);
   if (has_epilogue && has_d_map_)
     TW_TRY(encode_gemm_map(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
-                           {store_columns(), kGemmStoreLines, slab.swizzled}, rank,
+                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
                            {problem_.map_batch(d.d_batch_stride), d.d_batch_stride}, &args_.map_d));
   if (!has_epilogue && problem_.d_pitch_suits_maps())
     TW_TRY(encode_gemm_map(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
@@ -370,8 +371,8 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
   args.counter_tag = counter_tag();
-  // Partial accumulators follow the stages in the shared memory of joined CTAs, otherwise the
-  // counters in the workspace.
+  // If CTAs are joined, the partial accumulators are in shared memory, after the stages. Otherwise
+  // they are in the workspace, after the counters.
   args.partials_offset =
       static_cast<u32>(s.joined > 0 ? args.stages * static_cast<i64>(args.stage_step)
                                     : s.counter_bytes(choice_.cluster()));
@@ -414,9 +415,10 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
 // then checks its sizes and address.
 bool GemmKernel::can_write_d_by_tma() const {
   const GemmDesc& d = problem_.desc;
-  // Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor). In a
-  // swapped problem D is contiguous along the caller's m, so m would decide which is used. A
-  // batch-invariant plan must then use no map.
+  // Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor). If a
+  // kernel without swap-AB has a swapped problem, the caller's D is column-major and so contiguous
+  // along m, and m would decide which is used. A batch-invariant plan must then use no map.
+  // (Swap-AB kernels get none anyway, see below.)
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
   if (!choice_.has(kGemmEpilogue) || !choice_.uses_maps() ||
@@ -427,13 +429,6 @@ bool GemmKernel::can_write_d_by_tma() const {
   const int64_t tile_columns = d_extent(choice_.entry->tile[1]);  // of D
   // A tile must consist of whole boxes.
   return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
-}
-
-// Columns of D in a box of an epilogue kernel: those of a slab, which has lines of 128 bytes in a
-// stream-K kernel without swap-AB.
-u32 GemmKernel::store_columns() const {
-  return choice_.is_stream_k_without_swap() ? 128 / static_cast<u32>(problem_.out_bytes)
-                                            : gemm_slab(tile_).contiguous;
 }
 
 // The number of D's columns if A B has n columns.
@@ -567,7 +562,7 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
   if (choice_.has(kGemmEpilogue)) {
     if (!writes_d_by_tma(problem.desc.n, 0)) return 0;
     return static_cast<uint64_t>(ceil_div(problem.desc.m, int64_t{kGemmStoreLines}) *
-                                 ceil_div(d_extent(problem.desc.n), store_columns()) *
+                                 ceil_div(d_extent(problem.desc.n), slab.contiguous) *
                                  epilogue_args_.batch);
   }
   const int64_t times = adds_chains_in_d(m) ? gemm_chain_count(problem.desc.k) : 1;

@@ -80,7 +80,6 @@ class GemmKernel {
   bool can_write_d_by_tma() const;
   int64_t d_extent(int64_t n) const;
   bool writes_d_by_tma(int64_t n, uint64_t address) const;
-  u32 store_columns() const;
   void bind_d_map(const GemmRun& run, GemmEpilogueArgs* args) const;
   u32 tma_store_flags(const GemmRun& run, int64_t n) const;
   GemmProblem problem_at(int64_t m) const;

@@ -163,8 +163,8 @@ Status PrefetchPlan::read_dims() {
   return {};
 }
 
-// Keeps whole rows in the order of dims_, or the beginning of the first row. If strides interleave,
-// this differs from the order of addresses, which would require a list of rows.
+// Keeps whole rows in the order of dims_, or the beginning of the first row. If the strides are not
+// nested, this differs from the order of addresses, which would require a list of rows.
 Status PrefetchPlan::apply_budget() {
   const auto budget = static_cast<uint64_t>(desc_.budget);
   if (budget == 0 || budget >= all_bytes_) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // solve_box() proceeds in steps, to keep as much of the request as possible. It clamps each extent
-// to its range, shrinks the longest extent while the box is too large, and lengthens extents while
-// the box is too small. If that fails, it searches all boxes.
+// to its range. While the box is too large, it shrinks the extent along which the most elements are
+// moved. While the box is too small, it lengthens extents. If that fails, it searches all boxes.
 #include "tensor_map/rules/propose_box.hpp"
 
 #include <algorithm>
@@ -13,17 +13,18 @@ namespace {
 constexpr int32_t kMaxAxes = 5;
 
 // How to count the elements that are moved along an axis: the TMA moves extent / stride rounded up,
-// but the driver's rule rounds down. A box that is only within the limit when rounded down is
-// accepted but does not fit shared memory, so it is the second choice.
+// but the driver's rule rounds down. If a box exceeds the limit only when rounded up, the driver
+// accepts it, but it takes more shared memory than the limit. So it is the second choice.
 enum class Count { moved, driver };
 
 uint32_t moved_along(Count count, const BoxAxis& axis, uint32_t value) {
   return count == Count::moved ? (value + axis.stride - 1) / axis.stride : value / axis.stride;
 }
 
-// The largest multiple of the unit along which `times` elements are moved; at least one unit.
-uint32_t value_for(Count count, uint64_t times, const BoxAxis& axis) {
-  const uint64_t value = times * axis.stride + (count == Count::driver ? axis.stride - 1 : 0);
+// The largest extent along the axis of which at most `elements` elements are counted. It is a
+// multiple of the unit and at most the cap. It is at least one unit, even if more are counted then.
+uint32_t value_for(Count count, uint64_t elements, const BoxAxis& axis) {
+  const uint64_t value = elements * axis.stride + (count == Count::driver ? axis.stride - 1 : 0);
   if (value >= axis.cap) return axis.cap;
   return std::max(static_cast<uint32_t>(value) / axis.unit, 1u) * axis.unit;
 }
@@ -53,8 +54,10 @@ struct Box {
   uint64_t allowed_along(const BoxAxis& axis) const {
     return limit / (moved() / moved_along(Count::moved, axis, axis.value));
   }
-  // An upper bound of covered() for all boxes. With the driver's rounding, one counted element may
-  // cover up to 2 * stride - 1 positions.
+  // An upper bound of covered() for all boxes with 1 to `limit` counted elements. With the driver's
+  // rounding, one counted element may cover up to 2 * stride - 1 positions. If an extent is below
+  // its element stride, the driver counts no element of the box and accepts it. Such boxes may
+  // exceed the bound; they are not worth a search.
   double bound(Count how) const {
     double extents = 1;
     double steps = 1;
@@ -122,9 +125,9 @@ struct Search {
       if (covered * value * beyond <= best_covered) return false;
       axis.value = value;
       if (visit(i + 1, counted * moved_along(count, axis, value), covered * value)) return true;
-      const uint32_t times = moved_along(count, axis, value);
-      if (value <= axis.unit || times == 0) return false;
-      value = std::min(value_for(count, times - 1, axis), value - axis.unit);
+      const uint32_t elements = moved_along(count, axis, value);
+      if (value <= axis.unit || elements == 0) return false;
+      value = std::min(value_for(count, elements - 1, axis), value - axis.unit);
     }
   }
 };

@@ -11,9 +11,10 @@
 //   again, which makes more dimensions.
 // - Merge: adjacent modes that are contiguous in memory become one dimension. This is not possible
 //   with a layout of shared memory.
-// Both are allowed only if bounds checks stay correct: the piece length must divide the extent of a
-// split mode, and the tile must cover a merged mode whole or divide it. Otherwise the tile takes
-// several boxes.
+// Both are allowed only if bounds checks stay correct. The piece length must divide the extent of a
+// split mode. If a mode is merged with the next outer one, the tile must cover it completely, or
+// the tile's extent along it must divide its extent and the tile must have extent 1 along the outer
+// mode. Otherwise the tile takes several boxes.
 //
 // Callers keep using their own modes: the map translates coordinates of modes to those of the map.
 

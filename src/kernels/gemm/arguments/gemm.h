@@ -6,11 +6,12 @@
 // D (m x n) = alpha * A (m x k) B (k x n) + beta * C. D and C are row-major here: the plan swaps
 // the operands for a column-major D. Strides and extents count elements.
 //
-// Swap-AB kernels (kGemmSwapAB) serve a caller's small m. The plan swaps the operands, so that the
-// weights get the 64-row side of wgmma and the few tokens its n side: the kernel's m is the
-// caller's n, and the reverse. The kernel writes D column-major, which is the caller's row-major D.
-// In these launches d_stride_m and c_stride_m are the strides along the kernel's n, and plain_from
-// counts along the kernel's m.
+// Swap-AB kernels (kGemmSwapAB) write D column-major. If the caller's D is row-major, the plan
+// swaps the operands for them: the kernel's m is the caller's n, and the reverse. This suits a
+// small m of the caller, because the weights get the 64-row side of wgmma and the few tokens its n
+// side. If the caller's D is column-major, the plan does not swap, and these kernels suit a small
+// n. In these launches d_stride_m and c_stride_m are the strides along the kernel's n, and
+// plain_from counts along the kernel's m.
 //
 // Tensor maps of the TMA kernels. Boxes of A and B have 64 elements (128 bytes, 128-byte swizzle)
 // along the contiguous dimension, see gemm_box_extent; boxes of D are slabs, see gemm_slab:
@@ -86,7 +87,7 @@ enum : u32 {
   kGemmNoMaps = 4,    // uses no maps, takes any pitch; with kGemmSplit see kGemmNoMapsSplitMinPitch
   kGemmPingpong = 8,  // consumer warpgroups alternate tiles: one writes, the other multiplies
   kGemmSplit = 16,    // split-K: a cluster of 2 to 8 CTAs divides k of each tile
-  kGemmSwapAB = 32,   // swap-AB: the operands are swapped, D is written column-major
+  kGemmSwapAB = 32,   // swap-AB: D is written column-major, see the beginning of this file
   kGemmF16Accumulators = 64,  // accumulators in f16
   kGemmPrologue = 256,        // runs before a product and computes none, see gemm_pointers.h
   kGemmBatched = 512,  // batched kernel, with kGemmEpilogue: only alpha * A B, see gemm_batch.cuh

@@ -30,7 +30,7 @@ struct StreamMaps {
 };
 
 // Loads this CTA's share of B for one k block. If B is contiguous along k, the share is a part of
-// the tile's columns. Otherwise it is a part of the block's k, in boxes of 64 columns.
+// the tile's columns. Otherwise it is a part of the k block's rows of B, in boxes of 64 columns.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
                                               const GemmPipeline<Config>& pipeline,
