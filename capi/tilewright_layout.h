@@ -573,6 +573,7 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
 /** @name Algebra
  *  Results equal those of CuTe wherever CuTe's are correct. An operation returns its mathematical
  *  result if that is a layout; otherwise it is refused with TW_ERROR_NOT_A_LAYOUT and the reason.
+ *  Divides and products have further conditions, which they state.
  *  @{ */
 
 /** Function composition: R(c) = A(B(c)). B's shape is refined where one mode of B spans several
@@ -677,16 +678,19 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout, a stride of the tiler is negative, or
+ *  a mode of the tiler does not divide the modes of the complement evenly. CuTe refuses such a mode
+ *  too, even if the result would be a layout. The message has the conditions.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
                                            tw_layout **out);
 
-/** logical_product with A's modes first and grouped.
+/** logical_product with A's modes first and grouped. If the tiler has fewer entries than A has
+ *  modes, the remaining modes of A follow the modes of the copies.
  *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
                                           tw_layout **out);
@@ -695,7 +699,7 @@ TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *ti
  *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
                                          tw_layout **out);
@@ -704,7 +708,7 @@ TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *til
  *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
 
@@ -712,7 +716,7 @@ TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tile
  *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
@@ -721,7 +725,7 @@ TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *
  *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 

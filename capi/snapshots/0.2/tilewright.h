@@ -1734,9 +1734,12 @@ enum {
   /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. This
    *  works for f32, f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
-  /** For sums of f16 and bf16: if several of 128 consecutive indices (numbers 128 j to 128 j + 127)
-   *  name the same row, their addends are first summed in f32; this sum is then rounded and added
-   *  to the row. Without the flag every addition rounds: in bf16, 256 + 1 is 256. */
+  /** For sums of f16 and bf16. A run sorts each 128 consecutive indices (numbers 128 j to
+   *  128 j + 127) by row, and divides the sorted indices into shares of equal size. A share has 16
+   *  indices if rows are longer than 256 bytes; with shorter rows it may have fewer, down to one.
+   *  If several indices of a share name the same row, their addends are first summed in f32; this
+   *  sum is then rounded and added to the row. The additions of different shares round separately:
+   *  in bf16, 256 + 1 is 256. Without the flag a run may add each addend to the row by itself. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
 
@@ -1777,7 +1780,8 @@ typedef struct tw_rows_desc {
                            columns if table_columns is 0 */
   int64_t column;       /**< first column; may be negative only for a gather with table_columns */
   int64_t columns;      /**< required: elements of a row that are moved */
-  int64_t count;        /**< required: largest number of packed rows in a run */
+  int64_t count;        /**< required: largest number of packed rows in a run. At most 2^31 - 1 with
+                           TW_SCATTER_LAST_WINS or TW_SCATTER_DETERMINISTIC */
   int64_t packed_pitch; /**< elements between rows of the packed operand; 0: columns */
   int64_t group;        /**< number of rows that a gather sums into one, 1 (no sum) to 2^20 */
 } tw_rows_desc;
@@ -1829,8 +1833,9 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type or size is invalid.
- *  @retval TW_ERROR_UNSUPPORTED the type does not support weights or groups, a group is above 2^20,
- *  rows exceed 2^30 bytes, or the indices are integers other than i32 and i64.
+ *  @retval TW_ERROR_UNSUPPORTED the type does not support weights or groups, packed_dtype differs
+ *  from dtype, group is above 2^20, rows exceed 2^30 bytes, or the indices are integers other than
+ *  i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
@@ -1862,9 +1867,11 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED the type does not support the reduction, the window begins before
- *  the table's first column, rows exceed 2^30 bytes, or the indices are integers other than i32 and
- *  i64.
+ *  @retval TW_ERROR_UNSUPPORTED the type does not support the reduction or a flag; packed_dtype
+ *  differs from dtype and is not f16 or bf16 that is added to f32; count is above 2^31 - 1 with
+ *  TW_SCATTER_LAST_WINS or TW_SCATTER_DETERMINISTIC; table_columns is given and the window begins
+ *  before the table's first column; group is above 2^20; rows exceed 2^30 bytes; or the indices are
+ *  integers other than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
@@ -2265,11 +2272,11 @@ typedef struct tw_elementwise_desc {
 typedef struct tw_elementwise_args {
   uint32_t struct_size; /**< set by tw_elementwise_args_init() */
   uint32_t struct_mark; /**< set by the same function */
-  float alpha;  /**< 1 by default; for integer types a whole number of magnitude below 2^63 */
-  float beta;   /**< 1 by default, with the same rule for integers. Must stay 1 without b and with
-                   TW_COMBINE_MULTIPLY */
-  uint64_t a;   /**< required: device address */
-  uint64_t b;   /**< required with b, else 0: device address */
+  float alpha; /**< 1 by default; for integer types a whole number of magnitude below 2^63 */
+  float beta;  /**< 1 by default, with the same rule for integers. Must stay 1 if there is no b, and
+                  also if combine is TW_COMBINE_MULTIPLY */
+  uint64_t a;  /**< required: device address */
+  uint64_t b;  /**< required with b, else 0: device address */
   uint64_t dst; /**< required: device address. May equal a or b if strides and element size are the
                    same; otherwise it must not share a byte with them */
   uint64_t device_alpha; /**< with TW_ELEMENTWISE_DEVICE_SCALARS: device address of an aligned f32
@@ -2302,8 +2309,9 @@ TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size
 TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                                   const tw_tensor *dst, tw_elementwise_desc *desc);
 
-/** Plans an elementwise operation: a conversion, an activation, a sum or product of two tensors, or
- *  a reduction into a third. @param device not NULL. @param desc not NULL.
+/** Plans an elementwise operation: a conversion, an activation, or a sum or product of two tensors.
+ *  With a reduction, the result is combined with the elements of the destination.
+ *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction, combination,
  *  activation or flag is invalid, or TW_COMBINE_MULTIPLY has no b.
@@ -2373,16 +2381,17 @@ enum {
    *  - Some products must divide a long k among several blocks, because the sum of one tensor-core
    *    accumulator over all of k would be too inaccurate: those with an f16 D and k above 16384,
    *    and those with an f32 D and k above 4096 that have an epilogue, a batch, TW_GEMM_DEVICE_M or
-   *    TW_GEMM_DEVICE_SCALARS. With max_sms, such a product can have at most max_sms blocks. For a
-   *    larger m planning returns TW_ERROR_UNSUPPORTED, and the message gives the largest m. */
+   *    TW_GEMM_DEVICE_SCALARS. With max_sms, such a product can have at most max_sms blocks. If the
+   *    plan's m needs more blocks, planning returns TW_ERROR_UNSUPPORTED, and the message gives the
+   *    largest m that is possible. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** Dependent launch (PDL): the run's kernels may start while the preceding kernel in the stream
    *  still runs. They wait until it has ended before they read an operand that is not declared
    *  constant, and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
-  /** The run may read A before the preceding kernels in the stream have ended. The caller promises
-   *  that some of these kernels do not write A: the nearest one that is not a dependent launch, and
-   *  all that are between it and the run. Needs TW_GEMM_PROGRAMMATIC. */
+  /** The run may read A before the preceding kernels in the stream have ended. Let K be the last
+   *  kernel before the run that is not a dependent launch. The caller promises that neither K nor
+   *  any kernel between K and the run writes A. Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< the same promise for B, which may for example be weights */
   /** Runs may give the device address of their m: see tw_gemm_args.device_m. */
@@ -4155,6 +4164,7 @@ TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t 
 /** @name Algebra
  *  Results equal those of CuTe wherever CuTe's are correct. An operation returns its mathematical
  *  result if that is a layout; otherwise it is refused with TW_ERROR_NOT_A_LAYOUT and the reason.
+ *  Divides and products have further conditions, which they state.
  *  @{ */
 
 /** Function composition: R(c) = A(B(c)). B's shape is refined where one mode of B spans several
@@ -4259,16 +4269,19 @@ TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a with integer strides, none negative. @param tiler not NULL. @param[out] out owned by
  *  the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout, a stride of the tiler is negative, or
+ *  a mode of the tiler does not divide the modes of the complement evenly. CuTe refuses such a mode
+ *  too, even if the result would be a layout. The message has the conditions.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
                                            tw_layout **out);
 
-/** logical_product with A's modes first and grouped.
+/** logical_product with A's modes first and grouped. If the tiler has fewer entries than A has
+ *  modes, the remaining modes of A follow the modes of the copies.
  *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
                                           tw_layout **out);
@@ -4277,7 +4290,7 @@ TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *ti
  *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
                                          tw_layout **out);
@@ -4286,7 +4299,7 @@ TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *til
  *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
 
@@ -4294,7 +4307,7 @@ TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tile
  *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
@@ -4303,7 +4316,7 @@ TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *
  *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
  *  @param a as for tw_layout_logical_product(). @param b with integer strides.
  *  @param[out] out owned by the caller.
- *  @retval TW_ERROR_NOT_A_LAYOUT the result is not a layout.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_product().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Weighted gathers and sums of rows of any alignment, and the zeros beside a table, by ordinary
-// loads and stores.
+// Two kernels with ordinary loads and stores, for rows of any alignment: kRowsSumPlain writes
+// weighted rows and sums of rows, kRowsMargin writes zeros to the packed columns that lie outside
+// the table. (kRowsPlain is in rows/row_plain.cuh.)
 
 #include "kernels/gather/gather.h"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -9,12 +10,13 @@
 
 namespace tw {
 
-/// Each thread sums four units of kCount elements at once, member by member.
+/// Each thread computes kRowsLaneFlight units of the packed operand at once. A unit has kCount
+/// elements and is the sum of units of args.group table rows, which are added one after the other.
 template <class T, u32 kCount>
 __device__ __forceinline__ void sum_units(const GatherArgs& args) {
   constexpr int kBytes = static_cast<int>(T::kBytes * kCount);
-  const u32 groups = kRowsBlockThreads / args.lanes;
-  const u64 per_block = static_cast<u64>(groups) * kRowsLaneFlight;
+  const u32 teams = kRowsBlockThreads / args.lanes;  // of args.lanes threads
+  const u64 per_block = static_cast<u64>(teams) * kRowsLaneFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
   for (u64 item = blockIdx.x * per_block + threadIdx.x / args.lanes; item < items;
        item += gridDim.x * per_block) {
@@ -22,7 +24,7 @@ __device__ __forceinline__ void sum_units(const GatherArgs& args) {
     float sum[kRowsLaneFlight][kCount] = {};
 #pragma unroll
     for (int k = 0; k < kRowsLaneFlight; ++k)
-      place[k] = lane_place(args, item + static_cast<u64>(k) * groups, items);
+      place[k] = lane_place(args, item + static_cast<u64>(k) * teams, items);
     for (u32 j = 0; j < args.group; ++j) {
       ptx::Unit<kBytes> bits[kRowsLaneFlight];
       float weight[kRowsLaneFlight];

@@ -21,8 +21,9 @@ enum : u32 {
   kRowsSumPlain = 7,    // the same by ordinary loads and stores
   kRowsBulkReduce = 8,  // scatter: reductions by bulk copies
   kRowsReduce = 9,      // scatter: one reduction per element
-  // Scatter: of 128 consecutive indices (kRowsSortTile), sums the packed rows that go to the same
-  // table row, and adds each sum by one reduction.
+  // Scatter: sorts 128 consecutive indices (kRowsSortTile) by table row and divides them into
+  // shares. Within a share, sums the packed rows that go to the same table row, and adds each sum
+  // by one reduction.
   kRowsSorted = 10,
   // Short aligned rows: ordinary loads or stores of table rows, bulk copies of packed rows.
   kRowsStaged = 11,

@@ -11,7 +11,7 @@ using ScatterArgs = RowsArgs;
 
 /// Arguments of kRowsSorted. A tile is kRowsSortTile consecutive indices. A unit of
 /// `rows.unit_bytes` is one element of the packed operand, or 16 bytes. `lanes` threads (a power of
-/// two) process the units of a row.
+/// two) form a team, which processes the rows of its share of the tile's sorted indices.
 struct SortedArgs {
   RowsArgs rows;
   u32 lanes;

@@ -208,9 +208,9 @@ void scatter_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
-// Scatter-add that first sums the packed rows that go to the same table row. scatter_sorted_host
-// does so within each tile of kRowsSortTile indices. The deterministic sum (the functions from
-// digit_of on) does so over all indices, in a fixed order.
+// Scatter-add that first sums packed rows that go to the same table row. scatter_sorted_host sorts
+// each tile of kRowsSortTile indices and sums within shares of the tile. The deterministic sum (the
+// functions from digit_of on) does so over all indices, in a fixed order.
 
 u64 row_elements(const RowsArgs& args) {
   return args.row_bytes / element_bytes(args.packed_element);

@@ -114,8 +114,8 @@ __device__ __forceinline__ void reduce_element(u32 op, u32 element, u64 to,
 
 template <int kBytes>
 __device__ __forceinline__ void reduce_units(const ScatterArgs& args) {
-  const u32 groups = kRowsBlockThreads / args.lanes;
-  const u64 per_block = static_cast<u64>(groups) * kRowsLaneFlight;
+  const u32 teams = kRowsBlockThreads / args.lanes;  // of args.lanes threads
+  const u64 per_block = static_cast<u64>(teams) * kRowsLaneFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
   for (u64 item = blockIdx.x * per_block + threadIdx.x / args.lanes; item < items;
        item += gridDim.x * per_block) {
@@ -123,7 +123,7 @@ __device__ __forceinline__ void reduce_units(const ScatterArgs& args) {
     ptx::Unit<kBytes> value[kRowsLaneFlight];
 #pragma unroll
     for (int k = 0; k < kRowsLaneFlight; ++k)
-      place[k] = lane_place(args, item + static_cast<u64>(k) * groups, items);
+      place[k] = lane_place(args, item + static_cast<u64>(k) * teams, items);
 #pragma unroll
     for (int k = 0; k < kRowsLaneFlight; ++k)
       if (place[k].row != kNoRow) value[k] = ptx::load_unit<kBytes>(place[k].packed);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter-add that first sums the packed rows that go to the same table row. A tile is
-// kRowsSortTile consecutive indices. A block sorts them stably by table row in shared memory. Each
-// team of args.lanes threads takes an equal share of the sorted indices, sums the packed rows for
-// one table row in f32, and adds each sum to the table by one reduction. Without this, a table row
-// that half of all indices name would cost one reduction per index, and these queue up in L2.
+// Scatter-add that first sums packed rows that go to the same table row. A tile is kRowsSortTile
+// consecutive indices. A block sorts them stably by table row in shared memory. Each team of
+// args.lanes threads takes an equal share of the sorted indices, args.lanes / 2 of them. Within its
+// share it sums the packed rows for one table row in f32, and adds each sum to the table by one
+// reduction. Without this, a table row that half of all indices name would cost one reduction per
+// index, and these queue up in L2.
 
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/rows/row_arithmetic.cuh"
@@ -119,8 +120,8 @@ __device__ __forceinline__ void sorted_tiles(const SortedArgs& args, SortTile& t
   const i64 count = run_count(args.rows);
   const u32 tiles = static_cast<u32>((static_cast<u64>(count) + kRowsSortTile - 1) / kRowsSortTile);
   const u32 items = tiles * args.parts;
-  const u32 groups = kRowsBlockThreads / args.lanes;
-  const u32 share = kRowsSortTile / groups;
+  const u32 teams = kRowsBlockThreads / args.lanes;
+  const u32 share = kRowsSortTile / teams;
   const u32 first = threadIdx.x / args.lanes * share;
   u32 number = divide(blockIdx.x, args.part_divider);
   i64 next = tile_row(args.rows, number, count);

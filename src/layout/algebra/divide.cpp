@@ -76,7 +76,7 @@ struct Parts {
 };
 
 Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
-                   int level, int join_tile, int join_rest) {
+                   int level, int tile_common_level, int rest_common_level) {
   const Layout& b = tiler.body;
   if (tiler.is_free(at))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler"},
@@ -90,8 +90,8 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
     int64_t step = 0;
     if (!checked_mul(n, d, &step))
       return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the tile exceeds 64 bits");
-    parts.tile->leaf(n, n == 1 ? 0 : d, level, join_tile);
-    parts.rest->leaf(tiles, tiles == 1 ? 0 : step, level, join_rest);
+    parts.tile->leaf(n, n == 1 ? 0 : d, level, tile_common_level);
+    parts.rest->leaf(tiles, tiles == 1 ? 0 : step, level, rest_common_level);
     return Code::OK;
   }
   TW_TRY(check_single(layout, node, b, at));
@@ -104,27 +104,28 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
   LayoutBuilder composed(&pair);
   TW_TRY(compose(layout, node, both, both.root(), 0, 0, &composed));
   TW_TRY(composed.finish());
-  parts.tile->subtree(pair, pair.mode(0), level, join_tile);
-  parts.rest->subtree(pair, pair.mode(1), level, join_rest);
+  parts.tile->subtree(pair, pair.mode(0), level, tile_common_level);
+  parts.rest->subtree(pair, pair.mode(1), level, rest_common_level);
   return Code::OK;
 }
 
 Status divide_tuple(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
-                    int level, int join_tile, int join_rest) {
+                    int level, int tile_common_level, int rest_common_level) {
   if (!tiler.is_tuple(at))
-    return divide_mode(layout, node, tiler, at, parts, level, join_tile, join_rest);
+    return divide_mode(layout, node, tiler, at, parts, level, tile_common_level, rest_common_level);
   if (tiler.body.shape.rank(at) > layout.shape.rank(node))
     return rank_too_large(tiler, at, layout.shape.rank(node));
   Children entry(tiler.body.shape, at);
   for (Children c(layout.shape, node); c; c.next()) {
     if (entry) {
-      TW_TRY(divide_tuple(layout, *c, tiler, *entry, parts, level + 1, join_tile, join_rest));
-      join_tile = level + 1;
+      TW_TRY(divide_tuple(layout, *c, tiler, *entry, parts, level + 1, tile_common_level,
+                          rest_common_level));
+      tile_common_level = level + 1;
       entry.next();
     } else {
-      parts.rest->subtree(layout, *c, level + 1, join_rest);
+      parts.rest->subtree(layout, *c, level + 1, rest_common_level);
     }
-    join_rest = level + 1;
+    rest_common_level = level + 1;
   }
   return Code::OK;
 }

@@ -2,8 +2,8 @@
 // logical_product(A, B) = (A, complement(A, size(A) * cosize(B)) o B): the first mode is A, the
 // second steps from copy to copy in B's order, through the indices that A does not use. The other
 // products arrange the same modes differently, as the divides do. Blocked and raked products pair
-// A's modes with B's:
-//   blocked  ((a_0,b_0),(a_1,b_1),...)      raked  ((b_0,a_0),(b_1,a_1),...)
+// the modes a_i of A with the modes c_i of the copies, the second mode of the logical product:
+//   blocked  ((a_0,c_0),(a_1,c_1),...)      raked  ((c_0,a_0),(c_1,a_1),...)
 #include "layout/algebra/product.hpp"
 
 #include "base/checked.hpp"
@@ -18,17 +18,20 @@ Status overflow() {
   return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the product exceeds 64 bits");
 }
 
-// As in CuTe, each step from copy to copy must end where a mode of the complement begins, even
-// where another step would also give a layout.
-Status check_copies(const Layout& gaps, const Layout& b, Node at) {
+// As in CuTe, each mode of B must meet the two conditions of Radix::admits() with the complement.
+// Some modes that do not meet them would also give a layout, but CuTe refuses them.
+Status check_copies(const Layout& complement_of_a, const Layout& b, Node at) {
   Radix radix;
-  radix.coalesce_from(gaps, gaps.root());
+  radix.coalesce_from(complement_of_a, complement_of_a.root());
   for (int i = at.begin; i < at.end; ++i)
     if (!radix.admits(b.shape.value[i], b.stride[i]))
-      return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
-                  "mode %lld:%lld of the tiler does not step to the beginning of a mode of the "
-                  "layout's complement",
-                  static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
+      return fail(
+          Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
+          "mode %lld:%lld of the tiler does not divide the modes of the layout's complement "
+          "evenly: at each of these modes but the last, the remaining stride must be less "
+          "than the extent or a multiple of it, and the remaining number of steps must be "
+          "a multiple of the steps inside the mode",
+          static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
   return Code::OK;
 }
 
@@ -44,12 +47,12 @@ Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int leve
     cosize += (b.shape.value[i] - 1) * b.stride[i];
   }
   if (!checked_mul(size(a, node), cosize, &room)) return overflow();
-  Layout rest;
-  LayoutBuilder gaps(&rest);
-  TW_TRY(put_complement(a, node, room, Beyond::continues, 0, 0, &gaps));
-  TW_TRY(gaps.finish());
-  TW_TRY(check_copies(rest, b, at));
-  return compose(rest, rest.root(), b, at, level, common_level, builder);
+  Layout complement_of_a;
+  LayoutBuilder complement_builder(&complement_of_a);
+  TW_TRY(put_complement(a, node, room, Beyond::continues, 0, 0, &complement_builder));
+  TW_TRY(complement_builder.finish());
+  TW_TRY(check_copies(complement_of_a, b, at));
+  return compose(complement_of_a, complement_of_a.root(), b, at, level, common_level, builder);
 }
 
 Status check_entries(const Tiler& tiler, Node at, const Layout& layout, Node node) {
@@ -61,29 +64,32 @@ Status check_entries(const Tiler& tiler, Node at, const Layout& layout, Node nod
   return Code::OK;
 }
 
-// Appends A's modes to `first` and the modes of the copies to `second`. A `_` makes one copy.
+// Appends the modes of A that have an entry in the tiler to `first`, and the modes of their copies
+// to `second`. A `_` makes one copy. As in CuTe, modes of A without an entry are appended to
+// `second` too.
 Status multiply(const Layout& a, Node node, const Tiler& tiler, Node at, LayoutBuilder* first,
-                LayoutBuilder* second, int level, int join_first, int join_second) {
+                LayoutBuilder* second, int level, int first_common_level, int second_common_level) {
   if (tiler.is_free(at)) {
-    first->subtree(a, node, level, join_first);
-    second->leaf(1, int64_t{0}, level, join_second);
+    first->subtree(a, node, level, first_common_level);
+    second->leaf(1, int64_t{0}, level, second_common_level);
     return Code::OK;
   }
   if (!tiler.is_tuple(at)) {
-    first->subtree(a, node, level, join_first);
-    return put_copies(a, node, tiler.body, at, level, join_second, second);
+    first->subtree(a, node, level, first_common_level);
+    return put_copies(a, node, tiler.body, at, level, second_common_level, second);
   }
   TW_TRY(check_entries(tiler, at, a, node));
   Children entry(tiler.body.shape, at);
   for (Children c(a.shape, node); c; c.next()) {
     if (entry) {
-      TW_TRY(multiply(a, *c, tiler, *entry, first, second, level + 1, join_first, join_second));
-      join_first = level + 1;
+      TW_TRY(multiply(a, *c, tiler, *entry, first, second, level + 1, first_common_level,
+                      second_common_level));
+      first_common_level = level + 1;
       entry.next();
     } else {
-      second->subtree(a, *c, level + 1, join_second);
+      second->subtree(a, *c, level + 1, second_common_level);
     }
-    join_second = level + 1;
+    second_common_level = level + 1;
   }
   return Code::OK;
 }
@@ -134,8 +140,8 @@ Status interleave(const Layout& a, const Layout& b, bool raked, Layout* out) {
   LayoutBuilder copies_builder(&copies);
   TW_TRY(put_copies(a, a.root(), b, b.root(), 0, 0, &copies_builder));
   TW_TRY(copies_builder.finish());
-  // compose() keeps B's modes. If B is an integer, its copies are one mode, even if that is a
-  // tuple.
+  // compose() keeps B's modes, but each of them may become a tuple. If B's shape is an integer, the
+  // whole layout of the copies is one mode, even if it is a tuple.
   const bool one = b.shape.is_leaf(b.root());
   LayoutBuilder builder(out);
   Children ca(a.shape, a.root()), cc(copies.shape, copies.root());
@@ -249,11 +255,13 @@ Status tile_to_shape(const Layout& block, const IntTuple& shape, const IntTuple*
     TW_TRY(make_ordered_layout(blocks, *order, &grid));
   else
     TW_TRY(make_layout_left(blocks, &grid));
-  Layout padded;
-  LayoutBuilder pad(&padded);
-  for (Children m(inner.shape, inner.root()); m; m.next()) pad.subtree(inner, *m, 1, 1);
-  TW_TRY(pad.finish());
-  TW_TRY(blocked_product(padded, grid, out));
+  // The block's modes in a tuple, also if its shape is an integer. interleave() adds the modes that
+  // the shape has in addition.
+  Layout as_tuple;
+  LayoutBuilder tuple_builder(&as_tuple);
+  for (Children m(inner.shape, inner.root()); m; m.next()) tuple_builder.subtree(inner, *m, 1, 1);
+  TW_TRY(tuple_builder.finish());
+  TW_TRY(blocked_product(as_tuple, grid, out));
   out->swizzle = block.swizzle;
   out->offset = block.offset;
   return validate(*out);

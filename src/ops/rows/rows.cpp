@@ -205,8 +205,8 @@ const char* method_name(uint32_t method) {
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:
-      return "sums of the rows of a tile that go to the same row of the table, and one reduction "
-             "for each sum";
+      return "sums of packed rows that go to the same row of the table, within a share of a tile's "
+             "indices, and one reduction for each sum";
     case kRowsReduce:
       return "one reduction per element";
     default:

@@ -19,6 +19,9 @@ bool floating(int32_t map_type) {
   return map_type >= 6 && map_type <= 12;
 }
 
+// Despite their names, the rules packed_interleave, packed_swizzle, packed_box and packed_channels
+// concern only the padded types (is_padded()). packed_dim concerns all packed types.
+
 void check_type(const TensorMapDesc& desc, int32_t arch, Violations* out) {
   const int32_t type = dtype_tensor_map_type(desc.dtype);
   if (type < 0)
@@ -74,8 +77,9 @@ void check_extents(const TensorMapDesc& desc, int32_t rank, Violations* out) {
     else if (dim > static_cast<uint64_t>(kMaxDim))
       out->add(Rule::global_dim_limit, i, number(dim), kMaxDim);
   }
-  // The innermost extent of a packed type must be a whole number of bytes (a multiple of 2 elements
-  // of 4 bits), that of a padded type a multiple of 128 elements, one box.
+  // The innermost extent of a padded type must be a multiple of 128 elements, the extent of a box.
+  // That of U4X16_ALIGN8B, the only packed type without padding, must be a whole number of bytes (a
+  // multiple of 2 elements).
   const uint32_t group = is_padded(desc.dtype) ? 128 : (is_packed(desc.dtype) ? 2 : 1);
   if (rank > 0 && desc.global_dim[0] % group != 0)
     out->add(Rule::packed_dim, 0, number(desc.global_dim[0]), group);

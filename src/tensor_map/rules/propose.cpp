@@ -165,8 +165,8 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
 }
 
 void Proposer::fix_dims(TensorMapDesc* desc) const {
-  // The innermost extent must be a multiple of 128 elements for a padded type, of 2 for another
-  // packed type.
+  // The innermost extent must be a multiple of 128 elements for a padded type, and of 2 for
+  // U4X16_ALIGN8B, the only packed type without padding.
   const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
   // The driver treats extents of im2col maps as signed 32-bit numbers. Dimension 0 is limited to
   // `maximum` here. In the others an extent between `maximum` and kMaxDim stays. If the bounding

@@ -56,10 +56,10 @@ TEST_CASE("right inverses take the longest modes that continue one another") {
   CHECK(inverse("(4,8):(8,1)") == "(8,4):(4,1)");
 }
 
-TEST_CASE("copies of a product begin where modes of the gaps do") {
+TEST_CASE("the tiler of a product divides the modes of the complement evenly") {
   const auto refused = [](auto product, const char* a, const char* b) {
     return answer([&](Layout* out) { return product(L(a), L(b), out); }) == "ERROR_NOT_A_LAYOUT" &&
-           said("of the tiler does not step to the beginning");
+           said("of the tiler does not divide the modes of the layout's complement evenly");
   };
   CHECK(refused(blocked_product, "4:3", "(32,2):(0,32)"));
   CHECK(refused(raked_product, "(1,(2)):(2,(2))", "4:3"));

@@ -7,8 +7,8 @@
 // with its predicted or measured time. GemmRanking holds all choices for a problem and ranks them
 // for any m. `kernel_problem` and `kernel_desc` are always the problem and description as the
 // kernel sees them: for swap-AB kernels the operands are exchanged, see gemm_kernel_view().
-// Kernels without tensor maps (kGemmNoMaps) are also called mma.sync kernels, although those for a
-// short k (kGemmShort) use no tensor cores.
+// Kernels without tensor maps (kGemmNoMaps) are also called mma.sync kernels, although the short-k
+// kernels among them (kGemmShort) use no tensor cores.
 
 #include <algorithm>
 #include <cstdint>

@@ -18,17 +18,19 @@ namespace {
 // than even ones by at most this factor.
 constexpr double kMaxAlignedExcess = 1.3;
 
-// Each tile of a divided unit has a counter (counter_bytes()) with 12 bits for the parts of the
-// tile, one bit for each part (stream_slices.cuh). A unit is divided into at most one part more
-// than the stream-K factor (max_parts()), and so are its tiles.
+// Each tile of a divided unit has a counter (counter_bytes()), in which 12 bits say which of the
+// CTAs that multiply parts of the tile are waiting (stream_slices.cuh). A unit, and so each of its
+// tiles, has at most one part more than the stream-K factor (max_parts()). The largest stream-K
+// factor is kMaxCluster (GemmRanking).
 static_assert(kMaxCluster + 1 <= 12);
 
 // An even share can end one unit and begin the next, so a worker stores up to two parts.
 constexpr int64_t kPartsPerWorker = 2;
 
 // Rounding a number of columns up to a multiple of this step never gives less than the width that
-// widest_index() chooses for them. Without swap-AB, tiles must consist of pieces of 64 columns,
-// because the TMA stores one piece at a time, and a piece has one scale.
+// widest_index() chooses for them. Without swap-AB, tiles must consist of pieces of 64 columns:
+// the TMA stores one piece at a time, and the kernel reads one scale of B (TW_SCALE_128X128) for
+// all columns of a piece.
 int64_t width_step(const GemmChoice& choice) {
   return choice.is_stream_k_without_swap() ? 64 : 32;
 }
@@ -118,10 +120,10 @@ void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t r
   if (!join_ctas(choice, resident_clusters, clusters, s)) share_rest(choice, resident_clusters, s);
 }
 
-// With the widest tiles there are the fewest of them. If they take only a few waves, the last wave
-// can leave most SMs idle, and more tiles that are narrower can be faster. busiest_clocks()
-// compares widths. These constants made it prefer the widths that took the least time in 52
-// products of bf16 and fp8 on an H200.
+// A product has the fewest tiles if they are as wide as possible. If these tiles take only a few
+// waves, the last wave can leave most SMs idle, and more tiles that are narrower can be faster.
+// busiest_clocks() compares widths. These constants made it prefer the widths that took the least
+// time in 52 products of bf16 and fp8 on an H200.
 //
 // Clocks to load 128 bytes of A or B while all SMs load. If half of them are idle, each of the
 // others has a path to the L2 for itself and takes half as long.
@@ -208,14 +210,15 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
 }  // namespace
 
 int32_t gemm_required_chains(const GemmDesc& desc) {
-  // The lengths of a chain at which its error does not show in a D of this type.
-  constexpr int32_t kMaxLengthForF16 = 16384, kMaxLengthForBF16 = 8 * kMaxLengthForF16;
+  // The largest k for which a single chain suffices, because its error does not show in a D of this
+  // type. With c chains the error is c times smaller, so each of several chains may be longer.
+  constexpr int32_t kMaxSingleChainF16 = 16384, kMaxSingleChainBF16 = 8 * kMaxSingleChainF16;
   // For 8-bit floats the caller chooses the length of chains (TW_GEMM_FAST_ACCUMULATE); integer
   // accumulators are exact.
   if (desc.is_narrow() && desc.a_dtype != DType::TF32) return 1;
   if (desc.d_dtype == DType::F32) return gemm_chain_count(desc.k);
   return gemm_chain_count(desc.k,
-                          desc.d_dtype == DType::BF16 ? kMaxLengthForBF16 : kMaxLengthForF16);
+                          desc.d_dtype == DType::BF16 ? kMaxSingleChainBF16 : kMaxSingleChainF16);
 }
 
 int64_t gemm_chain_length(const GemmDesc& desc) {

@@ -77,9 +77,10 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
 int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
 
 /// Number of accumulation chains into which k must be divided. Tensor cores truncate every sum, so
-/// the error of a chain grows with its length (see gemm_chain_count). It does not show in an f16 D
-/// if a chain has at most 16384 products. For bf16, which is eight times as coarse, the limit is
-/// eight times as high.
+/// the error of a chain grows with its length. In an f16 D the error of a single chain does not
+/// show up to k = 16384. For bf16, which is eight times as coarse, the limit is eight times as
+/// high. A longer k is divided into as many chains as reduce the error to that of a single chain at
+/// the limit (gemm_chain_count()).
 int32_t gemm_required_chains(const GemmDesc& desc);
 /// The largest number of products along k in one chain.
 int64_t gemm_chain_length(const GemmDesc& desc);
