@@ -2768,10 +2768,10 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
 /** Plans a matrix product with a given candidate for every m. Runs that the candidate does not
  *  support, because of their addresses or of what they ask for, are refused: no other kernel
  *  replaces it. Some candidates compute only alpha * A B: batched kernels and basic stream-K
- *  kernels (see @ref glossary). Their plans refuse runs with beta, device_m, device_alpha or
- *  device_beta. They also refuse runs whose D they cannot store: the address and the pitches of D
- *  must be multiples of 16 bytes and, without TW_GEMM_D_PADDING_WRITABLE, so must the length of a
- *  row of D (of a column if D is column-major). Plans of stream-K candidates refuse runs without a
+ *  kernels. Their plans refuse runs with beta, device_m, device_alpha or device_beta. They also
+ *  refuse runs whose D they cannot store: the address and the pitches of D must be multiples of 16
+ *  bytes and, without TW_GEMM_D_PADDING_WRITABLE, so must the length of a row of D (of a column if
+ *  D is column-major). Plans of stream-K candidates refuse runs without a
  *  workspace if the run needs one. Plans of basic stream-K kernels also refuse runs with alpha 0
  *  and, if k is 0, all runs that are not empty.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
@@ -2933,8 +2933,7 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of
  *  them matches plans that have at least one of them, not necessarily the same. An entry that was
  *  measured with none of them matches plans that have none. The line of an entry has no field for
- *  these options: an entry counts as measured with one of them if its kernel is an epilogue kernel
- *  (see @ref glossary).
+ *  these options: an entry counts as measured with one of them if its kernel is an epilogue kernel.
  *
  *  An entry that was measured for m rows serves the step that contains m. If that step ends at t,
  *  the entry also serves the lower steps that end above t - t / 8:
