@@ -44,8 +44,7 @@ Status Device::check_alive() const {
                 "the device is lost: %s; destroy the device and its handles. %s", lost_message_,
                 info().kind == DeviceKind::host
                     ? "Then open it again"
-                    : "Its CUDA context cannot be used again: restart the process, or open a "
-                      "device on a new context if the driver still makes one");
+                    : "CUDA works again only in a new process: restart the process");
   if (closed_.load(std::memory_order_acquire))
     return fail(Code::ERROR_DEVICE_CLOSED, {},
                 "the device of this handle has been destroyed; the handle can only be destroyed");
