@@ -210,6 +210,37 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
   return medians;
 }
 
+CUgraph GpuBench::capture(const Variant& variant, int launches) {
+  CUgraph graph = nullptr;
+  require(driver_.cuStreamBeginCapture_(cuda_stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
+              CUDA_SUCCESS,
+          "cuStreamBeginCapture");
+  for (int i = 0; i < launches; ++i) variant.enqueue();
+  require(driver_.cuStreamEndCapture_(cuda_stream_, &graph) == CUDA_SUCCESS, "cuStreamEndCapture");
+  return graph;
+}
+
+std::string GpuBench::kernel_names(const Variant& variant) {
+  CUgraph graph = capture(variant, 1);
+  size_t count = 0;
+  require(driver_.cuGraphGetNodes_(graph, nullptr, &count) == CUDA_SUCCESS, "cuGraphGetNodes");
+  std::vector<CUgraphNode> nodes(count);
+  require(driver_.cuGraphGetNodes_(graph, nodes.data(), &count) == CUDA_SUCCESS, "cuGraphGetNodes");
+  std::string names;
+  for (CUgraphNode node : nodes) {
+    CUDA_KERNEL_NODE_PARAMS launch = {};
+    // Other nodes, such as memory sets, are no kernels.
+    if (driver_.cuGraphKernelNodeGetParams_(node, &launch) != CUDA_SUCCESS) continue;
+    const char* name = nullptr;
+    const bool has_name = launch.func
+                              ? driver_.cuFuncGetName_(&name, launch.func) == CUDA_SUCCESS
+                              : driver_.cuKernelGetName_(&name, launch.kern) == CUDA_SUCCESS;
+    names += (names.empty() ? "" : ",") + std::string(has_name ? name : "?");
+  }
+  driver_.cuGraphDestroy_(graph);
+  return names;
+}
+
 std::vector<double> GpuBench::race_graphs(const std::vector<Variant>& variants, int nodes,
                                           int repeats) {
   const size_t count = variants.size();
@@ -217,13 +248,7 @@ std::vector<double> GpuBench::race_graphs(const std::vector<Variant>& variants, 
   for (size_t v = 0; v < count; ++v) {
     variants[v].enqueue();
     require(stream_->synchronize());
-    CUgraph graph = nullptr;
-    require(driver_.cuStreamBeginCapture_(cuda_stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
-                CUDA_SUCCESS,
-            "cuStreamBeginCapture");
-    for (int node = 0; node < nodes; ++node) variants[v].enqueue();
-    require(driver_.cuStreamEndCapture_(cuda_stream_, &graph) == CUDA_SUCCESS,
-            "cuStreamEndCapture");
+    CUgraph graph = capture(variants[v], nodes);
     require(driver_.cuGraphInstantiateWithFlags_(&graphs[v], graph, 0) == CUDA_SUCCESS,
             "cuGraphInstantiate");
     driver_.cuGraphDestroy_(graph);

@@ -79,6 +79,8 @@ class GpuBench {
   /// the power limit the clock depends on what ran before. `guess_us` estimates a launch's time.
   std::vector<Alone> race_back_to_back(const std::vector<Variant>& variants, double seconds,
                                        double guess_us);
+  /// The kernels that a variant launches, by the names in their modules, with commas between.
+  std::string kernel_names(const Variant& variant);
   /// Enqueues a kernel that reads the range once, 64 bytes per thread. Ignores the part of `bytes`
   /// beyond a multiple of 32 KB.
   void read(uint64_t address, uint64_t bytes);
@@ -89,6 +91,7 @@ class GpuBench {
   void reset_cache_priorities();
 
  private:
+  CUgraph capture(const Variant& variant, int launches);
   Alone run_alone(const Variant& variant, double seconds, double guess_us);
   /// Enqueues a kernel that writes an SM's clock, its time in ns and its number: three words.
   void read_clock(uint64_t to);

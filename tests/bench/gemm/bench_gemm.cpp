@@ -278,7 +278,8 @@ struct Report {
                  "{\"kind\": \"%s\", \"set\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, "
                  "\"orders\": \"%c%c\", \"dtype\": \"%s\", \"out\": \"%s\", \"mode\": \"%s\", "
                  "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
-                 "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
+                 "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"peer_kernel\": \"%s\", \"tflops\": "
+                 "%.2f, \"gbs\": %.1f, "
                  "\"model_us\": %.3f, \"limit_us\": %.3f, \"of_tensor_cores\": %.4f, "
                  "\"peer_of_tensor_cores\": %.4f, \"joules\": %.5g, \"peer_joules\": %.5g, "
                  "\"distance\": %.3g, \"right\": %s, "
@@ -290,7 +291,7 @@ struct Report {
                  : arguments.race.hot        ? "hot"
                                              : "cold",
                  arguments.race.rounds, time.kernel.c_str(), time.grid, time.cluster, time.us,
-                 r.peer_us, r.peer_algorithm, s.flops() / time.us * 1e-6,
+                 r.peer_us, r.peer_algorithm, r.peer_kernel.c_str(), s.flops() / time.us * 1e-6,
                  s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
                  of_tensor_cores(s, time.us, time.megahertz),
                  of_tensor_cores(s, r.peer_us, r.peer_megahertz), time.joules, r.peer_joules,

@@ -299,6 +299,7 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   const bool has_peer = options_.self || result.peer_algorithm >= 0;
   if (has_peer)
     variants.push_back(options_.self ? choice : peer_variant(result.peer_algorithm, copies));
+  if (has_peer) result.peer_kernel = bench_.kernel_names(variants.back());
   bench_.read_clocks(options_.clocks && !is_alone(shape));
   const std::vector<Alone> timed = times(shape, variants);
   const bool has_clocks = options_.clocks && !is_alone(shape);

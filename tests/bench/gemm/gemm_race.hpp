@@ -55,6 +55,7 @@ struct GemmResult {
   double peer_megahertz = 0;
   double peer_joules = 0;
   int peer_algorithm = 0, peer_algorithms = 0;
+  std::string peer_kernel;
   double distance = 0;  ///< 1 - 2 <x, y> / (<x, x> + <y, y>), to the peer or to float64
   bool right = false;
 
