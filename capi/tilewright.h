@@ -2716,7 +2716,8 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 /** @name Matrix products: candidates and tuning
  *  @{ */
 
-/** A way to compute a matrix product: a kernel and, with split-K or stream-K, its factor. */
+/** A way to compute a matrix product: a kernel and, with split-K or stream-K, its factor and the
+ *  cluster in which its blocks run. */
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -2735,7 +2736,8 @@ typedef struct tw_gemm_candidate {
   double waves; /**< number of work units divided by the number that can run at once; a work unit is
                    the tile or tiles that one cluster of blocks computes together */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
-                     "/<split>" for split-K and stream-K kernels */
+                     "/<split>" for split-K and stream-K kernels. If m x n blocks of a stream-K
+                     kernel's cluster share their loads, "/<m>x<n>" comes last */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.

@@ -3,6 +3,7 @@
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cinttypes>
 #include <cmath>
 
@@ -69,8 +70,8 @@ Status GemmKernel::prepare(Device& device) {
   args_.d_stride_m = d.ldd;
   if (choice_.entry) {
     const KernelEntry& entry = *choice_.entry;
-    const double unit_rows = double(entry.tile[0]) * entry.cluster[0];
-    const double unit_columns = double(entry.tile[1]) * entry.cluster[1];
+    const double unit_rows = double(entry.tile[0]) * choice_.cluster_m();
+    const double unit_columns = double(entry.tile[1]) * choice_.cluster_n();
     // With b units along m, the resident units cover b * unit_rows rows and
     // resident_clusters_ / b * unit_columns columns of D. These are equal for this b.
     square_band_ =
@@ -112,12 +113,11 @@ Status GemmKernel::check_rows(int64_t rows) const {
 
 Status GemmKernel::encode_maps(Device& device) {
   const GemmDesc& d = problem_.desc;
-  const KernelEntry& entry = *choice_.entry;
   const bool has_epilogue = choice_.has(kGemmEpilogue);
   const bool halves =
       has_epilogue && problem_.gates_along_lines() && d.epilogue.gate == Gate::halves;
-  const auto boxes = [&](bool along_k, u32 lines, int multicast_dim, bool gated) {
-    const auto multicast_ctas = static_cast<u32>(entry.cluster[multicast_dim]);
+  const auto boxes = [&](bool along_k, u32 lines, int32_t sharers, bool gated) {
+    const auto multicast_ctas = static_cast<u32>(sharers);
     OperandBoxes out{gemm_box_extent(along_k, lines, tile_.k, multicast_ctas),
                      gemm_boxes_per_cta(along_k, lines, multicast_ctas), multicast_ctas, along_k,
                      gated};
@@ -129,15 +129,18 @@ Status GemmKernel::encode_maps(Device& device) {
           (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : out.box_lines) / 2;
       out.count = lines / out.box_lines;
     }
+    // In stream-K kernels each CTA loads an equal part of the k block (stream_load_share()).
+    if (choice_.has(kGemmStreamK) && !along_k) {
+      out.box_lines = tile_.k / multicast_ctas;
+      out.count = lines / 64;
+    }
     return out;
   };
-  a_boxes_ = boxes(d.a_order == Order::row, tile_.m, 1, halves && problem_.swapped);
-  b_boxes_ = boxes(d.b_order == Order::column, gemm_b_stage_columns(tile_), 0,
+  a_boxes_ =
+      boxes(d.a_order == Order::row, tile_.m, choice_.cluster_n(), halves && problem_.swapped);
+  b_boxes_ = boxes(d.b_order == Order::column, gemm_b_stage_columns(tile_), choice_.cluster_m(),
                    halves && !problem_.swapped);
   const bool ak = a_boxes_.along_k, bk = b_boxes_.along_k;
-  // If B is contiguous along n and multicast, each CTA of a stream-K kernel's cluster loads an
-  // equal part of a k block's rows of B (stream_load_b()).
-  if (choice_.has(kGemmStreamK) && !bk) b_boxes_.box_lines = tile_.k / b_boxes_.multicast_ctas;
   const auto span = kSwizzleBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = has_epilogue ? 3 : 2;
   TW_TRY(encode_gemm_map(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
@@ -192,8 +195,8 @@ void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) con
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   const auto tiles_together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
   args->units_m =
-      units(args->m, entry.tile[0] * entry.cluster[0] * tiles_together) * tiles_together;
-  args->units_n = units(args->n, static_cast<i32>(tile_columns) * entry.cluster[1]);
+      units(args->m, entry.tile[0] * choice_.cluster_m() * tiles_together) * tiles_together;
+  args->units_n = units(args->n, static_cast<i32>(tile_columns) * choice_.cluster_n());
   args->band = gemm_band(square_band_, args->units_m, std::max(args->units_n, 1),
                          static_cast<i32>(resident_clusters_), choice_.cluster() > 1);
   args->band = (args->band + tiles_together - 1) / tiles_together * tiles_together;
@@ -348,6 +351,12 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->stages = static_cast<i32>(
       std::min(static_cast<u32>(pipeline_bytes) / args->stage_step, kGemmMaxStages));
   args->joined = static_cast<i32>(shares.joined);
+  const auto cluster = choice_.cluster(), along_m = static_cast<uint32_t>(choice_.cluster_m());
+  args->cluster_log = static_cast<unsigned char>(std::countr_zero(cluster));
+  args->cluster_log_m = static_cast<unsigned char>(std::countr_zero(along_m));
+  // Bits 0, along_m, 2 * along_m and so on.
+  args->cluster_row_mask =
+      static_cast<unsigned short>(((1u << cluster) - 1) / ((1u << along_m) - 1));
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
@@ -549,7 +558,7 @@ uint64_t GemmKernel::units(int64_t m) const {
 uint64_t GemmKernel::boxes_loaded(int64_t m) const {
   if (!choice_.uses_maps()) return 0;
   const KernelEntry& entry = *choice_.entry;
-  const auto blocks = units(m) * static_cast<uint64_t>(entry.cluster[0] * entry.cluster[1]);
+  const auto blocks = units(m) * choice_.cluster();
   const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, entry.tile[2]));
   return blocks * k_blocks * (a_boxes_.count + b_boxes_.count);
 }

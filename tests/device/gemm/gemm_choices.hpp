@@ -15,7 +15,8 @@
 
 namespace tw::test {
 
-/// Every GEMM kernel of the device; split-K and stream-K kernels once for each split factor.
+/// Every GEMM kernel of the device; split-K and stream-K kernels once for each split
+/// factor, and those that take any cluster once for each shape.
 /// TW_KERNELS=text selects kernels whose name contains the text. TW_EVERY=n selects every n-th of
 /// these, for tools that make kernels a hundred times slower.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
@@ -32,10 +33,17 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     if (!(entry.feature & device.info().kernel_features)) continue;
     if (entry.variant & (kGemmPrologue | kGemmNarrow)) continue;
     GemmChoice choice{&entry, 1};
-    if (choice.has(kGemmStreamK))
-      for (choice.split = 1; choice.split <= kMaxCluster; choice.split *= 2) take(choice);
-    else if (!choice.has(kGemmSplit))
+    if (choice.has(kGemmStreamK)) {
+      for (const auto& shape : kGemmClusterShapes) {
+        const int ctas = shape[0] * shape[1];
+        if (ctas > 1 && !choice.takes_any_cluster()) break;
+        std::copy_n(shape, 2, choice.cluster_shape);
+        for (choice.split = 1; choice.split <= kMaxCluster; ++choice.split)
+          if (choice.has_stream_k_factor()) take(choice);
+      }
+    } else if (!choice.has(kGemmSplit)) {
       take(choice);
+    }
     if (!choice.has(kGemmSplit)) continue;
     for (choice.split = choice.min_split(); choice.split <= kMaxCluster; ++choice.split)
       if (choice.cluster() <= kMaxCluster) take(choice);
@@ -59,8 +67,8 @@ inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
     const bool plain = choice.has(kGemmNoMaps);
     if (!plain && orders != kGemmColumnB && orders != kGemmColumnA) continue;
     if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
-    const std::vector<int64_t> kind = {entry.variant, choice.split, entry.cluster[0],
-                                       entry.cluster[1], dtype_bytes(entry.dtypes[1])};
+    const std::vector<int64_t> kind = {entry.variant, choice.split, choice.cluster_m(),
+                                       choice.cluster_n(), dtype_bytes(entry.dtypes[1])};
     if (seen.insert(kind).second) kinds.push_back(choice);
   }
   return kinds;

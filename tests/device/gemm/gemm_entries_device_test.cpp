@@ -52,8 +52,8 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   const KernelEntry& entry = *choice.entry;
   c.desc = desc_for(choice, i % 4 == 3 ? Order::column : Order::row);
   const bool turned = choice.has(kGemmSwapAB) != (c.desc.d_order == Order::column);
-  const int64_t tile_m = int64_t{entry.tile[0]} * entry.cluster[0];
-  const int64_t tile_n = int64_t{entry.tile[1]} * entry.cluster[1];
+  const int64_t tile_m = int64_t{entry.tile[0]} * choice.cluster_m();
+  const int64_t tile_n = int64_t{entry.tile[1]} * choice.cluster_n();
   c.desc.m = extent(turned ? tile_n : tile_m, i);
   c.desc.n = extent(turned ? tile_m : tile_n, i * 3 + number);
   c.desc.k = depth(i * 5 + number / kCases, entry.stages);
@@ -79,8 +79,12 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
   const KernelEntry& entry = *choice.entry;
   c.desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
-  c.desc.m = 3 * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] + 9;
-  c.desc.n = 5 * int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 8;
+  c.desc.m =
+      3 * int64_t{entry.tile[turned ? 1 : 0]} * (turned ? choice.cluster_n() : choice.cluster_m()) +
+      9;
+  c.desc.n =
+      5 * int64_t{entry.tile[turned ? 0 : 1]} * (turned ? choice.cluster_m() : choice.cluster_n()) -
+      8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.divides_k_among_ctas() ? choice.split * 64 : 0);
   if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
   set_pitches(choice, number, &c.desc);
@@ -204,8 +208,8 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
       GemmCase c;
       c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
       const bool turned = choice.has(kGemmSwapAB) != (i == 4);
-      const int64_t tile_m = int64_t{entry.tile[0]} * entry.cluster[0];
-      const int64_t tile_n = int64_t{entry.tile[1]} * entry.cluster[1];
+      const int64_t tile_m = int64_t{entry.tile[0]} * choice.cluster_m();
+      const int64_t tile_n = int64_t{entry.tile[1]} * choice.cluster_n();
       const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
       const int64_t across = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
       c.desc.m = turned ? across : along;

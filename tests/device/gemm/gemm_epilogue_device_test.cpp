@@ -355,8 +355,8 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         }
         orders(host || (entry.variant & kGemmNoMaps) ? number : a_column + 2 * b_column, &c);
         // Extents around the tile of a block or of a cluster.
-        const int64_t rows = int64_t{entry.tile[0]} * entry.cluster[0];
-        const int64_t columns = int64_t{entry.tile[1]} * entry.cluster[1];
+        const int64_t rows = int64_t{entry.tile[0]} * choice.cluster_m();
+        const int64_t columns = int64_t{entry.tile[1]} * choice.cluster_n();
         c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
         c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
         c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);

@@ -63,8 +63,10 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   const bool turned = choice.has(kGemmSwapAB);
   const bool one_tile = kind == Kind::alone || kind == Kind::single || kind == Kind::divided ||
                         kind == Kind::ahead || choice.has(kGemmSplit);
-  desc.m = int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0] - 3;
-  desc.n = int64_t{entry.tile[turned ? 0 : 1]} * entry.cluster[turned ? 0 : 1] - 5;
+  desc.m =
+      int64_t{entry.tile[turned ? 1 : 0]} * (turned ? choice.cluster_n() : choice.cluster_m()) - 3;
+  desc.n =
+      int64_t{entry.tile[turned ? 0 : 1]} * (turned ? choice.cluster_m() : choice.cluster_n()) - 5;
   desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
   const int64_t shortest = desc.k;
   if (kind != Kind::alone) {
@@ -78,7 +80,8 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
     // tile by another warpgroup.
     const bool few = kind == Kind::lines || kind == Kind::added || kind == Kind::empty;
     const int more = choice.has(kGemmPingpong) ? 3 : few ? 1 : 2;
-    desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} * entry.cluster[turned ? 1 : 0];
+    desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} *
+              (turned ? choice.cluster_n() : choice.cluster_m());
     desc.max_sms = choice.cluster();
   }
   if (kind == Kind::empty) desc.k = 0;
@@ -228,11 +231,21 @@ void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr
   MESSAGE(number << " choices");
 }
 
-/// One choice for each kind of kernel with a split factor of at most 2.
+/// Whether a choice has a small split factor, or is one of a few stream-K choices in a cluster.
+/// Others take minutes on the PTX machine.
+bool is_small(const GemmChoice& choice) {
+  const auto [m, n] = choice.cluster_shape;
+  if (m * n == 1) return choice.split <= 2;
+  return choice.entry->dtypes[1] != DType::F32 &&
+         ((m == 2 && n == 1 && choice.split == 8) || (m == 1 && n == 2 && choice.split == 1) ||
+          (m == 2 && n == 4 && choice.split == 1));
+}
+
+/// One small choice for each kind of kernel.
 std::vector<GemmChoice> small_kinds(const Device& device) {
   std::vector<GemmChoice> kinds;
   for (const GemmChoice& choice : one_of_each_kind(device))
-    if (choice.split <= 2) kinds.push_back(choice);
+    if (is_small(choice)) kinds.push_back(choice);
   return kinds;
 }
 

@@ -72,8 +72,12 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const auto entries = stream_entries(true);
     REQUIRE(!entries.empty());
     const KernelEntry* entry = entries[random() % entries.size()];
-    const GemmChoice choice{entry, 1u << random() % 4};
-    const int64_t at_once = upto(132);
+    GemmChoice choice{entry, 1u << random() % 4};
+    if (choice.takes_any_cluster())
+      std::copy_n(kGemmClusterShapes[random() % std::size(kGemmClusterShapes)], 2,
+                  choice.cluster_shape);
+    if (!choice.has_stream_k_factor()) choice.split = 8;
+    const int64_t at_once = upto(132 / choice.cluster());
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
     const int64_t depth = upto(i % 2 ? 600 : 20000);
     const GemmProblem p = choice.is_stream_k_without_swap() ? seen_unswapped(many, few, depth)
@@ -82,11 +86,13 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
     const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once, clusters);
-    INFO(entry->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k,
-         " on ", at_once);
+    INFO(gemm_choice_text(choice), " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
+         at_once);
     CHECK(s.workers <= at_once);
-    CHECK(s.units_m * entry->tile[0] * entry->cluster[0] >= p.desc.m);
-    CHECK(s.units_n * s.width * entry->cluster[1] >= p.desc.n);
+    CHECK(s.units_m * entry->tile[0] * choice.cluster_m() >= p.desc.m);
+    CHECK(s.units_n * s.width * choice.cluster_n() >= p.desc.n);
+    CHECK(s.width % (8 * choice.cluster_m()) == 0);  // each CTA along m loads whole swizzle atoms
+    if (choice.cluster() > 1) CHECK(s.joined == 0);
     CHECK(kGemmWidths[s.width_index] == s.width);
     const auto units = walk(s);
     CHECK(static_cast<int64_t>(units.size()) == s.units());

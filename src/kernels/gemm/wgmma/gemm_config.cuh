@@ -60,6 +60,9 @@ struct GemmConfig {
   static constexpr bool kFull = (kSchedule & kGemmEpilogue) != 0;
   static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
   static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
+  // Whether the arguments give the shape of the cluster (GemmAnyCluster).
+  static constexpr bool kAnyCluster = false;
+  static_assert(!kStreamK || kCluster == 1, "the entries of stream-K kernels have no cluster");
   // Whether an f32 D is the sum of several accumulation chains if k is long (gemm_basic.cuh), and
   // how the chains are added up. With split-K and stream-K, each part is a chain of its own.
   static constexpr bool kChains =
@@ -138,6 +141,14 @@ struct GemmConfig {
   static_assert(kLoaders == 1 || kStages >= 3, "two loaders need at least three stages");
 };
 
+/// The configuration of a stream-K kernel for launches with multicast, whose arguments give the
+/// shape of the cluster (GemmStreamArgs). The same kernel has code without multicast too, which is
+/// faster for CTAs that share no loads.
+template <class Single>
+struct GemmAnyCluster : Single {
+  static constexpr bool kAnyCluster = true;
+};
+
 /// Where the number of stages, and the bytes from one to the next, come from: constants (config),
 /// launch arguments (arguments: stream-K kernels, with tiles of any width), or values that the
 /// kernel computes (device: grouped kernels).
@@ -155,6 +166,9 @@ struct GemmPipelineShape {
 template <class Config>
 struct GemmPipelineShape<Config, GemmPipelineSource::arguments> {
   const GemmStreamArgs* args = nullptr;
+  // With multicast: the shared address of stage 0 in the CTA to which this thread releases stages,
+  // or 0 if there is none.
+  u32 released_base = 0;
   __device__ i32 stages() const { return args->stages; }
   __device__ u32 step() const { return args->stage_step; }
 };

@@ -19,6 +19,12 @@ namespace tw {
 // without split-K, so 0 serves as both ranks, which saves reading a special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
+  if constexpr (Config::kAnyCluster) {
+    if (pipeline.released_base != 0)
+      ptx::mbarrier_arrive_remote(pipeline.released_base + pipeline.empty_barrier(stage) -
+                                  pipeline.base);
+    return;
+  }
   if (threadIdx.x / 32 % 4 != 0) return;
   const u32 lane = ptx::lane_id();
   if (Config::kCluster == 1) {
@@ -215,43 +221,60 @@ __device__ __forceinline__ void gemm_keep(
 // Ends an accumulation chain with half the extra registers of gemm_keep(). `parked` has the upper
 // 16 bits of each accumulator from the end of the previous chain. They are added to d. Then the
 // upper 16 bits of each sum are stored in `parked` for the end of the next chain. The exact
-// remainder, which is 0 for an infinity, stays in d as the start value of the next chain. It is so
-// small that the next chain's sums lose no more to truncation than if the chain had started at 0.
-// After the last chain, d has the total.
+// remainder stays in d as the start value of the next chain. It is so small that the next chain's
+// sums lose no more to truncation than if the chain had started at 0. After the last chain, d has
+// the total.
 template <class Config>
 __device__ __forceinline__ void gemm_park(
     float (&d)[Config::kRowBlocks][Config::kAccumulators],
     u32 (&parked)[Config::kRowBlocks][Config::kAccumulators / 2], i32 chain, i32 chains) {
   const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
+  // The remainder of a finite sum is below this. Of an infinite sum it is not a number, so that the
+  // minimum is this value: any finite one will do, because the parked infinity is added to it.
+  constexpr float kMostRemainder = 0x1p122f;
+  // Two loops, each behind one branch. Branches per accumulator would cost more than the additions.
+  if (chain > 0) {
 #pragma unroll
-  for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
+    for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
 #pragma unroll
-    for (int i = 0; i < Config::kAccumulators; i += 2) {
-      u32& pair = parked[row_block][i / 2];
-      if (chain > 0) {
+      for (int i = 0; i < Config::kAccumulators; i += 2) {
+        const u32 pair = parked[row_block][i / 2];
         d[row_block][i] += __uint_as_float(pair << 16);
         d[row_block][i + 1] += upper(pair);
       }
-      if (chain + 1 < chains) {
-        pair = ptx::upper_halves(d[row_block][i], d[row_block][i + 1]);
-        const float low = __uint_as_float(pair << 16), high = upper(pair);
-        d[row_block][i] = d[row_block][i] == low ? 0.0f : d[row_block][i] - low;
-        d[row_block][i + 1] = d[row_block][i + 1] == high ? 0.0f : d[row_block][i + 1] - high;
+  }
+  if (chain + 1 < chains) {
+#pragma unroll
+    for (i32 row_block = 0; row_block < Config::kRowBlocks; ++row_block)
+#pragma unroll
+      for (int i = 0; i < Config::kAccumulators; i += 2) {
+        float &low = d[row_block][i], &high = d[row_block][i + 1];
+        const u32 pair = ptx::upper_halves(low, high);
+        low = fminf(low - __uint_as_float(pair << 16), kMostRemainder);
+        high = fminf(high - upper(pair), kMostRemainder);
+        parked[row_block][i / 2] = pair;
       }
-    }
+  }
 }
 
-// The range of k of a chain of consumer warpgroup `group`. If two cooperative warpgroups park
-// accumulators, each chain of warpgroup 1 except the last ends two k blocks after the same chain of
-// warpgroup 0. Then the warpgroups do not park at the same time, and one of them always feeds the
-// tensor cores.
+// Number of k blocks by which each chain of warpgroup 1, except the last one, ends after the same
+// chain of warpgroup 0, if two cooperative warpgroups park accumulators. They then do not park at
+// the same time: one of them multiplies the k blocks in the stages meanwhile. Parking takes about
+// as long as four k blocks of a warpgroup.
+inline constexpr i32 kGemmChainStagger = 4;
+__device__ __forceinline__ i32 gemm_chain_stagger(i32 stages, u32 group) {
+  return group == 1 ? min(stages, kGemmChainStagger) : 0;
+}
+
+// The range of k of a chain of consumer warpgroup `group`.
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_chain_span_of_group(GemmSpan span, i32 chain, i32 chains,
                                                              u32 group) {
   GemmSpan own = gemm_chain_span<Config>(span, chain, chains);
-  if (Config::kParksChains && !Config::kPingpong && group == 1) {
-    if (chain > 0) own.begin += 2 * Config::kTileK;
-    if (chain + 1 < chains) own.end += 2 * Config::kTileK;
+  if (Config::kParksChains && !Config::kPingpong) {
+    const i32 later = gemm_chain_stagger(Config::kStages, group) * Config::kTileK;
+    if (chain > 0) own.begin += later;
+    if (chain + 1 < chains) own.end += later;
   }
   return own;
 }

@@ -322,7 +322,8 @@ __device__ __forceinline__ i32 gemm_unit_step() {
 // another one may still arrive at its barriers or wait for its multicast.
 template <class Config>
 __device__ __forceinline__ void gemm_wait_all_released(GemmPipeline<Config> pipeline) {
-  for (i32 stage = 0; Config::kCluster > 1 && stage < pipeline.stages(); ++stage) {
+  constexpr bool kHasCluster = Config::kCluster > 1 || Config::kAnyCluster;
+  for (i32 stage = 0; kHasCluster && stage < pipeline.stages(); ++stage) {
     ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
     pipeline.advance();
   }

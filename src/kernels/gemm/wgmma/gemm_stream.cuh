@@ -69,7 +69,7 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
       const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
       stream_prefetch_c<Config>(args, stream_run<Config>(args, sizes, tile.z), tile, group);
     }
-    const auto worker = [] { return static_cast<i32>(ptx::reread_block_id() / Config::kCluster); };
+    const auto worker = [&] { return stream_worker<Config>(args); };
     const i32 split_unit = item.unit - work.whole_units;
     const i32 slot =
         split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker());
@@ -96,32 +96,40 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
 // CTAs only arrive here and wait later (stream_join.cuh).
 template <class Config>
 __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
-                                             const GemmPipeline<Config>& pipeline, u32 warp) {
+                                             GemmPipeline<Config>& pipeline, u32 warp, u32 rank) {
+  u32 readers = Config::kReaders;
+  if constexpr (Config::kAnyCluster) {
+    const StreamCluster cluster(args, rank);
+    readers *= cluster.multicast_ctas();
+    // One warp of each warpgroup releases stages, each of its lanes to another CTA.
+    if (warp % 4 == 0 && cluster.shares_loads_with(ptx::lane_id()))
+      pipeline.released_base = ptx::cluster_address(pipeline.base, ptx::lane_id());
+  }
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.full.base.map_a);
     ptx::prefetch_map(&args.full.base.map_b);
     for (i32 stage = 0; stage < args.stages; ++stage) {
       ptx::mbarrier_init(pipeline.full_barrier(stage), 1);
-      ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
+      ptx::mbarrier_init(pipeline.empty_barrier(stage), readers);
     }
     stream_init_cluster_reduction<Config>(args, pipeline);
     ptx::fence_mbarrier_init();
   }
   ptx::sync_block();
   stream_arrive_if_joined<Config>(args);
-  if (Config::kCluster == 1) return;
+  if (!Config::kAnyCluster) return;
   ptx::cluster_arrive_relaxed();
   ptx::cluster_wait();
 }
 
 template <class Config>
-__device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
+__device__ __forceinline__ void stream_kernel(const GemmStreamArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   pipeline.args = &args;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
-  stream_begin<Config>(args, pipeline, warp);
+  const u32 rank = Config::kAnyCluster ? ptx::cluster_rank() : 0;
+  stream_begin<Config>(args, pipeline, warp, rank);
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kFull ? 224 : 232>();
     stream_consume<Config>(args, pipeline, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
@@ -137,6 +145,14 @@ __device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
     ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
     stream_wait_if_joined<Config>(args);
   }
+}
+
+template <class Config>
+__device__ __forceinline__ void gemm_stream(const GemmStreamArgs& args) {
+  if constexpr (!Config::kFull) {
+    if (args.cluster_log != 0) return stream_kernel<GemmAnyCluster<Config>>(args);
+  }
+  stream_kernel<Config>(args);
 }
 
 }  // namespace tw

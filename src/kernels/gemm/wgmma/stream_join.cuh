@@ -9,13 +9,13 @@
 
 namespace tw {
 
-// Whether the CTAs are joined. Three kinds of kernels cannot join CTAs: kernels for integers, which
-// lack the registers (GemmChoice::shares_last_addition()), kernels with multicast, which have
-// clusters for another purpose, and kernels without swap-AB, whose staging memory for a whole tile
-// would leave too few stages. join_ctas() in gemm_shares.cpp excludes the same kernels.
+// Whether the CTAs are joined. Two kinds of kernels cannot join CTAs: kernels for integers, which
+// lack the registers (GemmChoice::shares_last_addition()), and kernels without swap-AB, whose
+// staging memory for a whole tile would leave too few stages. A launch with multicast has clusters
+// for another purpose. join_ctas() in gemm_shares.cpp excludes the same cases.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
-  return !Config::kIntegerSums && Config::kCluster == 1 && Config::kSwapAB && args.joined > 0;
+  return !Config::kIntegerSums && !Config::kAnyCluster && Config::kSwapAB && args.joined > 0;
 }
 
 // A kernel whose CTAs may be joined calls these three functions. One thread of each CTA initializes

@@ -72,7 +72,8 @@ struct StreamPartial {
   template <class Args>
   static __device__ __forceinline__ u64 slot_address(const Args& args, i32 worker, i32 slot,
                                                      u32 rank) {
-    const u32 slot_index = static_cast<u32>(worker * 2 + slot) * Config::kCluster + rank;
+    const u32 slot_index =
+        (static_cast<u32>(worker * 2 + slot) << stream_cluster_log<Config>(args)) + rank;
     return args.workspace + args.partials_offset +
            u64{slot_index} *
                gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_slot_columns(args)));
@@ -189,12 +190,16 @@ __device__ __forceinline__ void stream_accumulate(
   if constexpr (Config::kStreamParksChains) {
     if (item.end <= item.begin) return gemm_clear_accumulators<Config>(d);
     u32 parked[Config::kRowBlocks][Config::kAccumulators / 2];  // see gemm_park()
-    const i32 chains = (item.end - item.begin + args.chain_blocks - 1) / args.chain_blocks;
+    const i32 blocks = item.end - item.begin;
+    const i32 chains = (blocks + args.chain_blocks - 1) / args.chain_blocks;
+    const i32 each = (blocks + chains - 1) / chains;
+    const i32 later =
+        each > 2 * kGemmChainStagger ? gemm_chain_stagger(pipeline.stages(), group) : 0;
     gemm_define_accumulators<Config>(d);
     i32 begin = item.begin;
 #pragma unroll 1
     for (i32 chain = 0; chain < chains; ++chain) {
-      const i32 end = min(begin + args.chain_blocks, item.end);
+      const i32 end = chain + 1 < chains ? item.begin + (chain + 1) * each + later : item.end;
       stream_multiply<Config>(d, args, begin, end, chain > 0 ? 1 : 0, pipeline, group);
       if (chains > 1) gemm_park<Config>(d, parked, chain, chains);
       begin = end;

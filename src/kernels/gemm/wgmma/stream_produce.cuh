@@ -29,35 +29,65 @@ struct StreamMaps {
   }
 };
 
-// Loads this CTA's share of B for one k block. If B is contiguous along k, the share is a part of
-// the tile's columns. Otherwise it is a part of the k block's rows of B, in boxes of 64 columns.
+// Loads this CTA's share of one operand's k block into shared memory at `to`. `lines` are the rows
+// of A or the columns of B in a tile, and `first` is the first of them. 2^sharers_log CTAs need
+// these lines, and `share` is this CTA's number among them. If the operand is contiguous along k, a
+// share is a part of the lines. Otherwise it is a part of the k block's rows, in boxes of 64 lines.
+// load(to, x, y) loads a box.
+template <class Config, bool kAlongK, class Load>
+__device__ __forceinline__ void stream_load_share(u32 to, i32 lines, i32 first, i32 k, u32 share,
+                                                  u32 sharers_log, Load load) {
+  if constexpr (kAlongK) {
+    const u32 line = share * (static_cast<u32>(lines) >> sharers_log);
+    load(to + line * 128, k, first + static_cast<i32>(line));
+  } else {
+    const u32 row = share * (static_cast<u32>(Config::kTileK) >> sharers_log);
+#pragma unroll 1
+    for (i32 box = 0; box * 64 < lines; ++box)
+      load(to + row * 128 + static_cast<u32>(box) * (Config::kTileK * 128), first + box * 64,
+           k + static_cast<i32>(row));
+  }
+}
+
+// Loads this CTA's shares of A's and B's k block, with multicast.
+template <class Config>
+__device__ __forceinline__ void stream_load_shares(const GemmStreamArgs& args,
+                                                   const GemmPipeline<Config>& pipeline,
+                                                   const StreamCluster& cluster,
+                                                   const GemmTileOrigin& tile, i32 k,
+                                                   u32 operands) {
+  const u32 barrier = pipeline.full_barrier(pipeline.stage);
+  const auto loader = [&](const KernelMap* map, u32 sharers_log, u32 mask) {
+    return [=](u32 to, i32 x, i32 y) {
+      if (sharers_log == 0)
+        ptx::load_tile(to, map, barrier, x, y);
+      else
+        ptx::load_tile_multicast(to, map, barrier, x, y, mask);
+    };
+  };
+  if (operands & kGemmOperandA)
+    stream_load_share<Config, !Config::kColumnA>(
+        pipeline.a(), Config::kTileM, tile.m0, k, cluster.rank_n, cluster.log_n,
+        loader(&args.full.base.map_a, cluster.log_n, cluster.mask_a));
+  if (operands & kGemmOperandB)
+    stream_load_share<Config, !Config::kRowB>(
+        pipeline.b(), args.width, tile.n0, k, cluster.rank_m, cluster.log_m,
+        loader(&args.full.base.map_b, cluster.log_m, cluster.mask_b));
+}
+
+// Loads B's k block without multicast.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
                                               const GemmPipeline<Config>& pipeline,
-                                              const StreamMaps<Config>& maps, i32 n0, i32 k,
-                                              u32 rank) {
-  constexpr u32 kSharers = Config::kClusterM;
+                                              const StreamMaps<Config>& maps, i32 n0, i32 k) {
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
-  const u32 share = rank % kSharers;
-  const auto load = [&](u32 to, i32 x, i32 y) {
-    if constexpr (Config::kFull)
-      ptx::load_tile(to, maps.b, barrier, x, y, maps.b_index);
-    else if constexpr (kSharers == 1)
-      ptx::load_tile(to, maps.b, barrier, x, y);
-    else
-      ptx::load_tile_multicast(to, maps.b, barrier, x, y, ((1u << kSharers) - 1) << (rank - share));
-  };
-  if constexpr (!Config::kRowB) {
-    const u32 line = share * (static_cast<u32>(args.width) / kSharers);
-    load(pipeline.b() + line * 128, k, n0 + static_cast<i32>(line));
-  } else {
-    constexpr u32 kPart = Config::kTileK / kSharers;
-    const u32 to = pipeline.b() + share * kPart * 128;
-#pragma unroll 1
-    for (i32 box = 0; box * 64 < args.width; ++box)
-      load(to + static_cast<u32>(box) * (Config::kTileK * 128), n0 + box * 64,
-           k + static_cast<i32>(share * kPart));
-  }
+  stream_load_share<Config, !Config::kRowB>(
+      pipeline.b(), args.width, n0, k, 0, 0, [&](u32 to, i32 x, i32 y) {
+        if constexpr (Config::kFull)
+          ptx::load_tile(to, maps.b, barrier, x, y, maps.b_index);
+        else
+          ptx::load_tile(to, maps.b, barrier, x, y);
+      });
 }
 
 // Loads A's k block in a kernel for narrow types. With a gate of halves, each 64 rows of the tile
@@ -80,10 +110,8 @@ template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmPipeline<Config>& pipeline,
                                             const StreamMaps<Config>& maps,
-                                            const GemmTileOrigin& tile, i32 k, u32 rank,
-                                            u32 operands) {
-  static_assert(!Config::kFull || Config::kCluster == 1,
-                "stream-K epilogue kernels have no multicast");
+                                            const StreamPlace<Config>& place,
+                                            const GemmTileOrigin& tile, i32 k, u32 operands) {
   if constexpr (Config::kNarrow) {
     if (operands & kGemmOperandA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
   } else if constexpr (Config::kFull) {
@@ -95,11 +123,13 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
         full_load_share<!Config::kColumnA, kHalves, kLines, Config::kTileK, 1>(
             args.full, pipeline.a() + first * 128, maps.a, pipeline.full_barrier(pipeline.stage),
             tile.m0 + static_cast<i32>(first), k, maps.a_index, 0, 1);
+  } else if constexpr (Config::kAnyCluster) {
+    return stream_load_shares<Config>(args, pipeline, place, tile, k, operands);
   } else {
     if (operands & kGemmOperandA)
-      gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, rank, kGemmOperandA);
+      gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, 0, kGemmOperandA);
   }
-  if (operands & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k, rank);
+  if (operands & kGemmOperandB) stream_load_b<Config>(args, pipeline, maps, tile.n0, k);
 }
 
 // Fills the stages with the first item's k blocks. With PDL, the operands in args.full.base.early
@@ -108,8 +138,9 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
 template <class Config, bool kHalves>
 __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
                                            GemmPipeline<Config>& pipeline,
-                                           const StreamMaps<Config>& maps, const StreamItem& item,
-                                           const GemmTileOrigin& tile, u32 rank) {
+                                           const StreamMaps<Config>& maps,
+                                           const StreamPlace<Config>& place, const StreamItem& item,
+                                           const GemmTileOrigin& tile) {
   const i32 end = min(item.end, item.begin + pipeline.stages());
   const u32 early = args.full.base.early;
   const u32 first_operands = early == 0 ? u32{kGemmOperandBoth} : early;
@@ -117,7 +148,7 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
     ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage), args.full.base.stage_bytes);
-    stream_load<Config, kHalves>(args, pipeline, maps, tile, block * Config::kTileK, rank,
+    stream_load<Config, kHalves>(args, pipeline, maps, place, tile, block * Config::kTileK,
                                  first_operands);
     pipeline.advance();
   }
@@ -125,7 +156,7 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args,
   ptx::grid_dependency_wait();
 #pragma unroll 1
   for (i32 block = item.begin; block < end; ++block) {
-    stream_load<Config, kHalves>(args, refilled, maps, tile, block * Config::kTileK, rank,
+    stream_load<Config, kHalves>(args, refilled, maps, place, tile, block * Config::kTileK,
                                  early ^ kGemmOperandBoth);
     refilled.advance();
   }
@@ -140,6 +171,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
                                                GemmPipeline<Config> pipeline, u32 rank) {
   if (args.full.base.early == 0) ptx::grid_dependency_wait();
   typename StreamSizes<Config>::Type sizes = StreamSizes<Config>::read(args);
+  const StreamPlace<Config> place(args, rank);
   StreamWork<Config> work(args, sizes);
   StreamItem item;
   bool filled = false;
@@ -147,14 +179,14 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
     const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, rank);
     const StreamMaps<Config> maps(args, tile.z);
     i32 block = item.begin;
-    if (!filled) block = stream_fill<Config, kHalves>(args, pipeline, maps, item, tile, rank);
+    if (!filled) block = stream_fill<Config, kHalves>(args, pipeline, maps, place, item, tile);
     filled = true;
 #pragma unroll 1
     for (; block < item.end; ++block) {
       ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
       ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage),
                                   args.full.base.stage_bytes);
-      stream_load<Config, kHalves>(args, pipeline, maps, tile, block * Config::kTileK, rank,
+      stream_load<Config, kHalves>(args, pipeline, maps, place, tile, block * Config::kTileK,
                                    kGemmOperandBoth);
       pipeline.advance();
     }

@@ -19,6 +19,7 @@
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/gemm_config.cuh"
+#include "kernels/gemm/wgmma/stream_cluster.cuh"
 #include "kernels/ptx/global_own.cuh"
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ptx/shared.cuh"
@@ -128,7 +129,8 @@ __device__ __forceinline__ StreamSlice stream_take_slice(const Args& args, i32 d
     const GemmParts workers = gemm_stream_parts(divided_unit, args.depth, args.share);
     const i32 own = worker - workers.first;
     const StreamCounter counter{
-        args.workspace + (static_cast<u64>(divided_unit) * Config::kCluster + rank) * 8,
+        args.workspace +
+            ((static_cast<u64>(divided_unit) << stream_cluster_log<Config>(args)) + rank) * 8,
         args.counter_tag, workers.last - workers.first + 1};
     const u64 seen = counter.arrive(own, waits && kStreamHasSlices<Config>);
     const u32 waiting = static_cast<u32>(seen / StreamCounter::kWaits) & 0xfff;

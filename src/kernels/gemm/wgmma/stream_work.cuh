@@ -5,6 +5,7 @@
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
+#include "kernels/gemm/wgmma/stream_cluster.cuh"
 
 namespace tw {
 
@@ -19,8 +20,7 @@ template <class Config>
 struct StreamSizes<Config, true> {
   using Type = GemmEffectiveSizes;
   static __device__ __forceinline__ Type read(const GemmStreamArgs& args) {
-    return gemm_effective_sizes(args.full, Config::kTileM * static_cast<i32>(Config::kClusterM),
-                                args.width * static_cast<i32>(Config::kClusterN));
+    return gemm_effective_sizes(args.full, Config::kTileM, args.width);
   }
 };
 
@@ -45,7 +45,7 @@ struct StreamWork {
     if (Config::kFull) units *= args.full.batch;
     // If the number of units depends on device memory, the plan divides no unit.
     whole_units = Config::kFull ? min(args.whole_units, units) : args.whole_units;
-    unit = static_cast<i32>(ptx::reread_block_id() / Config::kCluster) * paired_units();
+    unit = stream_worker<Config>(args) * paired_units();
     // If units are divided, none are paired, so `unit` is still the worker's number here.
     const i32 divided_blocks = (units - whole_units) * args.depth;
     next_block = min(unit * args.share, divided_blocks);
@@ -66,7 +66,8 @@ struct StreamWork {
       *item = {unit, 0, k_blocks};
       const i32 pair = paired_units();
       const bool is_first_of_pair = pair > 1 && unit % 2 == 0;
-      const auto workers = static_cast<i32>(ptx::reread_grid_size() / Config::kCluster);
+      const auto workers =
+          static_cast<i32>(ptx::reread_grid_size() >> stream_cluster_log<Config>(args));
       unit += is_first_of_pair ? 1 : pair * workers - (pair - 1);
       return true;
     }
@@ -90,10 +91,15 @@ __device__ __forceinline__ GemmTileOrigin stream_tile(const GemmStreamArgs& args
   if (Config::kFull && args.full.batch > 1)
     tile.z = full_divide(unit, sizes.units_m * sizes.units_n, &unit);
   full_unit(sizes, unit, &unit_m, &unit_n);
-  const auto rank_m = static_cast<i32>(rank % Config::kClusterM);
-  const auto rank_n = static_cast<i32>(rank / Config::kClusterM);
-  tile.m0 = (unit_m * static_cast<i32>(Config::kClusterM) + rank_m) * Config::kTileM;
-  tile.n0 = (unit_n * static_cast<i32>(Config::kClusterN) + rank_n) * args.width;
+  tile.m0 = unit_m * Config::kTileM;
+  tile.n0 = unit_n * args.width;
+  if constexpr (Config::kAnyCluster) {
+    const StreamCluster cluster(args, rank);
+    tile.m0 = static_cast<i32>((static_cast<u32>(unit_m) << cluster.log_m) + cluster.rank_m) *
+              Config::kTileM;
+    tile.n0 =
+        static_cast<i32>((static_cast<u32>(unit_n) << cluster.log_n) + cluster.rank_n) * args.width;
+  }
   return tile;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices as text, and the error for each reason why a choice cannot serve a problem.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "base/checked.hpp"
@@ -33,6 +35,8 @@ std::string entry_types(const KernelEntry& entry) {
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.entry->symbol;
   if (choice.divides_k_among_ctas()) text += "/" + std::to_string(choice.split);
+  const auto [m, n] = choice.cluster_shape;
+  if (m * n > 1) text += "/" + std::to_string(m) + "x" + std::to_string(n);
   return text;
 }
 
@@ -50,22 +54,37 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
     if (!choice.divides_k_among_ctas()) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel does not divide k: leave out \"/<blocks>\"");
-    } else {
-      if (slash == whole.npos || whole.size() != slash + 2 ||
-          whole[slash + 1] < static_cast<char>('0' + choice.min_split()) ||
-          whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
-        return refuse(
-            Code::ERROR_PARSE,
-            choice.min_split() == 1
-                ? "this kernel can divide k: add its factor of split-K (/1 to /8) or stream-K (/1, "
-                  "/2, /4 or /8)"
-                : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
-      choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
-      if (choice.cluster() > kMaxCluster)
-        return refuse(Code::ERROR_PARSE,
-                      "a cluster has at most eight blocks: this kernel's clusters share loads, so "
-                      "the split-K factor must be smaller");
+      *out = choice;
+      return {};
     }
+    const std::string_view factor = slash == whole.npos ? "" : whole.substr(slash + 1);
+    if (factor.empty() || factor[0] < static_cast<char>('0' + choice.min_split()) ||
+        factor[0] > '0' + static_cast<int>(kMaxCluster) ||
+        (factor.size() > 1 && !(choice.takes_any_cluster() && factor[1] == '/')))
+      return refuse(
+          Code::ERROR_PARSE,
+          choice.min_split() == 1
+              ? "this kernel can divide k: add its factor of split-K (/1 to /8) or stream-K (/1, "
+                "/2, /4 or /8)"
+              : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
+    choice.split = static_cast<uint32_t>(factor[0] - '0');
+    if (factor.size() > 1) {
+      const auto is_shape = [&](const uint8_t(&shape)[2]) {
+        return shape[0] * shape[1] > 1 &&
+               factor.substr(2) == std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
+      };
+      const auto* const shape =
+          std::find_if(std::begin(kGemmClusterShapes), std::end(kGemmClusterShapes), is_shape);
+      if (shape == std::end(kGemmClusterShapes))
+        return refuse(Code::ERROR_PARSE,
+                      "after the stream-K factor comes the shape of a cluster: /2x1, /1x2, /2x2, "
+                      "/4x1, /1x4, /4x2 or /2x4, or nothing");
+      std::copy_n(*shape, 2, choice.cluster_shape);
+    }
+    if (choice.cluster() > kMaxCluster)
+      return refuse(Code::ERROR_PARSE,
+                    "a cluster has at most eight blocks: this kernel's clusters share loads, so "
+                    "the split-K factor must be smaller");
     *out = choice;
     return {};
   }
@@ -208,10 +227,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           name, d.ldd, d.d_batch_stride, kernel_problem.swapped ? "m" : "n", d.n,
           kernel_problem.out_bytes);
     case GemmMisfit::split_factor:
-      return fail(Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),
-                  "candidate %s may divide a tile's k among %u blocks: this number, the stream-K "
-                  "factor, must be 1, 2, 4 or 8",
-                  name, choice.split);
+      return fail(
+          Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),
+          "candidate %s may divide a tile's k among %u blocks: this number, the stream-K "
+          "factor, must be 1, 2, 4 or 8, or 1 or 8 if the blocks of a cluster share their loads",
+          name, choice.split);
   }
   if (gemm_fits_launch(choice, kernel_problem)) return {};
   if (gemm_least_units(choice, kernel_problem) > gemm_max_units(choice))

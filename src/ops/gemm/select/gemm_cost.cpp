@@ -136,8 +136,8 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& kernel_problem, const Ge
       batch_(at_least_one(d_.batch)),
       tile_m_(entry_.tile[0]),
       tile_n_(at_least_one(entry_.tile[1])),
-      cluster_m_(entry_.cluster[0]),
-      cluster_n_(entry_.cluster[1]),
+      cluster_m_(choice.cluster_m()),
+      cluster_n_(choice.cluster_n()),
       resident_(at_least_one(chip_.resident_clusters(choice_))),
       stages_(entry_.stages) {
   if (choice_.has(kGemmStreamK)) {
@@ -357,14 +357,14 @@ double Cost::element_clocks() const {
 
 // Time to add up the accumulation chains of a tile, if a CTA multiplies `k_blocks` of its k blocks.
 // Stream-K kernels either park the upper halves of accumulators, or keep the sum in the L2, where
-// each chain but the first reads it and each but the last writes it. The records have no times of
-// stream-K kernels that park; 0 is assumed for it.
+// each chain but the first reads it and each but the last writes it.
 // Other kernels add the chains in D, park upper halves, or keep all accumulators of earlier chains
 // in registers, which takes no time.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
-    if (choice_.stream_parks_chains()) return 0;
     const double more_chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_)) - 1;
+    if (choice_.stream_parks_chains())
+      return more_chains * epilogue_ns(0, model_.stream_park_element);
     return more_chains * 2 * accumulator_bytes() / model_.stream_chain_bytes;
   }
   const double element = choice_.adds_chains_in_d()     ? element_clocks()
@@ -478,10 +478,9 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& kernel_problem
 }
 
 int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
-  const KernelEntry& entry = *choice.entry;
   const GemmDesc& d = kernel_problem.desc;
   return gemm_units_m(choice, d, d.m) *
-         ceil_div(d.n, gemm_widest_tile(choice, d, d.n) * entry.cluster[1]) * d.batch;
+         ceil_div(d.n, gemm_widest_tile(choice, d, d.n) * choice.cluster_n()) * d.batch;
 }
 
 }  // namespace tw

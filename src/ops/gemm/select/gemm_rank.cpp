@@ -144,8 +144,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
   if (choice.has(kGemmBatched) && !kernel_problem.d_suits_map()) return GemmMisfit::d_map;
   if (choice.has(kGemmStreamK) && !choice.has(kGemmEpilogue) && !tma_can_write_d(kernel_problem))
     return GemmMisfit::d_map;
-  if (choice.has(kGemmStreamK) && (choice.split & (choice.split - 1)) != 0)
-    return GemmMisfit::split_factor;
+  if (choice.has(kGemmStreamK) && !choice.has_stream_k_factor()) return GemmMisfit::split_factor;
   return GemmMisfit::none;
 }
 
@@ -159,6 +158,19 @@ GemmProblem gemm_kernel_view(const GemmChoice& choice, const GemmProblem& proble
   return choice.has(kGemmSwapAB) ? swap_ab(problem) : problem;
 }
 
+// Adds the choice with each factor of split-K or stream-K with which it can serve the problem.
+void GemmRanking::add_factors(const Device& device, const GemmProblem& kernel_problem,
+                              GemmChoice choice) {
+  const uint32_t last = choice.divides_k_among_ctas() ? kMaxCluster : 1;
+  for (choice.split = choice.min_split(); choice.split <= last; ++choice.split) {
+    if (choice.cluster() > kMaxCluster) return;
+    if (choice.has(kGemmStreamK) && !choice.has_stream_k_factor()) continue;
+    // What else keeps the choice from serving the problem also does so with larger factors.
+    if (gemm_misfit(device, kernel_problem, choice) != GemmMisfit::none) return;
+    choices_.push_back(choice);
+  }
+}
+
 GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
     : problem_(problem), chip_(GemmChip::of(device, problem.desc.max_sms)) {
   if (tuning) tuning->apply_rates(device.info().name, &chip_.rates);
@@ -169,13 +181,11 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     // kernels with this bit or basic kernels.
     if (choice.has(kGemmEpilogue) != problem.wants_epilogue_kernel()) continue;
     if (choice.has(kGemmBatched) && !problem.suits_batched_kernels()) continue;
-    const bool splits = choice.divides_k_among_ctas();
-    choice.split = choice.min_split();
     const GemmProblem& kernel_problem = choice.has(kGemmSwapAB) ? swapped : problem;
-    while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
-           gemm_misfit(device, kernel_problem, choice) == GemmMisfit::none) {
-      choices_.push_back(choice);
-      choice.split += choice.has(kGemmStreamK) ? choice.split : 1;
+    for (const auto& shape : kGemmClusterShapes) {
+      if (shape[0] * shape[1] > 1 && !choice.takes_any_cluster()) break;
+      std::copy_n(shape, 2, choice.cluster_shape);
+      add_factors(device, kernel_problem, choice);
     }
   }
   // Where TMA kernels need no staging copies, split-K and short-k kernels without maps cannot win.

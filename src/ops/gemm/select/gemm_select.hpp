@@ -2,13 +2,14 @@
 #pragma once
 // Kernel selection for GEMM: pure host code that needs no GPU.
 //
-// A choice is a kernel entry and a split-K factor. Its text is the kernel's symbol, followed by
-// "/<factor>" for split-K and stream-K kernels. A candidate is a choice that can serve a problem,
-// with its predicted or measured time. GemmRanking holds all choices for a problem and ranks them
-// for any m. `kernel_problem` and `kernel_desc` are always the problem and description as the
-// kernel sees them: for swap-AB kernels the operands are exchanged, see gemm_kernel_view().
-// Kernels without tensor maps (kGemmNoMaps) are also called mma.sync kernels, although the short-k
-// kernels among them (kGemmShort) use no tensor cores.
+// A choice is a kernel entry, a split-K factor and, for basic stream-K kernels, the shape of a
+// cluster. Its text is the kernel's symbol, followed by "/<factor>" for split-K and stream-K
+// kernels and by "/<m>x<n>" for clusters of several CTAs that the kernel's name does not give. A
+// candidate is a choice that can serve a problem, with its predicted or measured time. GemmRanking
+// holds all choices for a problem and ranks them for any m. `kernel_problem` and `kernel_desc` are
+// always the problem and description as the kernel sees them: for swap-AB kernels the operands are
+// exchanged, see gemm_kernel_view(). Kernels without tensor maps (kGemmNoMaps) are also called
+// mma.sync kernels, although the short-k kernels among them (kGemmShort) use no tensor cores.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,17 +32,27 @@ struct GemmTuningKey;
 inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
-/// split-K). A stream-K kernel has a stream-K factor instead: 1, 2, 4 or 8. With a factor of 1 no
-/// tile is divided along k. Otherwise a share of k blocks has at least the k blocks of a tile
-/// divided by the factor, so a tile has at most factor + 1 parts (GemmShares::max_parts()).
+/// split-K). A stream-K kernel has a stream-K factor instead: 1, 2, 4 or 8, and in a cluster 1 or
+/// 8, since the others were never faster by more than 1 % there. With a factor of 1 no tile is
+/// divided along k. Otherwise a share of k blocks has at least the k blocks of a tile divided by
+/// the factor, so a tile has at most factor + 1 parts (GemmShares::max_parts()).
+///
+/// Basic stream-K kernels run in clusters of any shape: `cluster_shape` has the CTAs of a cluster
+/// along m and n. Of other kernels the entry gives the shape, and cluster_shape is 1 x 1.
 struct GemmChoice {
   const KernelEntry* entry = nullptr;
   uint32_t split = 1;
+  uint8_t cluster_shape[2] = {1, 1};
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
   /// Such kernels exist only for narrow types (kSchedule_rowstream). They serve a large m.
   bool is_stream_k_without_swap() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
+  /// Whether `split` is a factor that a stream-K kernel may have.
+  bool has_stream_k_factor() const {
+    const bool shares_loads = cluster_shape[0] * cluster_shape[1] > 1;
+    return split == 1 || split == 8 || (!shares_loads && (split == 2 || split == 4));
+  }
   bool divides_k_among_ctas() const { return has(kGemmSplit | kGemmStreamK); }
   /// Smallest valid split-K factor. Split-K kernels with an epilogue or without maps also run with
   /// a factor of 1.
@@ -80,9 +91,13 @@ struct GemmChoice {
   /// Whether several CTAs can add up and write a tile together. Kernels for integers lack the
   /// registers for that.
   bool shares_last_addition() const { return entry->dtypes[0] != DType::I8; }
+  /// Whether cluster_shape may differ from 1 x 1.
+  bool takes_any_cluster() const { return has(kGemmStreamK) && !has(kGemmEpilogue); }
+  /// CTAs along m, and along n, that share their loads. CTAs along n have the same rows of A.
+  int32_t cluster_m() const { return entry->cluster[0] * cluster_shape[0]; }
+  int32_t cluster_n() const { return entry->cluster[1] * cluster_shape[1]; }
   uint32_t cluster() const {
-    return static_cast<uint32_t>(entry->cluster[0] * entry->cluster[1]) *
-           (has(kGemmSplit) ? split : 1);
+    return static_cast<uint32_t>(cluster_m() * cluster_n()) * (has(kGemmSplit) ? split : 1);
   }
   /// Fewest SMs that can hold one cluster.
   uint32_t min_sms() const {
@@ -90,9 +105,14 @@ struct GemmChoice {
     return (cluster() + blocks - 1) / blocks;
   }
   bool operator==(const GemmChoice& other) const {
-    return entry == other.entry && split == other.split;
+    return entry == other.entry && split == other.split &&
+           std::equal(cluster_shape, cluster_shape + 2, other.cluster_shape);
   }
 };
+
+/// The shapes of clusters that cluster_shape may have.
+inline constexpr uint8_t kGemmClusterShapes[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                                    {4, 1}, {1, 4}, {4, 2}, {2, 4}};
 
 /// Smallest pitch of A, in elements, for split-K kernels without maps. They load aligned 16 bytes
 /// at a time, which can reach outside A if the pitch is smaller.
@@ -183,7 +203,7 @@ enum class GemmMisfit {
   epilogue,      // the kernel has no epilogue, or does not support this gate
   scales,        // the kernel does not support these scales of A and B or of D
   d_map,         // the kernel writes D through a map only, and D does not suit one
-  split_factor,  // the factor of a stream-K kernel must be 1, 2, 4 or 8
+  split_factor,  // the factor of a stream-K kernel must be 1, 2, 4 or 8, in a cluster 1 or 8
 };
 
 /// Whether a choice serves every run of a description, also runs that read C or give no workspace.
@@ -265,6 +285,7 @@ class GemmRanking {
   template <class Accepts>
   Status check_any_fits(int64_t rows, Accepts accepts) const;
   Status invariant_does_not_fit(int64_t rows, const GemmChoice& least) const;
+  void add_factors(const Device& device, const GemmProblem& kernel_problem, GemmChoice choice);
   void drop_long_chains();
   void keep_batch_invariant();
   void add_tuned(const GemmTuning& tuning, GemmTuningKey key);

@@ -35,10 +35,16 @@ int64_t width_step(const GemmChoice& choice) {
   return choice.is_stream_k_without_swap() ? 64 : 32;
 }
 
+// Whether tiles may have this width. The CTAs of a cluster along m each load an equal part of a
+// tile's columns, which must be a multiple of 8, the lines of a swizzle pattern.
+bool suits_cluster(const GemmChoice& choice, int32_t width) {
+  return width % (8 * choice.cluster_m()) == 0;
+}
+
 // The width of the widest tiles that a run uses, as an index in kGemmWidths: the narrowest width
 // with which n columns need no more tiles than with the largest width that the kernel supports.
 uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
-  const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.entry->cluster[1];
+  const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.cluster_n();
   // If the elements of a tile are held until the next one is multiplied, they take shared memory,
   // which limits the width.
   const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
@@ -47,9 +53,11 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
   const int64_t tiles = ceil_div(columns, max_width * cluster);
   int64_t wanted = ceil_div(columns, tiles * cluster);
   if (choice.is_stream_k_without_swap()) wanted = round_up(wanted, width_step(choice));
-  return static_cast<uint32_t>(
+  auto index = static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
+  while (!suits_cluster(choice, kGemmWidths[index])) ++index;  // the widest one does
+  return index;
 }
 
 // Divides the units that remain after complete waves into even or aligned shares.
@@ -113,7 +121,7 @@ void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t r
             const uint32_t* clusters, GemmShares* s) {
   s->width_index = width_index;
   s->width = kGemmWidths[width_index];
-  s->units_n = ceil_div(n, s->width * choice.entry->cluster[1]);
+  s->units_n = ceil_div(n, s->width * choice.cluster_n());
   s->depth = s->k_blocks;
   s->share = 1;
   s->joined = 0;
@@ -167,7 +175,7 @@ double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int
       static_cast<double>(kernel_desc.b_order == Order::column ? s.width : round_up(s.width, 64));
   // Columns of an average tile that lie outside the operand.
   const double unused =
-      width - static_cast<double>(n) / static_cast<double>(s.units_n * entry.cluster[1]);
+      width - static_cast<double>(n) / static_cast<double>(s.units_n * choice.cluster_n());
   // Clocks of the tensor cores for a k block, as in Cost::k_block_ns() of gemm_cost.cpp. For each
   // 64 rows, a k block of 128 bytes takes four wgmma of 32 bytes. Each takes width / 2 clocks to
   // multiply, and 16 + width / 4 clocks to read A and B from shared memory.
@@ -192,11 +200,12 @@ double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int
 // Changes *s to the fastest division with narrower tiles, if one is faster than *s.
 void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
                   int64_t resident_clusters, const uint32_t* clusters, GemmShares* s) {
-  const int64_t cluster_n = choice.entry->cluster[1];
+  const int64_t cluster_n = choice.cluster_n();
   const auto tiles = [&](uint32_t index) { return ceil_div(n, kGemmWidths[index] * cluster_n); };
   double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
   GemmShares narrower = *s;
   for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
+    if (!suits_cluster(choice, kGemmWidths[i])) continue;
     // If the next narrower width needs no more tiles than this one, it leaves fewer columns unused.
     if (tiles(i) == tiles(i - 1)) continue;
     divide(choice, n, i, resident_clusters, clusters, &narrower);
@@ -239,7 +248,7 @@ int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_des
 
 int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m) {
   const KernelEntry& entry = *choice.entry;
-  return round_up(ceil_div(m, entry.tile[0] * entry.cluster[0]),
+  return round_up(ceil_div(m, entry.tile[0] * choice.cluster_m()),
                   gemm_tiles_together(choice, kernel_desc));
 }
 
@@ -276,7 +285,7 @@ int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t columns,
                                  int64_t resident_clusters) {
   const KernelEntry& entry = *choice.entry;
   const int64_t width = std::min<int64_t>(
-      entry.tile[1], round_up(ceil_div(columns, entry.cluster[1]), width_step(choice)));
+      entry.tile[1], round_up(ceil_div(columns, choice.cluster_n()), width_step(choice)));
   return gemm_stream_counter_bytes(static_cast<u32>(resident_clusters), choice.cluster()) +
          resident_clusters * kPartsPerWorker * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(entry.tile[0]), static_cast<u32>(width));
