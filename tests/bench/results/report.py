@@ -117,7 +117,9 @@ def ratios(data):
 
 
 def section(name, data):
-    lines = [f"## {TITLES[data['kind']]}", "", f"[{name.split('/')[-1]}]({name}), `{data['command']}`. {data['method']}", ""]
+    # Several files of a kind and a date were measured with different sources.
+    sources = f" (sources {data['sources']})" if "sources" in data else ""
+    lines = [f"## {TITLES[data['kind']]}{sources}", "", f"[{name.split('/')[-1]}]({name}), `{data['command']}`. {data['method']}", ""]
     if data["kind"] in DRAWN:
         rows = [(group, len(r), f"{statistics.geometric_mean(r):.3f}", f"{min(r):.3f}")
                 for group, r in ratios(data).items()]
