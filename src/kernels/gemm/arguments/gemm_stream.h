@@ -3,12 +3,12 @@
 // Launch arguments of stream-K kernels: those of the product, and the division of its units along
 // k.
 //
-// A worker is a CTA or, with multicast, the CTAs of a cluster. With U
-// units and G concurrent workers, each of the first `whole_units` = U / G * G units is computed by
-// one worker (the quotient is rounded down). The remaining units are the divided units. Their k
-// blocks are numbered unit by unit and divided into shares: worker w multiplies blocks w * share to
-// (w + 1) * share - 1. If several workers multiply parts of a unit, these are added up in the
-// workspace (wgmma/stream_meet.cuh).
+// A worker is a CTA or, with multicast, the CTAs of a cluster. With U units and G concurrent
+// workers, each of the first `whole_units` = U / G * G units is computed by one worker (the
+// quotient is rounded down). The remaining units are the divided units. Their k blocks are numbered
+// unit by unit and divided into shares: worker w multiplies blocks w * share to (w + 1) * share
+// - 1. If several workers multiply parts of a unit, these are added up in the workspace
+// (wgmma/stream_meet.cuh).
 //
 // A launch without multicast can instead have joined CTAs: `joined` consecutive CTAs form a cluster
 // and multiply one unit, and the parts are added up in shared memory (wgmma/stream_join.cuh). Each
@@ -35,11 +35,10 @@ struct GemmStreamArgs {
   i32 stages;           // of the pipeline
   u32 stage_step;       // bytes from one stage to the next
   i32 joined;  // CTAs of a cluster that multiply one unit; 0: parts are added in the workspace
-  // Basic kernels: the CTAs of a cluster that share their loads, which is 1, 2, 4 or 8. Logarithms
-  // of the number of CTAs, and of the number of CTAs along m.
+  // For basic kernels: the binary logarithms of the number of CTAs in a cluster that shares its
+  // loads (1, 2, 4 or 8 CTAs), and of their number along m.
   unsigned char cluster_log, cluster_log_m;
-  // One bit for each CTA of the cluster that has the rank 0 along m.
-  unsigned short cluster_row_mask;
+  unsigned short cluster_row_mask;  // a bit for each CTA of the cluster whose rank along m is 0
 };
 
 static_assert(sizeof(GemmStreamArgs) == 768, "host and device must agree on the layout");

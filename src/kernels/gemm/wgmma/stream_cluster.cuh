@@ -43,7 +43,9 @@ struct StreamCluster {
     return ((mask_a | mask_b) >> other & 1) != 0;
   }
   // Number of CTAs for which shares_loads_with() is true.
-  __device__ __forceinline__ u32 multicast_ctas() const { return (1u << log_m) + (1u << log_n) - 1; }
+  __device__ __forceinline__ u32 multicast_ctas() const {
+    return (1u << log_m) + (1u << log_n) - 1;
+  }
 };
 
 // What a kernel knows of a CTA's cluster: nothing without multicast.
