@@ -303,9 +303,9 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   return found != 0;
 }
 
-// Calls visit(choice, problem as the kernel sees it, nanoseconds) for every choice of which one
-// launch can cover m rows. The time is that of the end of m's step, so that all m of a step choose
-// alike. Whether the launch fits is checked for m itself, because m rows may fit in the largest
+// Calls visit(choice, problem as the kernel sees it) for every choice of which one launch can cover
+// m rows. The problem is that of the end of m's step, so that all m of a step choose alike. Whether
+// the launch fits is checked for m itself, because m rows may fit in the largest
 // grid and in max_sms where as many rows as the end of the step would not.
 template <class Visit>
 void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
@@ -316,14 +316,13 @@ void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
   for (const GemmChoice& choice : choices_) {
     const bool swaps = choice.has(kGemmSwapAB);
     if (!gemm_fits_launch(choice, swaps ? exact_swapped : exact)) continue;
-    const GemmProblem& kernel_problem = swaps ? end_swapped : at_step_end;
-    visit(choice, kernel_problem, gemm_terms(choice, kernel_problem, chip_).total);
+    visit(choice, swaps ? end_swapped : at_step_end);
   }
 }
 
 std::vector<GemmCandidate> GemmRanking::candidates(int64_t m) const {
   std::vector<GemmCandidate> out;
-  visit_fitting(m, [&](const GemmChoice& choice, const GemmProblem& kernel_problem, double) {
+  visit_fitting(m, [&](const GemmChoice& choice, const GemmProblem& kernel_problem) {
     out.push_back(gemm_candidate(choice, kernel_problem, chip_));
   });
   std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
@@ -343,8 +342,10 @@ template <class Accepts>
 GemmCandidate GemmRanking::best_accepted(int64_t m, Accepts accepts) const {
   GemmChoice choice;
   double least = std::numeric_limits<double>::infinity();
-  visit_fitting(m, [&](const GemmChoice& next, const GemmProblem&, double nanoseconds) {
-    if (!accepts(next) || nanoseconds >= least) return;
+  visit_fitting(m, [&](const GemmChoice& next, const GemmProblem& kernel_problem) {
+    if (!accepts(next)) return;
+    const double nanoseconds = gemm_terms(next, kernel_problem, chip_).total;
+    if (nanoseconds >= least) return;
     choice = next;
     least = nanoseconds;
   });
