@@ -305,8 +305,8 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 
 // Calls visit(choice, problem as the kernel sees it) for every choice of which one launch can cover
 // m rows. The problem is that of the end of m's step, so that all m of a step choose alike. Whether
-// the launch fits is checked for m itself, because m rows may fit in the largest
-// grid and in max_sms where as many rows as the end of the step would not.
+// the launch fits is checked for m itself, because m rows may fit in the largest grid and in
+// max_sms where as many rows as the end of the step would not.
 template <class Visit>
 void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
   GemmProblem exact = problem_, at_step_end = problem_;
