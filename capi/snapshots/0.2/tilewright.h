@@ -2736,8 +2736,10 @@ typedef struct tw_gemm_candidate {
   double waves; /**< number of work units divided by the number that can run at once; a work unit is
                    the tile or tiles that one cluster of blocks computes together */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
-                     "/<split>" for split-K and stream-K kernels. If m x n blocks of a stream-K
-                     kernel's cluster share their loads, "/<m>x<n>" comes last */
+                     "/<split>" for split-K and stream-K kernels. If the blocks of a stream-K
+                     kernel's cluster share their loads, "/<m>x<n>" comes last: the cluster's
+                     blocks along the kernel's m and n. These kernels exchange A and B, so that m
+                     is along the caller's n */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.

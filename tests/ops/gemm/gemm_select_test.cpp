@@ -320,6 +320,7 @@ TEST_CASE("stream-K: an accumulation chain costs a read and a write of the tile,
   // One chain up to a k of 4096, then two with an f32 D. A bf16 D has one chain.
   constexpr Activation kRelu = Activation::relu;
   CHECK(time(DType::F32, 4160, kRelu) > time(DType::F32, 4096, kRelu) + 2000);
+  CHECK(time(DType::F32, 4160) > time(DType::F32, 4096) + 500);
   CHECK(time(DType::F32, 4160) < time(DType::F32, 4096) + 4000);
   CHECK(time(DType::BF16, 4160) < time(DType::BF16, 4096) + 1000);
 }
@@ -379,10 +380,12 @@ TEST_CASE("texts that are no candidates") {
   CHECK(choice.cluster_m() == 2);
   CHECK(choice.cluster_n() == 4);
   CHECK(choice.cluster() == 8);
+  CHECK(gemm_choice_text(choice) == stream + "/8/2x4");
   // No cluster has three or sixteen CTAs, or is longer than four. Other kernels have their own.
   for (const std::string& text :
        {stream + "/8/", stream + "/8/1x1", stream + "/8/3x1", stream + "/8/4x4", stream + "/8/8x1",
-        stream + "/8/2x4/", stream + "/8 2x4", split + "/2/2x1", whole + "/1/2x1"}) {
+        stream + "/8/2x4/", stream + "/8 2x4", split + "/2/2x1", whole + "/1/2x1",
+        std::string("gemm_bf16_bf16_rc_64x256_1x1_fullstream/8/2x1")}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_PARSE);
   }

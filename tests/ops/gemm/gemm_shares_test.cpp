@@ -29,6 +29,16 @@ std::vector<const KernelEntry*> stream_entries(bool narrow = false) {
   return entries;
 }
 
+// A choice with a factor and a cluster that the kernel may have.
+GemmChoice any_choice(const KernelEntry* entry, std::mt19937& random) {
+  GemmChoice choice{entry, 1u << random() % 4};
+  if (choice.takes_any_cluster())
+    std::copy_n(kGemmClusterShapes[random() % std::size(kGemmClusterShapes)], 2,
+                choice.cluster_shape);
+  if (!choice.has_stream_k_factor()) choice.split = 8;
+  return choice;
+}
+
 GemmProblem seen(int64_t m, int64_t n, int64_t k) {
   return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
 }
@@ -72,11 +82,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const auto entries = stream_entries(true);
     REQUIRE(!entries.empty());
     const KernelEntry* entry = entries[random() % entries.size()];
-    GemmChoice choice{entry, 1u << random() % 4};
-    if (choice.takes_any_cluster())
-      std::copy_n(kGemmClusterShapes[random() % std::size(kGemmClusterShapes)], 2,
-                  choice.cluster_shape);
-    if (!choice.has_stream_k_factor()) choice.split = 8;
+    const GemmChoice choice = any_choice(entry, random);
     const int64_t at_once = upto(132 / choice.cluster());
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
     const int64_t depth = upto(i % 2 ? 600 : 20000);
@@ -147,7 +153,7 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
   const auto entries = stream_entries(true);
   int64_t narrower = 0;
   for (int i = 0; i < 20000; ++i) {
-    const GemmChoice choice{entries[random() % entries.size()], 1u << random() % 4};
+    const GemmChoice choice = any_choice(entries[random() % entries.size()], random);
     const int64_t at_once = upto(132) / choice.cluster() + 1;
     const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
     const int64_t depth = upto(9000);
@@ -157,9 +163,8 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / size;
     const GemmShares s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
-    INFO(choice.entry->symbol, "/", choice.split, " m ", desc.n, " n ", desc.m, " k ", desc.k,
-         " on ", at_once);
-    const int64_t cluster_n = choice.entry->cluster[1];
+    INFO(gemm_choice_text(choice), " m ", desc.n, " n ", desc.m, " k ", desc.k, " on ", at_once);
+    const int64_t cluster_n = choice.cluster_n();
     const int64_t widest = gemm_widest_tile(choice, desc, desc.n);
     REQUIRE(kGemmWidths[s.width_index] == s.width);
     CHECK(s.width <= widest);
@@ -168,7 +173,9 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     if (choice.is_stream_k_without_swap()) CHECK(s.width == widest);
     if (s.width == widest) continue;
     ++narrower;
-    CHECK(kGemmWidths[s.width_index - 1] * cluster_n * s.units_n < desc.n);
+    uint32_t next = s.width_index - 1;  // the next narrower width that suits the cluster
+    while (kGemmWidths[next] % (8 * choice.cluster_m()) != 0) --next;
+    CHECK(kGemmWidths[next] * cluster_n * s.units_n < desc.n);
     const int64_t least_units =
         s.units_m * ((desc.n + widest * cluster_n - 1) / (widest * cluster_n));
     CHECK(least_units <= 16 * at_once);
@@ -177,6 +184,18 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     CHECK(waves(s.units()) * s.width <= waves(least_units) * widest);
   }
   CHECK(narrower > 1000);
+}
+
+TEST_CASE("gemm shares: widths that do not suit a cluster are passed over, not those beside them") {
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_128x256_1x1_stream/1/4x1", &choice).ok());
+  // 14 units along m, at 33 clusters: three tiles of 192 columns and four of 160 take two waves,
+  // five of 128 take three. 144, which four tiles could have too, is no multiple of 32.
+  const GemmProblem p = seen(560, 14 * 4 * 128, 4096);
+  const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 44, 33, 26, 22, 18, 16};
+  CHECK(gemm_widest_tile(choice, p.desc, 560) == 192);
+  CHECK(gemm_shares(choice, p.desc, p.desc.m, p.desc.n, 33, clusters).width == 160);
 }
 
 TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are nearly empty") {

@@ -125,10 +125,11 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   odd.n -= 4;
   CHECK_FALSE(forced(device, odd, kStream));
   CHECK(std::string(last_failure().fault.rule) == "candidate_stores");
-  for (const char* parts : {"/3", "/5", "/6", "/7"})
+  for (const char* parts : {"/3", "/5", "/6", "/7", "/2/2x1", "/4/1x2"}) {
     CHECK_FALSE(
         forced(device, shared_desc(), std::string("gemm_bf16_bf16_rc_128x256_1x1_stream") + parts));
-  CHECK(std::string(last_failure().fault.rule) == "candidate_parts");
+    CHECK(std::string(last_failure().fault.rule) == "candidate_parts");
+  }
 }
 
 TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too small") {

@@ -229,8 +229,9 @@ __device__ __forceinline__ void gemm_park(
     float (&d)[Config::kRowBlocks][Config::kAccumulators],
     u32 (&parked)[Config::kRowBlocks][Config::kAccumulators / 2], i32 chain, i32 chains) {
   const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
-  // The remainder of a finite sum is below this. Of an infinite sum it is not a number, so that the
-  // minimum is this value: any finite one will do, because the parked infinity is added to it.
+  // The remainder of a finite sum is less than this. An infinite sum has the remainder NaN, which
+  // fminf() replaces by this value. It is far from overflow, and the parked infinity is added to it
+  // at the end.
   constexpr float kMostRemainder = 0x1p122f;
   // Two loops, each behind one branch. Branches per accumulator would cost more than the additions.
   if (chain > 0) {

@@ -179,9 +179,10 @@ __device__ __forceinline__ void stream_multiply(
   gemm_release<Config>(pipeline, (pipeline.stage == 0 ? pipeline.stages() : pipeline.stage) - 1);
 }
 
-// Multiplies an item in accumulation chains of at most args.chain_blocks k blocks. The chains are
-// added up in registers if kStreamParksChains is set, else in the CTA's slot of the workspace
-// (`partial`).
+// Multiplies an item in accumulation chains of at most args.chain_blocks k blocks. If
+// kStreamParksChains is set, the chains are equally long and are added up in registers, and the
+// first chain of warpgroup 1 may have up to kGemmChainStagger k blocks more. Otherwise they are
+// added up in the CTA's slot of the workspace (`partial`).
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], const Args& args,

@@ -230,7 +230,8 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
       return fail(
           Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),
           "candidate %s may divide a tile's k among %u blocks: this number, the stream-K "
-          "factor, must be 1, 2, 4 or 8, or 1 or 8 if the blocks of a cluster share their loads",
+          "factor, must be 1, 2, 4 or 8; if the blocks of a cluster share their loads, it must "
+          "be 1 or 8",
           name, choice.split);
   }
   if (gemm_fits_launch(choice, kernel_problem)) return {};

@@ -357,9 +357,9 @@ double Cost::element_clocks() const {
 
 // Time to add up the accumulation chains of a tile, if a CTA multiplies `k_blocks` of its k blocks.
 // Stream-K kernels either park the upper halves of accumulators, or keep the sum in the L2, where
-// each chain but the first reads it and each but the last writes it.
-// Other kernels add the chains in D, park upper halves, or keep all accumulators of earlier chains
-// in registers, which takes no time.
+// each chain but the first reads it and each but the last writes it. Other kernels add the chains
+// in D, park upper halves, or keep all accumulators of earlier chains in registers, which takes no
+// time.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
     const double more_chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_)) - 1;

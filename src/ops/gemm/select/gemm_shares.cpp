@@ -206,8 +206,10 @@ void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t
   GemmShares narrower = *s;
   for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
     if (!suits_cluster(choice, kGemmWidths[i])) continue;
-    // If the next narrower width needs no more tiles than this one, it leaves fewer columns unused.
-    if (tiles(i) == tiles(i - 1)) continue;
+    uint32_t next = i - 1;  // the next narrower width that suits; the narrowest one does
+    while (!suits_cluster(choice, kGemmWidths[next])) --next;
+    // If that width needs no more tiles than this one, it leaves fewer columns unused.
+    if (tiles(i) == tiles(next)) continue;
     divide(choice, n, i, resident_clusters, clusters, &narrower);
     const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, narrower);
     if (clocks >= least) continue;

@@ -142,7 +142,6 @@ __device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& narrow_args,
 
 template <class Config>
 __device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& narrow_args) {
-  static_assert(Config::kCluster == 1, "stream-K epilogue kernels have no multicast");
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmPipeline<Config> pipeline(ptx::warp_uniform(ptx::shared_address(gemm_shared_memory)));
   pipeline.args = &narrow_args.stream;
