@@ -9,8 +9,9 @@
 BUILD is a build folder with the tests. The records are all files of fit/, which are named after their
 chip (gemm_fit.cpp). Those of h200cool were drawn by the seeds f601 to f609, f701 to f704 (files a and b) and f801
 to f80e (file c) with --rounds_only, so that the chip stayed below its power limit, except in products of over
-1 ms. The others are older. Only file c has stream-K columns, because these kernels have changed since. There are
-no records of epilogue kernels and of batches.
+1 ms. The others are older. Only file c has stream-K columns, because these kernels have changed since. The
+clusters of its seeds f805, f807 and f80a ran earlier code, which was up to 7 % slower. There are no records of
+epilogue kernels and of batches.
 The regret of a shape is how much longer the kernel that the model prefers takes than the fastest one. The
 fit first matches the logarithms of all times, with less weight for kernels far from the fastest, then
 minimizes a smooth form of the regret. "left out" reports each shape from a fit without any shape of the

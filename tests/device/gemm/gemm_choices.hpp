@@ -15,8 +15,8 @@
 
 namespace tw::test {
 
-/// Every GEMM kernel of the device; split-K and stream-K kernels once for each split
-/// factor, and those that take any cluster once for each shape.
+/// Every GEMM kernel of the device: split-K and stream-K kernels once for each factor, and those
+/// that take any cluster also once for each shape.
 /// TW_KERNELS=text selects kernels whose name contains the text. TW_EVERY=n selects every n-th of
 /// these, for tools that make kernels a hundred times slower.
 inline std::vector<GemmChoice> all_choices(const Device& device) {

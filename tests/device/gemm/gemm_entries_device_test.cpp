@@ -79,12 +79,8 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
   const KernelEntry& entry = *choice.entry;
   c.desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmSwapAB);
-  c.desc.m =
-      3 * int64_t{entry.tile[turned ? 1 : 0]} * (turned ? choice.cluster_n() : choice.cluster_m()) +
-      9;
-  c.desc.n =
-      5 * int64_t{entry.tile[turned ? 0 : 1]} * (turned ? choice.cluster_m() : choice.cluster_n()) -
-      8;
+  c.desc.m = 3 * int64_t{entry.tile[turned ? 1 : 0]} * choice.cluster_along(turned ? 1 : 0) + 9;
+  c.desc.n = 5 * int64_t{entry.tile[turned ? 0 : 1]} * choice.cluster_along(turned ? 0 : 1) - 8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.divides_k_among_ctas() ? choice.split * 64 : 0);
   if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
   set_pitches(choice, number, &c.desc);

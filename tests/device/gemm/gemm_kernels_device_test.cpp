@@ -63,10 +63,8 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
   const bool turned = choice.has(kGemmSwapAB);
   const bool one_tile = kind == Kind::alone || kind == Kind::single || kind == Kind::divided ||
                         kind == Kind::ahead || choice.has(kGemmSplit);
-  desc.m =
-      int64_t{entry.tile[turned ? 1 : 0]} * (turned ? choice.cluster_n() : choice.cluster_m()) - 3;
-  desc.n =
-      int64_t{entry.tile[turned ? 0 : 1]} * (turned ? choice.cluster_m() : choice.cluster_n()) - 5;
+  desc.m = int64_t{entry.tile[turned ? 1 : 0]} * choice.cluster_along(turned ? 1 : 0) - 3;
+  desc.n = int64_t{entry.tile[turned ? 0 : 1]} * choice.cluster_along(turned ? 0 : 1) - 5;
   desc.k = 64 + 9 + (choice.divides_k_among_ctas() ? (choice.split - 1) * entry.tile[2] : 0);
   const int64_t shortest = desc.k;
   if (kind != Kind::alone) {
@@ -80,8 +78,7 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, Kind kind) {
     // tile by another warpgroup.
     const bool few = kind == Kind::lines || kind == Kind::added || kind == Kind::empty;
     const int more = choice.has(kGemmPingpong) ? 3 : few ? 1 : 2;
-    desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} *
-              (turned ? choice.cluster_n() : choice.cluster_m());
+    desc.m += more * int64_t{entry.tile[turned ? 1 : 0]} * choice.cluster_along(turned ? 1 : 0);
     desc.max_sms = choice.cluster();
   }
   if (kind == Kind::empty) desc.k = 0;

@@ -91,7 +91,7 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     const bool turned = choice.has(kGemmSwapAB);
     // A block of a split-K kernel has one tile.
     const auto around = [&](int i) {
-      const int64_t tiles = entry.tile[i] * (i == 0 ? choice.cluster_m() : choice.cluster_n());
+      const int64_t tiles = entry.tile[i] * choice.cluster_along(i);
       return choice.has(kGemmSplit) ? std::max<int64_t>(8, tiles - 8) : tiles + 8;
     };
     c.desc.m = around(turned ? 1 : 0);

@@ -32,10 +32,11 @@ struct GemmTuningKey;
 inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerSm = 2;
 
 /// A kernel entry and its split-K factor: how many blocks share each tile along k (1 without
-/// split-K). A stream-K kernel has a stream-K factor instead: 1, 2, 4 or 8, and in a cluster 1 or
-/// 8, since the others were never faster by more than 1 % there. With a factor of 1 no tile is
-/// divided along k. Otherwise a share of k blocks has at least the k blocks of a tile divided by
-/// the factor, so a tile has at most factor + 1 parts (GemmShares::max_parts()).
+/// split-K). A stream-K kernel has a stream-K factor instead: 1, 2, 4 or 8. In a cluster it is 1 or
+/// 8: with the others the fastest kernel of 260 products was at most 1 % faster (H200, 2026-11-27).
+/// With a factor of 1 no tile is divided along k. Otherwise a share of k blocks has at least the k
+/// blocks of a tile divided by the factor, so a tile has at most factor + 1 parts
+/// (GemmShares::max_parts()).
 ///
 /// Basic stream-K kernels run in clusters of any shape: `cluster_shape` has the CTAs of a cluster
 /// along m and n. Of other kernels the entry gives the shape, and cluster_shape is 1 x 1.
@@ -94,8 +95,11 @@ struct GemmChoice {
   /// Whether cluster_shape may differ from 1 x 1.
   bool takes_any_cluster() const { return has(kGemmStreamK) && !has(kGemmEpilogue); }
   /// CTAs along m, and along n, that share their loads. CTAs along n have the same rows of A.
-  int32_t cluster_m() const { return entry->cluster[0] * cluster_shape[0]; }
-  int32_t cluster_n() const { return entry->cluster[1] * cluster_shape[1]; }
+  int32_t cluster_m() const { return cluster_along(0); }
+  int32_t cluster_n() const { return cluster_along(1); }
+  int32_t cluster_along(int dimension) const {  // 0: m, 1: n
+    return entry->cluster[dimension] * cluster_shape[dimension];
+  }
   uint32_t cluster() const {
     return static_cast<uint32_t>(cluster_m() * cluster_n()) * (has(kGemmSplit) ? split : 1);
   }
