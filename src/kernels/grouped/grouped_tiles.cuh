@@ -24,12 +24,8 @@ struct GroupedWidth {
   u32 index;
 };
 __device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
-  if (rows <= 128) {
-    const i32 index = rows <= 32 ? 0 : (rows - 1) / 32;
-    return {(index + 1) * 32, static_cast<u32>(index)};
-  }
-  const i32 steps = (rows - 113) / 16;
-  return {128 + steps * 16, static_cast<u32>(3 + steps)};
+  const i32 index = rows <= 32 ? 0 : (rows - 17) / 16;
+  return {32 + 16 * index, static_cast<u32>(index)};
 }
 
 /// Maps row tiles to groups. It lies in shared memory, because a binary search in global memory

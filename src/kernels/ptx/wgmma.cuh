@@ -162,6 +162,19 @@ TW_WGMMA_SIZES(F16)
 // `width` is the index of the number of columns in the list below (kGemmWidths). All widths are
 // branches of one asm statement, so that they share the accumulator registers. Cases of a switch
 // would move accumulators while products run, and ptxas would serialize the wgmma.
+#define TW_WIDTH_TARGETS                                                                       \
+  "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160, N176, N192, N208, " \
+  "N224, N240, N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t"
+#define TW_EACH_WIDTH(...)                                                                 \
+  TW_WIDTH(32, __VA_ARGS__)                                                                \
+  TW_WIDTH(48, __VA_ARGS__)                                                                \
+  TW_WIDTH(64, __VA_ARGS__)                                                                \
+  TW_WIDTH(80, __VA_ARGS__)                                                                \
+  TW_WIDTH(96, __VA_ARGS__)                                                                \
+  TW_WIDTH(112, __VA_ARGS__) TW_WIDTH(128, __VA_ARGS__) TW_WIDTH(144, __VA_ARGS__)         \
+      TW_WIDTH(160, __VA_ARGS__) TW_WIDTH(176, __VA_ARGS__) TW_WIDTH(192, __VA_ARGS__)     \
+          TW_WIDTH(208, __VA_ARGS__) TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) \
+              TW_WIDTH(256, __VA_ARGS__)
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
       " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"
@@ -169,23 +182,19 @@ TW_WGMMA_SIZES(F16)
   "N" #n ":\n\twgmma.fence.sync.aligned;\n\t" TW_STEP(n, type, "%128", "%129", "p") \
       TW_STEP(n, type, "a1", "b1", "1") TW_STEP(n, type, "a2", "b2", "1")           \
           TW_STEP(n, type, "a3", "b3", "1") "wgmma.commit_group.sync.aligned;\n\tbra.uni END;\n\t"
-#define TW_WGMMA_ANY_WIDTH(type)                                                                 \
-  template <int kColumnA, int kColumnB, int kStepA, int kStepB>                                  \
-  __device__ __forceinline__ void wgmma_any_width(float(&d)[128], type, u64 desc_a, u64 desc_b,  \
-                                                  u32 accumulate, u32 width) {                   \
-    asm volatile(                                                                                \
-        "{\n\t.reg .pred p;\n\t.reg .b64 a1, a2, a3, b1, b2, b3;\n\t"                            \
-        "setp.ne.b32 p, %130, 0;\n\t"                                                            \
-        "add.s64 a1, %128, %134;\n\tadd.s64 a2, a1, %134;\n\tadd.s64 a3, a2, %134;\n\t"          \
-        "add.s64 b1, %129, %135;\n\tadd.s64 b2, b1, %135;\n\tadd.s64 b3, b2, %135;\n\t"          \
-        "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192, N208, N224, N240, " \
-        "N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t" TW_WIDTH(32, type) TW_WIDTH(64, type)           \
-            TW_WIDTH(96, type) TW_WIDTH(128, type) TW_WIDTH(144, type) TW_WIDTH(160, type)       \
-                TW_WIDTH(176, type) TW_WIDTH(192, type) TW_WIDTH(208, type) TW_WIDTH(224, type)  \
-                    TW_WIDTH(240, type) TW_WIDTH(256, type) "END:\n\t}"                          \
-        : TW_OUTS_256(d)                                                                         \
-        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width), "n"(kColumnA), "n"(kColumnB),   \
-          "n"(kStepA), "n"(kStepB));                                                             \
+#define TW_WGMMA_ANY_WIDTH(type)                                                                \
+  template <int kColumnA, int kColumnB, int kStepA, int kStepB>                                 \
+  __device__ __forceinline__ void wgmma_any_width(float(&d)[128], type, u64 desc_a, u64 desc_b, \
+                                                  u32 accumulate, u32 width) {                  \
+    asm volatile(                                                                               \
+        "{\n\t.reg .pred p;\n\t.reg .b64 a1, a2, a3, b1, b2, b3;\n\t"                           \
+        "setp.ne.b32 p, %130, 0;\n\t"                                                           \
+        "add.s64 a1, %128, %134;\n\tadd.s64 a2, a1, %134;\n\tadd.s64 a3, a2, %134;\n\t"         \
+        "add.s64 b1, %129, %135;\n\tadd.s64 b2, b1, %135;\n\tadd.s64 b3, b2, "                  \
+        "%135;\n\t" TW_WIDTH_TARGETS TW_EACH_WIDTH(type) "END:\n\t}"                            \
+        : TW_OUTS_256(d)                                                                        \
+        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width), "n"(kColumnA), "n"(kColumnB),  \
+          "n"(kStepA), "n"(kStepB));                                                            \
   }
 TW_WGMMA_ANY_WIDTH(Bf16)
 TW_WGMMA_ANY_WIDTH(F16)
@@ -212,24 +221,10 @@ TW_WGMMA_ANY_WIDTH(F16)
 #define TW_WGMMA_ANY_WIDTH(Sum, outs, A, B, kinds, signs)                                          \
   __device__ __forceinline__ void wgmma_any_width(Sum(&d)[128], A, B, u64 desc_a, u64 desc_b,      \
                                                   u32 accumulate, u32 width) {                     \
-    asm volatile(                                                                                \
-        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t" TW_STEPS("%128", "%129")             \
-        "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192, N208, N224, N240, " \
-        "N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t" TW_WIDTH(32, kinds, signs, "%128", "%129", "p") \
-            TW_WIDTH(64, kinds, signs, "%128", "%129", "p")                                      \
-                TW_WIDTH(96, kinds, signs, "%128", "%129", "p")                                  \
-                    TW_WIDTH(128, kinds, signs, "%128", "%129", "p")                             \
-                        TW_WIDTH(144, kinds, signs, "%128", "%129", "p")                         \
-                            TW_WIDTH(160, kinds, signs, "%128", "%129", "p")                     \
-                                TW_WIDTH(176, kinds, signs, "%128", "%129", "p")                 \
-                                    TW_WIDTH(192, kinds, signs, "%128", "%129", "p")             \
-                                        TW_WIDTH(208, kinds, signs, "%128", "%129", "p")         \
-                                            TW_WIDTH(224, kinds, signs, "%128", "%129", "p")     \
-                                                TW_WIDTH(240, kinds, signs, "%128", "%129", "p") \
-                                                    TW_WIDTH(256, kinds, signs, "%128", "%129",  \
-                                                             "p") "END:\n\t}"                    \
-        : outs                                                                                   \
-        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width)); \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t" TW_STEPS("%128", "%129")      \
+                     TW_WIDTH_TARGETS TW_EACH_WIDTH(kinds, signs, "%128", "%129", "p") "END:\n\t}" \
+                 : outs                                                                            \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width));                         \
   }
 #define TW_PAIR16(d, i) TW_PAIR4(d, i), TW_PAIR4(d, i + 4), TW_PAIR4(d, i + 8), TW_PAIR4(d, i + 12)
 #define TW_PAIR64(d, i) \
@@ -252,8 +247,11 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #define TW_NEW8(d, i) TW_NEW4(d, i), TW_NEW4(d, i + 4)
 #define TW_NEW16(d, i) TW_NEW8(d, i), TW_NEW8(d, i + 8)
 #define TW_NEWS_32(d) TW_NEW16(d, 0)
+#define TW_NEWS_48(d) TW_NEWS_32(d), TW_NEW8(d, 16)
 #define TW_NEWS_64(d) TW_NEWS_32(d), TW_NEW16(d, 16)
+#define TW_NEWS_80(d) TW_NEWS_64(d), TW_NEW8(d, 32)
 #define TW_NEWS_96(d) TW_NEWS_64(d), TW_NEW16(d, 32)
+#define TW_NEWS_112(d) TW_NEWS_96(d), TW_NEW8(d, 48)
 #define TW_NEWS_128(d) TW_NEWS_96(d), TW_NEW16(d, 48)
 #define TW_NEWS_144(d) TW_NEWS_128(d), TW_NEW8(d, 64)
 #define TW_NEWS_160(d) TW_NEWS_128(d), TW_NEW16(d, 64)
@@ -273,8 +271,11 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
   }
 #define TW_WGMMA_NEWS(A, B, kinds)             \
   TW_WGMMA_NEW(32, "%16", "%17", A, B, kinds)  \
+  TW_WGMMA_NEW(48, "%24", "%25", A, B, kinds)  \
   TW_WGMMA_NEW(64, "%32", "%33", A, B, kinds)  \
+  TW_WGMMA_NEW(80, "%40", "%41", A, B, kinds)  \
   TW_WGMMA_NEW(96, "%48", "%49", A, B, kinds)  \
+  TW_WGMMA_NEW(112, "%56", "%57", A, B, kinds) \
   TW_WGMMA_NEW(128, "%64", "%65", A, B, kinds) \
   TW_WGMMA_NEW(144, "%72", "%73", A, B, kinds) \
   TW_WGMMA_NEW(160, "%80", "%81", A, B, kinds) \
@@ -289,14 +290,19 @@ TW_WGMMA_NEWS(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_NEWS_160
 #undef TW_NEWS_144
 #undef TW_NEWS_128
+#undef TW_NEWS_112
 #undef TW_NEWS_96
+#undef TW_NEWS_80
 #undef TW_NEWS_64
+#undef TW_NEWS_48
 #undef TW_NEWS_32
 #undef TW_NEW16
 #undef TW_NEW8
 #undef TW_NEW4
 #undef TW_STEPS
 #undef TW_WIDTH
+#undef TW_EACH_WIDTH
+#undef TW_WIDTH_TARGETS
 #undef TW_STEP
 
 // Accumulators in f16: d[2 j + h] holds columns 8 j + 2 (l % 4) and the next one, of row half h.

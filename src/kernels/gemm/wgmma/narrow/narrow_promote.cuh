@@ -162,6 +162,12 @@ struct NarrowLoop {
     }
   }
 
+  /// sum_width() for the one of kWidths that `width` is.
+  template <int... kWidths>
+  __device__ __forceinline__ void sum_any_width(Sums& d, i32 blocks, i32 width) const {
+    static_cast<void>(((width == kWidths && (sum_width<kWidths>(d, blocks), true)) || ...));
+  }
+
   /// Sets d to the sum of `blocks` k blocks of a tile of `width` columns. Each width has its own
   /// loop, because the branches of a common loop would cost registers and instructions.
   __device__ __forceinline__ void sum(Sums& d, i32 blocks, i32 width) const {
@@ -169,25 +175,10 @@ struct NarrowLoop {
     for (float& value : d) value = 0.0f;
     if constexpr (!Config::kSwapAB) {
       static_assert(Config::kTileN == 192, "the widest loop has 192 columns");
-      if (width == 64) return sum_width<64>(d, blocks);
-      if (width == 128) return sum_width<128>(d, blocks);
-      return sum_width<192>(d, blocks);
+      sum_any_width<64, 128, 192>(d, blocks, width);
     } else {
       static_assert(Config::kTileN == 160, "the widest loop has 160 columns");
-      switch (width) {
-        case 32:
-          return sum_width<32>(d, blocks);
-        case 64:
-          return sum_width<64>(d, blocks);
-        case 96:
-          return sum_width<96>(d, blocks);
-        case 128:
-          return sum_width<128>(d, blocks);
-        case 144:
-          return sum_width<144>(d, blocks);
-        default:
-          return sum_width<160>(d, blocks);
-      }
+      sum_any_width<32, 48, 64, 80, 96, 112, 128, 144, 160>(d, blocks, width);
     }
   }
 };
