@@ -434,7 +434,7 @@ bool GemmKernel::can_write_d_by_tma() const {
       choice_.entry->feature == feature::host || !problem_.d_pitch_suits_maps() ||
       !problem_.batch_suits_maps(d.d_batch_stride, problem_.out_bytes))
     return false;
-  if (choice_.is_stream_k_without_swap()) return problem_.out_bytes == 2 && !d.has(kGemmPointers);
+  if (choice_.is_scaled_rowstream()) return problem_.out_bytes == 2 && !d.has(kGemmPointers);
   const int64_t tile_columns = d_extent(choice_.entry->tile[1]);  // of D
   // A tile must consist of whole boxes.
   return tile_columns % gemm_slab(tile_).contiguous == 0 && !choice_.has(kGemmSplit | kGemmSwapAB);
@@ -565,7 +565,7 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
   if (!choice_.uses_maps() || choice_.has(kGemmSplit)) return 0;
-  if (choice_.has(kGemmStreamK) && !choice_.is_stream_k_without_swap()) return 0;
+  if (choice_.has(kGemmStreamK) && !choice_.is_scaled_rowstream()) return 0;
   const GemmProblem problem = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
   if (choice_.has(kGemmEpilogue)) {

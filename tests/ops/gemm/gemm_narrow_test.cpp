@@ -91,7 +91,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     if (entry.feature != feature::wgmma || (entry.variant & kGemmNarrow) == 0) continue;
     INFO(entry.symbol);
     const GemmChoice choice{&entry, 1};
-    if (choice.is_stream_k_without_swap()) continue;  // such kernels compute no scales of D
+    if (choice.is_scaled_rowstream()) continue;  // such kernels compute no scales of D
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
@@ -137,9 +137,7 @@ TEST_CASE("gemm narrow: launches of pairs walk an even number of tiles in even b
 }
 
 TEST_CASE("gemm narrow: a large m takes stream-K kernels without swap-AB") {
-  const auto without_swap = [](const GemmCandidate& c) {
-    return c.choice.is_stream_k_without_swap();
-  };
+  const auto without_swap = [](const GemmCandidate& c) { return c.choice.is_scaled_rowstream(); };
   for (const bool blocks : {false, true}) {
     INFO("block scales: " << blocks);
     GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 4096, 4096, 4096);
@@ -161,9 +159,9 @@ TEST_CASE("gemm narrow: a large m takes stream-K kernels without swap-AB") {
 TEST_CASE("gemm narrow: stream-K kernels without swap-AB refuse gates and scales that they lack") {
   const auto device = hopper();
   GemmChoice choice;
-  REQUIRE(
-      parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x192_1x1_rowstream/2", &choice)
-          .ok());
+  REQUIRE(parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_128x192_1x1_scaledrowstream/2",
+                            &choice)
+              .ok());
   GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 1000, 4096, 4096);
   CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
   desc.epilogue.gate = Gate::interleaved;
@@ -182,7 +180,7 @@ TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 
   for (const DType out : {DType::BF16, DType::F32}) {
     const GemmDesc desc = narrow(DType::F8E4M3, out, 4096, 4096, 4096);
     const GemmCandidate best = GemmRanking(*device, gemm_problem_of(desc)).candidates(4096).front();
-    REQUIRE(best.choice.is_stream_k_without_swap());
+    REQUIRE(best.choice.is_scaled_rowstream());
     for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_widest_tile(best.choice, desc, n) % 64 == 0);
     const auto plan = plan_of(device, desc);
     std::unique_ptr<Stream> stream;

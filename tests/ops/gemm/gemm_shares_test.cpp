@@ -44,9 +44,9 @@ GemmProblem seen(int64_t m, int64_t n, int64_t k) {
 }
 
 // The problem as a stream-K kernel without swap-AB sees it.
-GemmProblem seen_unswapped(int64_t m, int64_t n, int64_t k) {
+GemmProblem seen_unswapped(const GemmChoice& choice, int64_t m, int64_t n, int64_t k) {
   GemmDesc desc = gemm_desc(m, n, k);
-  desc.a_dtype = desc.b_dtype = DType::F8E4M3;
+  if (choice.has(kGemmNarrow)) desc.a_dtype = desc.b_dtype = DType::F8E4M3;
   desc.a_order = Order::row;
   desc.b_order = Order::column;
   return gemm_problem_of(desc);
@@ -86,8 +86,8 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const int64_t at_once = upto(132 / choice.cluster());
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
     const int64_t depth = upto(i % 2 ? 600 : 20000);
-    const GemmProblem p = choice.is_stream_k_without_swap() ? seen_unswapped(many, few, depth)
-                                                            : seen(few, many, depth);
+    const GemmProblem p =
+        choice.has(kGemmSwapAB) ? seen(few, many, depth) : seen_unswapped(choice, many, few, depth);
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
@@ -157,8 +157,8 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     const int64_t at_once = upto(132) / choice.cluster() + 1;
     const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
     const int64_t depth = upto(9000);
-    const GemmDesc desc = choice.is_stream_k_without_swap() ? seen_unswapped(many, few, depth).desc
-                                                            : seen(few, many, depth).desc;
+    const GemmDesc desc = choice.has(kGemmSwapAB) ? seen(few, many, depth).desc
+                                                  : seen_unswapped(choice, many, few, depth).desc;
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / size;
@@ -170,7 +170,7 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     CHECK(s.width <= widest);
     CHECK(s.width * cluster_n * s.units_n >= desc.n);
     CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, desc.n, at_once));
-    if (choice.is_stream_k_without_swap()) CHECK(s.width == widest);
+    if (choice.is_scaled_rowstream()) CHECK(s.width == widest);
     if (s.width == widest) continue;
     ++narrower;
     uint32_t next = s.width_index - 1;  // the next narrower width that suits the cluster

@@ -112,12 +112,13 @@ inline constexpr u32 kSchedule_halfsplit = kGemmF16Accumulators | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmSwapAB;
 inline constexpr u32 kSchedule_swapsplit = kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmSwapAB;
+inline constexpr u32 kSchedule_rowstream = kGemmStreamK;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmEpilogue;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
 inline constexpr u32 kSchedule_scaledgrouped = kSchedule_grouped | kGemmNarrow;
 inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmNarrow;
 inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmNoPromotion;
-inline constexpr u32 kSchedule_rowstream = kSchedule_scaledstream & ~u32{kGemmSwapAB};
+inline constexpr u32 kSchedule_scaledrowstream = kSchedule_scaledstream & ~u32{kGemmSwapAB};
 inline constexpr u32 kSchedule_plainsplit = kGemmNoMaps | kGemmSwapAB | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmEpilogue;
 inline constexpr u32 kSchedule_fullping = kGemmEpilogue | kGemmPingpong;
@@ -169,7 +170,10 @@ TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
-  if (tile.variant & kGemmStreamK) return {line, 2 * kGemmWidthStep, true};
+  // A stream-K tile has any width, so its slab is a piece of the tile: of few columns with swap-AB,
+  // else one line wide (below).
+  if (tile.variant & kGemmStreamK && tile.variant & (kGemmSwapAB | kGemmEpilogue))
+    return {line, 2 * kGemmWidthStep, true};
   // With swap-AB a tile's columns are lines of D. A tile of more than 192 is written in slabs of a
   // quarter: if tile.n is 256, two slabs of 64 lines leave memory for five stages, two of 256 for
   // only four.

@@ -52,6 +52,10 @@ struct GemmConfig {
   static constexpr bool kSwapAB = (kSchedule & kGemmSwapAB) != 0;
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
+  // The width of a stream-K slice (stream_slices.cuh) is a multiple of this, because kernels for
+  // narrow types without swap-AB write D in pieces of 64 columns.
+  static constexpr i32 kSliceStep =
+      (kSchedule & (kGemmNarrow | kGemmSwapAB)) == kGemmNarrow ? 64 : 16;
   static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
   // kFull: an epilogue kernel. "full" in other names marks code of these kernels, except in "full
   // barrier" (a stage has its bytes). kNarrow: A and B are narrow types. kPromotes: the

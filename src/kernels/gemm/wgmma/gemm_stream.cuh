@@ -4,8 +4,8 @@
 // persistent workers, so that all SMs are busy to the end for any number of tiles (gemm_stream.h
 // defines units and workers). "full" in names marks code of the epilogue kernels.
 //
-// The kernels use swap-AB: rows of a tile are columns of the caller's D, and the columns of a tile
-// are tokens, as many as args.width. Each consumer warpgroup has 64 rows of a tile.
+// A tile has args.width columns, and each consumer warpgroup has 64 of its rows. Most kernels use
+// swap-AB: the rows of a tile are columns of the caller's D, and the columns of a tile are tokens.
 
 #include "kernels/gemm/wgmma/stream_join.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"

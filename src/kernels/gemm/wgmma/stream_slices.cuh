@@ -112,7 +112,7 @@ __device__ __forceinline__ StreamSlice stream_taken_slice(const Args& args, u32 
   if (word == 0) return {0, 0};
   if constexpr (!kStreamHasSlices<Config>) return {0, args.width};
   return StreamSlice::of(args.width, static_cast<i32>(word & 0xffff), static_cast<i32>(word >> 16),
-                         Config::kSwapAB ? 16 : 64);
+                         Config::kSliceStep);
 }
 
 // Counts this CTA, which has stored its part of a tile, and returns the CTA's slice of the tile. If

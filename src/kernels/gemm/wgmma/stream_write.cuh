@@ -119,8 +119,41 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kAccu
   stream_sync_group(group);  // the next tile begins with slab 0 again
 }
 
-// Writes alpha * A B to the lines of D from n0 on. `end` is the line after the last one of the
-// CTA's slice of the tile. D has only the lines below base.n.
+// Writes the columns n0 to end - 1 of D without swap-AB, where a row of the tile is a line of D.
+// Each warp stages and stores its own 16 rows, and so waits for no other warp. D's lines have
+// whole pieces of 16 bytes.
+template <class Config>
+__device__ __forceinline__ void stream_write_rows(const float (&d)[Config::kAccumulators],
+                                                  const GemmArgs& base, u32 staging, i32 m0, i32 n0,
+                                                  i32 end) {
+  constexpr auto kBytes = static_cast<i32>(Config::Out::kBytes);
+  constexpr auto kColumns = static_cast<i32>(Config::kSlab.contiguous);
+  static_assert(kColumns * kBytes == 128 && Config::kTileN % kColumns == 0, "slabs of whole lines");
+  const u32 lane = ptx::lane_id(), line = threadIdx.x / 32 % 4 * 16 + lane / 8;
+  const i32 row = m0 + static_cast<i32>(line);
+  i32 x = n0 + static_cast<i32>(lane % 8) * (16 / kBytes);
+  const i64 stride = base.d_stride_m * kBytes;
+  u64 at = base.d + static_cast<u64>(row * stride + i64{x} * kBytes);
+#pragma unroll
+  for (i32 slab = 0; slab < Config::kTileN / kColumns; ++slab) {
+    if (n0 + slab * kColumns >= end) break;
+    const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
+    epilogue_stage<Config>(d, buffer, slab);
+    // After this the warp's lines are complete, and all lanes have read those of the previous slab.
+    ptx::sync_warp();
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i)
+      ptx::store_unit_if(
+          row + static_cast<i32>(i * 4) < base.m && x < end,
+          at + static_cast<u64>(static_cast<i64>(i * 4) * stride),
+          ptx::shared_load<16>(epilogue_place<Config>(buffer, line + i * 4, lane % 8)));
+    x += kColumns;
+    at += 128;
+  }
+  ptx::sync_warp();  // the next tile begins with slab 0 again
+}
+
+// Writes alpha * A B to D. The CTA's slice of the tile begins at column n0 and ends before `end`.
 template <class Config>
 __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulators],
                                                    const GemmStreamArgs& args, u32 staging,
@@ -130,7 +163,11 @@ __device__ __forceinline__ void stream_write_basic(float (&d)[Config::kAccumulat
 #pragma unroll
     for (float& value : d) value *= base.alpha;
   }
-  stream_write_sums<Config>(d, args, base.d, min(base.n, end), base.m, staging, group, m0, n0);
+  const i32 last = min(base.n, end);
+  if constexpr (Config::kSwapAB)
+    stream_write_sums<Config>(d, args, base.d, last, base.m, staging, group, m0, n0);
+  else
+    stream_write_rows<Config>(d, base, staging, m0, n0, last);
 }
 
 // A slab of accumulators in shared memory, before the epilogue: kGemmStreamSlabLines lines of 64

@@ -187,7 +187,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "128x128 of B%s, and no d_quantize: take a scaledstream kernel",
                   name, kernel_problem.swapped ? " of the swapped operands" : "");
     case GemmMisfit::epilogue:
-      if (choice.is_stream_k_without_swap())
+      if (choice.is_scaled_rowstream())
         return fail(Code::ERROR_UNSUPPORTED,
                     fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
                     "candidate %s has no gates: take another of tw_gemm_candidates()", name);

@@ -195,7 +195,7 @@ void Cost::count_stream_k() {
   joined_ = s.joined > 0;
   // The workers of a unit divide its columns into slices. If shares are uneven, one of the workers
   // usually continues in the next unit and gets no slice (stream_slices.cuh).
-  const double slice_step = choice_.is_stream_k_without_swap() ? 64 : 16;
+  const double slice_step = choice_.is_scaled_rowstream() ? 64 : 16;
   if (joined_ || choice_.shares_last_addition())
     slices_ =
         std::clamp(uneven_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / slice_step));
@@ -213,7 +213,7 @@ double Cost::k_block_ns() const {
   const double clocks = model_.tensor * least_clocks;
   if (!choice_.has(kGemmNarrow) || choice_.has(kGemmNoPromotion)) return ns(clocks);
   const bool scales_along_k = d_.a_scaling.kind >= ScaleKind::row128;  // scales change along k
-  if (choice_.is_stream_k_without_swap())
+  if (choice_.is_scaled_rowstream())
     return ns(clocks + tile_n_ * (scales_along_k ? model_.promote_rows_scaled_clocks
                                                  : model_.promote_rows_clocks));
   if (!scales_along_k) return ns(clocks + model_.promote_clocks * tile_n_);

@@ -58,7 +58,7 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
   if (!choice.has(kGemmEpilogue)) return false;
   // One CTA multiplies all tiles that have scales of D in common, so their k is not divided.
   if (gemm_tiles_together(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
-  if (choice.is_stream_k_without_swap()) return !kernel_problem.gated();
+  if (choice.is_scaled_rowstream()) return !kernel_problem.gated();
   if (!kernel_problem.gated() || !choice.uses_maps()) return true;
   if (!kernel_problem.gates_along_lines()) return false;
   // A gated tile has half as many columns of D as it multiplies. Kernels that store D by TMA stage
@@ -98,7 +98,7 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
 // Stream-K kernels without swap-AB support scales that change along k only if those of A are 1x128
 // and those of B are 128x128. They cannot compute scales of D.
 bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
-  if (!choice.is_stream_k_without_swap()) return true;
+  if (!choice.is_scaled_rowstream()) return true;
   if (kernel_desc.d_quantize.any()) return false;
   return kernel_desc.a_scaling.kind < ScaleKind::row128 ||
          (kernel_desc.a_scaling.kind == ScaleKind::row128 &&

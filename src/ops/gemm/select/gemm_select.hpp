@@ -47,8 +47,11 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
-  /// Such kernels exist only for narrow types (kSchedule_rowstream). They serve a large m.
-  bool is_stream_k_without_swap() const { return has(kGemmStreamK) && !has(kGemmSwapAB); }
+  /// Whether the kernel is a stream-K kernel for narrow types without swap-AB. These serve a large
+  /// m. They write D in pieces of 64 columns, and lack gates and scales of D.
+  bool is_scaled_rowstream() const {
+    return has(kGemmStreamK) && has(kGemmNarrow) && !has(kGemmSwapAB);
+  }
   /// Whether `split` is a factor that a stream-K kernel may have.
   bool has_stream_k_factor() const {
     const bool shares_loads = cluster_shape[0] * cluster_shape[1] > 1;

@@ -32,7 +32,7 @@ constexpr int64_t kPartsPerWorker = 2;
 // the TMA stores one piece at a time, and the kernel reads one scale of B (TW_SCALE_128X128) for
 // all columns of a piece.
 int64_t width_step(const GemmChoice& choice) {
-  return choice.is_stream_k_without_swap() ? 64 : 32;
+  return choice.is_scaled_rowstream() ? 64 : 32;
 }
 
 // Whether tiles may have this width. The CTAs of a cluster along m each load an equal part of a
@@ -52,7 +52,7 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
                                 : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, max_width * cluster);
   int64_t wanted = ceil_div(columns, tiles * cluster);
-  if (choice.is_stream_k_without_swap()) wanted = round_up(wanted, width_step(choice));
+  if (choice.is_scaled_rowstream()) wanted = round_up(wanted, width_step(choice));
   auto index = static_cast<uint32_t>(
       std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
       std::begin(kGemmWidths));
@@ -157,7 +157,7 @@ bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
                      const GemmShares& widest) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
   const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
-  return !promotes && !choice.is_stream_k_without_swap() && widest.tiles_together == 1 &&
+  return !promotes && !choice.is_scaled_rowstream() && widest.tiles_together == 1 &&
          widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
 }
 

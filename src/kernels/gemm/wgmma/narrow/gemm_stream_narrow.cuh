@@ -3,8 +3,8 @@
 // Stream-K kernels for narrow types: like gemm_stream.cuh, with scales of A and B and every
 // epilogue. The arguments select the type of D.
 //
-// Promoting kernels (scaledstream, rowstream) add the accumulators of each k block of 128 to a
-// second set of f32 registers. Fast ones (faststream) accumulate all of k in the tensor cores.
+// Promoting kernels (scaledstream, scaledrowstream) add the accumulators of each k block of 128 to
+// a second set of f32 registers. Fast ones (faststream) accumulate all of k in the tensor cores.
 // "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
