@@ -123,7 +123,7 @@ class Bench {
     shape.n = batch.n;
     shape.k = batch.k;
     shape.b_order = batch.b_order;
-    peer_->set_batch(batch.count);
+    shape.batch = batch.count;
     const int offered = peer_->prepare(shape, DType::BF16, 256);
     std::vector<int> usable;
     std::vector<Variant> variants;
