@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strided batches and batches by arrays of addresses, against cuBLASLt's strided batch.
 //   bench_gemm_batch [--rounds=15] [--cublaslt=/path/to/libcublasLt.so.13] [--candidates]
+//   bench_gemm_batch --random=SEED --class=decode,prefill [--count=20] [--list]
+//                    [the options of bench_gemm]
 // Prints a line per batch: our times by strides and by addresses (with the kernel that reads them),
 // the time of the peer's best algorithm, and whether the results agree. The L2 is flushed, variants
 // alternate, times are medians. --candidates races all TMA candidates too, and prints a line each.
+// --random draws strided batches (gemm_draw.hpp) and measures them like bench_gemm. --list prints
+// the drawn shapes as JSON lines and measures nothing.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +17,7 @@
 #include "ops/gemm/gemm.hpp"
 #include "tests/bench/common/gpu_bench.hpp"
 #include "tests/bench/gemm/gemm_peer.hpp"
+#include "tests/bench/gemm/gemm_program.hpp"
 #include "tests/device/gemm/gemm_check.hpp"
 
 using namespace tw;
@@ -123,7 +128,7 @@ class Bench {
     shape.n = batch.n;
     shape.k = batch.k;
     shape.b_order = batch.b_order;
-    peer_->set_batch(batch.count);
+    shape.batch = batch.count;
     const int offered = peer_->prepare(shape, DType::BF16, 256);
     std::vector<int> usable;
     std::vector<Variant> variants;
@@ -179,6 +184,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (wants_drawn_shapes(argc, argv)) return run_gemm_program(argc, argv, "bat");
   int rounds = 15;
   bool candidates = false;
   std::string path;

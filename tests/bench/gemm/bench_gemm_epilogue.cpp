@@ -3,9 +3,15 @@
 // followed by a copy of D, which is the least that a pass over D costs.
 //   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--shape=MxNxK] [--all=TEXT[,TEXT...]]
 //                       [--cublaslt=/path/to/libcublasLt.so.13]
+//   bench_gemm_epilogue --random=SEED --class=decode,prefill [--epilogues=others] [--count=20]
+//                       [--list] [the options of bench_gemm]
 // Prints a line per case: our time, the peer's, and our time without epilogue. The L2 is flushed,
 // variants alternate, times are medians. --all also checks and times the candidates whose names
 // contain one of these texts.
+// --random draws shapes with epilogues that cuBLASLt has, or others (gemm_draw.hpp), and measures
+// them like bench_gemm. For others a copy stands for the peer's second kernel, and results are not
+// compared: peers_epilogue.py does both.
+// --list prints the drawn shapes as JSON lines and measures nothing.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -14,6 +20,7 @@
 
 #include "tests/bench/common/gpu_bench.hpp"
 #include "tests/bench/gemm/gemm_peer.hpp"
+#include "tests/bench/gemm/gemm_program.hpp"
 #include "tests/device/gemm/gemm_check.hpp"
 
 using namespace tw;
@@ -225,6 +232,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (wants_drawn_shapes(argc, argv)) return run_gemm_program(argc, argv, "epi");
   int rounds = 15;
   std::string filter, path, only, all;
   for (int i = 1; i < argc; ++i) {

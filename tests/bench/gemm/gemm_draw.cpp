@@ -94,6 +94,53 @@ GemmShape draw_large(Draw& draw) {
   }
 }
 
+const GemmFusion kInCublaslt[] = {
+    {"bias", {.bias = Per::column}},
+    {"relu", {.activation = Activation::relu}},
+    {"gelu_tanh", {.activation = Activation::gelu_tanh}},
+    {"bias relu", {.bias = Per::column, .activation = Activation::relu}},
+    {"bias gelu_tanh", {.bias = Per::column, .activation = Activation::gelu_tanh}},
+    {"+C", {}, 1.0f, 1.0f},
+    {"alpha beta C", {}, 1.5f, 0.5f},
+    {"bias +C", {.bias = Per::column}, 1.0f, 1.0f},
+    {"bias relu +C", {.bias = Per::column, .activation = Activation::relu}, 1.0f, 1.0f}};
+
+const GemmFusion kOthers[] = {
+    {"silu", {.activation = Activation::silu}},
+    {"bias gelu", {.bias = Per::column, .activation = Activation::gelu}},
+    {"SwiGLU", {.activation = Activation::silu, .gate = Gate::halves}},
+    {"SwiGLU interleaved", {.activation = Activation::silu, .gate = Gate::interleaved}},
+    {"GeGLU", {.activation = Activation::gelu_tanh, .gate = Gate::halves}},
+    {"bias SwiGLU", {.bias = Per::column, .activation = Activation::silu, .gate = Gate::halves}},
+    {"SwiGLU +C", {.activation = Activation::silu, .gate = Gate::halves}, 1.0f, 1.0f},
+    {"scale by row", {.scale = Per::row}},
+    {"scale by column", {.scale = Per::column}},
+    {"scale by column +C", {.scale = Per::column}, 1.0f, 1.0f}};
+
+template <size_t kCount>
+GemmShape draw_fusion(Draw& draw, GemmShape shape, const GemmFusion (&fusions)[kCount]) {
+  shape.fusion = fusions[draw.below(kCount)];
+  return shape;
+}
+
+// Without the second limit, a large batch of a few rows each would have 100 GB of weights.
+bool is_too_large(const GemmShape& shape) {
+  return shape.flops() / 2 >= 1e12 || shape.bytes() >= 4e9;
+}
+
+// Halves the largest extent, so that decode keeps its few rows and prefill its many.
+GemmShape draw_batch(Draw& draw, GemmShape shape) {
+  shape.batch = static_cast<int32_t>(draw.log_uniform(2, 64));
+  while (is_too_large(shape)) {
+    int64_t& largest = shape.n >= std::max(shape.m, shape.k) ? shape.n
+                       : shape.k >= shape.m                  ? shape.k
+                                                             : shape.m;
+    const int64_t step = &largest == &shape.m ? 1 : 64;
+    largest = (largest / 2 + step - 1) / step * step;
+  }
+  return shape;
+}
+
 }  // namespace
 
 std::vector<GemmShape> draw_gemm_shapes(const std::string& name, uint64_t seed, int count) {
@@ -106,6 +153,14 @@ std::vector<GemmShape> draw_gemm_shapes(const std::string& name, uint64_t seed, 
     if (name == "prefill") shapes.push_back(draw_prefill(draw, "prefill"));
     if (name == "random") shapes.push_back(draw_random(draw, "random"));
     if (name == "large") shapes.push_back(draw_large(draw));
+    if (name == "epi-d")
+      shapes.push_back(draw_fusion(draw, draw_decode(draw, "epi-d"), kInCublaslt));
+    if (name == "epi-p")
+      shapes.push_back(draw_fusion(draw, draw_prefill(draw, "epi-p"), kInCublaslt));
+    if (name == "oth-d") shapes.push_back(draw_fusion(draw, draw_decode(draw, "oth-d"), kOthers));
+    if (name == "oth-p") shapes.push_back(draw_fusion(draw, draw_prefill(draw, "oth-p"), kOthers));
+    if (name == "bat-d") shapes.push_back(draw_batch(draw, draw_decode(draw, "bat-d")));
+    if (name == "bat-p") shapes.push_back(draw_batch(draw, draw_prefill(draw, "bat-p")));
     if (name == "odd") {
       shapes.push_back(draw_odd(draw, draw_decode(draw, "odd-d")));
       shapes.push_back(draw_odd(draw, draw_prefill(draw, "odd-p")));

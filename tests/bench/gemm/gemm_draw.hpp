@@ -16,6 +16,11 @@ namespace tw::bench {
 ///   random   m, n and k multiples of 8, all orders of A and B equally likely
 ///   odd      `count` decode and `count` prefill shapes with n and k changed by -31 to 31
 ///   large    random shapes with m, n and k of at least 2,048, for sustained runs
+///   epi-d    decode with an epilogue that cuBLASLt has; epi-p: prefill with one
+///   oth-d    decode with an epilogue for which others need a second kernel; oth-p: prefill with
+///   one bat-d    decode in batches of 2 to 64, with extents halved until the product (batch m n k)
+///   is
+///            below 10^12 and all matrices together have less than 4 GB; bat-p: prefill
 /// Returns nothing for an unknown class.
 std::vector<GemmShape> draw_gemm_shapes(const std::string& name, uint64_t seed, int count);
 

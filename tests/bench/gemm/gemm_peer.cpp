@@ -14,6 +14,14 @@ cudaDataType_t cuda_type(DType type) {
 
 }  // namespace
 
+cublasLtEpilogue_t peer_epilogue_kind(bool bias, Activation activation) {
+  if (activation == Activation::relu)
+    return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  if (activation == Activation::gelu_tanh)
+    return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 std::unique_ptr<GemmPeer> GemmPeer::open(const std::string& path, uint64_t workspace,
                                          std::string* why) {
   std::unique_ptr<GemmPeer> peer(new GemmPeer);
@@ -84,7 +92,9 @@ int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
                       const PeerEpilogue& epilogue) {
   forget();
   if (shape.m == 0 || shape.n == 0 || shape.k == 0) return 0;
-  beta_ = shape.accumulate || epilogue.c ? 1.0f : 0.0f;
+  batch_ = shape.batch;
+  alpha_ = epilogue.alpha;
+  beta_ = shape.accumulate || epilogue.c ? epilogue.beta : 0.0f;
   c_ = epilogue.c;
   const cudaDataType_t in = cuda_type(dtype);
   const bool b_along_k = shape.b_order == Order::column;
@@ -129,13 +139,14 @@ int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
   return found;
 }
 
-bool GemmPeer::enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const {
+bool GemmPeer::enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d,
+                       uint64_t c) const {
   const auto& algorithm = algorithms_[static_cast<size_t>(index)];
   if (algorithm.state != CUBLAS_STATUS_SUCCESS) return false;
-  const float alpha = 1.0f;
+  if (c == 0) c = c_;
   auto* const result = reinterpret_cast<void*>(d);
-  const auto* const added = c_ ? reinterpret_cast<const void*>(c_) : result;
-  return cublasLtMatmul_(handle_, operation_, &alpha, reinterpret_cast<const void*>(b), first_,
+  const auto* const added = c ? reinterpret_cast<const void*>(c) : result;
+  return cublasLtMatmul_(handle_, operation_, &alpha_, reinterpret_cast<const void*>(b), first_,
                          reinterpret_cast<const void*>(a), second_, &beta_, added, result_, result,
                          result_, &algorithm.algo, reinterpret_cast<void*>(workspace_),
                          kWorkspaceBytes, stream) == CUBLAS_STATUS_SUCCESS;

@@ -18,7 +18,12 @@ struct PeerEpilogue {
   cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
   uint64_t bias = 0;  ///< address; one element of D's type per column of a row-major D
   uint64_t c = 0;     ///< address of a matrix like D to add; 0: none, unless the shape accumulates
+  float alpha = 1.0f;
+  float beta = 1.0f;  ///< of the matrix to add
 };
+
+/// cuBLASLt's epilogue with this bias and activation, or DEFAULT if it has none.
+cublasLtEpilogue_t peer_epilogue_kind(bool bias, Activation activation);
 
 class GemmPeer {
  public:
@@ -30,14 +35,13 @@ class GemmPeer {
                                         std::string* why);
   ~GemmPeer();
 
-  /// Number of packed products in a batch, for shapes prepared from now on; 1 by default.
-  void set_batch(int32_t count) { batch_ = count; }
   /// Replaces the prepared shape. Returns how many algorithms the heuristic offers (0: none).
   /// `alignment` is the smallest alignment of the operands' addresses.
   int prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
               const PeerEpilogue& epilogue = {});
-  /// Enqueues algorithm `index`; false if the library refuses it.
-  bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const;
+  /// Enqueues algorithm `index`; false if the library refuses it. `c` replaces the prepared one.
+  bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d,
+               uint64_t c = 0) const;
 
   /// The library's version number: 130100 is 13.1.0.
   size_t version() const { return cublasLtGetVersion_(); }
@@ -58,7 +62,7 @@ class GemmPeer {
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, result_ = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
-  float beta_ = 0.0f;
+  float alpha_ = 1.0f, beta_ = 0.0f;
   uint64_t c_ = 0;
 };
 

@@ -11,9 +11,10 @@
 namespace tw::bench {
 namespace {
 
-constexpr uint64_t kInputBytes = 4ull << 30;
+constexpr uint64_t kInputBytes = 10ull << 30;     // A, B and C of the largest shape
 constexpr uint64_t kOutputBytes = 24ull << 30;    // two results of the largest shape
 constexpr uint64_t kWorkspaceBytes = 4ull << 30;  // staging copies of the largest shape
+constexpr uint64_t kVectorBytes = 1 << 20;        // an f32 for each column of the widest shape
 // After this many other bytes, an operand is no longer in the L2.
 constexpr double kColdBytes = 384e6;
 constexpr double kGraphUs = 100;       // shorter shapes are timed in graphs
@@ -38,9 +39,10 @@ int hot_nodes(const GemmShape& shape) {
   return static_cast<int>(std::clamp(kHotTotalUs / guess_us(shape), 2.0, 50.0));
 }
 
-// Largest distance of a correct result from the exact one.
+// Largest distance of a correct result from the exact one. Activations are approximations.
 double distance_limit(const GemmShape& shape, DType dtype) {
-  return shape.f32_out ? 1e-9 : dtype == DType::BF16 ? 2e-6 : 4e-8;
+  const double rounding = shape.f32_out ? 1e-9 : dtype == DType::BF16 ? 2e-6 : 4e-8;
+  return shape.fusion.epilogue.any() ? 2.5 * rounding : rounding;
 }
 
 }  // namespace
@@ -51,7 +53,12 @@ GemmRacer::GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& opt
   require(bench.device()->allocate(kInputBytes, &inputs_));
   require(bench.device()->allocate(kOutputBytes, &outputs_));
   require(bench.device()->allocate(kWorkspaceBytes, &workspace_));
+  require(bench.device()->allocate(kVectorBytes, &bias_));
+  require(bench.device()->allocate(kVectorBytes, &scale_));
   require(check_.fill(inputs_, 1, kInputBytes / 2, 0, options.dtype, 1, 0));
+  // As f32, two neighbors are a finite number too.
+  require(check_.fill(bias_, 1, kVectorBytes / 2, 0, options.dtype, 2, 0));
+  require(check_.fill(scale_, 1, kVectorBytes / 4, 0, DType::F32, 3, 0));
   require(bench.stream().fill(outputs_, 0, kOutputBytes));
   require(bench.stream().synchronize());
 }
@@ -65,6 +72,8 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   desc.m = desc.min_m = shape.m;
   desc.n = shape.n;
   desc.k = shape.k;
+  desc.batch = shape.batch;
+  desc.epilogue = shape.fusion.epilogue;
   desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
   // Use staging copies if no map can read an operand, because the peer handles such operands fast
   // too.
@@ -86,9 +95,17 @@ bool GemmRacer::is_alone(const GemmShape& shape) const {
 
 GemmRacer::Copies GemmRacer::arrange(const GemmShape& shape) const {
   Copies copies;
-  copies.b_offset = align(static_cast<uint64_t>(2 * shape.m * shape.k));
-  copies.input_step = copies.b_offset + align(static_cast<uint64_t>(2 * shape.k * shape.n));
-  copies.output_step = align(static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes()));
+  const int64_t batch = shape.batch;
+  const auto result = align(static_cast<uint64_t>(shape.result_bytes()));
+  copies.b_offset = align(static_cast<uint64_t>(2 * shape.m * shape.k * batch));
+  copies.c_offset = copies.b_offset + align(static_cast<uint64_t>(2 * shape.k * shape.n * batch));
+  copies.input_step = copies.c_offset + (shape.fusion.reads_c() ? result : 0);
+  copies.output_step = copies.pass_offset = result;
+  if (!shape.fusion.in_cublaslt()) {
+    // A gate's pass writes half of what it reads.
+    copies.pass_bytes = align(shape.fusion.gates() ? result * 3 / 4 : result);
+    copies.output_step += copies.pass_bytes;
+  }
   if (options_.hot || guess_us(shape) >= graph_limit_us()) return copies;
   copies.count =
       std::min(graph_nodes(shape),
@@ -99,17 +116,23 @@ GemmRacer::Copies GemmRacer::arrange(const GemmShape& shape) const {
 GemmRacer::Operands GemmRacer::operands(const Copies& copies, int index) const {
   const auto copy = static_cast<uint64_t>(index % copies.count);
   const uint64_t a = inputs_ + copy * copies.input_step;
-  return {a, a + copies.b_offset, outputs_ + copy * copies.output_step};
+  const bool has_c = copies.c_offset != copies.input_step;
+  return {a, a + copies.b_offset, has_c ? a + copies.c_offset : 0,
+          outputs_ + copy * copies.output_step};
 }
 
 GemmRun GemmRacer::run_of(const GemmShape& shape, const Operands& at) const {
-  return {.beta = shape.accumulate ? 1.0f : 0.0f,
+  const GemmEpilogue& epilogue = shape.fusion.epilogue;
+  return {.alpha = shape.fusion.alpha,
+          .beta = shape.accumulate ? 1.0f : shape.fusion.beta,
           .a = at.a,
           .b = at.b,
-          .c = at.d,
+          .c = at.c ? at.c : at.d,
           .d = at.d,
           .workspace = workspace_,
-          .workspace_bytes = kWorkspaceBytes};
+          .workspace_bytes = kWorkspaceBytes,
+          .bias = epilogue.bias == Per::none ? 0 : bias_,
+          .scale = epilogue.scale == Per::none ? 0 : scale_};
 }
 
 Variant GemmRacer::variant(const GemmPlan& plan, const GemmShape& shape, const Copies& copies) {
@@ -121,8 +144,11 @@ Variant GemmRacer::variant(const GemmPlan& plan, const GemmShape& shape, const C
 Variant GemmRacer::peer_variant(int algorithm, const Copies& copies) {
   return {"cuBLASLt", [this, algorithm, copies, index = 0]() mutable {
             const Operands at = operands(copies, index++);
-            require(peer_->enqueue(algorithm, bench_.cuda_stream(), at.a, at.b, at.d),
+            require(peer_->enqueue(algorithm, bench_.cuda_stream(), at.a, at.b, at.d, at.c),
                     "cublasLtMatmul");
+            if (copies.pass_bytes > 0)
+              require(bench_.stream().copy_on_device(at.d + copies.pass_offset, at.d,
+                                                     copies.pass_bytes));
           }};
 }
 
@@ -140,13 +166,28 @@ std::vector<double> GemmRacer::time(const GemmShape& shape, const std::vector<Va
   return us;
 }
 
+// A bias is always part of the peer's product, an activation only if no second pass is needed.
+int GemmRacer::prepare_peer(const GemmShape& shape, const Copies& copies) {
+  if (!peer_) return 0;
+  const GemmFusion& fusion = shape.fusion;
+  const bool bias = fusion.epilogue.bias != Per::none;
+  PeerEpilogue epilogue;
+  epilogue.kind = peer_epilogue_kind(
+      bias, fusion.in_cublaslt() ? fusion.epilogue.activation : Activation::identity);
+  epilogue.bias = bias ? bias_ : 0;
+  epilogue.c = operands(copies, 0).c;
+  epilogue.alpha = fusion.alpha;
+  if (epilogue.c) epilogue.beta = fusion.beta;
+  return peer_->prepare(shape, options_.dtype, kAlign, epilogue);
+}
+
 int GemmRacer::best_of_peer(const GemmShape& shape, const Copies& copies) {
-  const int offered = peer_ ? peer_->prepare(shape, options_.dtype, kAlign) : 0;
+  const int offered = prepare_peer(shape, copies);
   const Operands at = operands(copies, 0);
   std::vector<int> usable;
   std::vector<Variant> variants;
   for (int i = 0; i < offered; ++i) {
-    if (!peer_->enqueue(i, bench_.cuda_stream(), at.a, at.b, at.d)) continue;
+    if (!peer_->enqueue(i, bench_.cuda_stream(), at.a, at.b, at.d, at.c)) continue;
     usable.push_back(i);
     variants.push_back(peer_variant(i, copies));
   }
@@ -156,15 +197,35 @@ int GemmRacer::best_of_peer(const GemmShape& shape, const Copies& copies) {
   return usable[static_cast<size_t>(std::min_element(us.begin(), us.end()) - us.begin())];
 }
 
-double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at, bool* right) {
+// The largest of the batch's.
+double GemmRacer::reference_distance(const GemmShape& shape, Operands at, bool* right) {
+  double most = 0;
+  *right = true;
+  for (int32_t i = 0; i < shape.batch; ++i) {
+    bool one = false;
+    most = std::max(most, one_reference_distance(shape, at, &one));
+    *right = *right && one;
+    at.a += static_cast<uint64_t>(2 * shape.m * shape.k);
+    at.b += static_cast<uint64_t>(2 * shape.k * shape.n);
+    at.d += static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes());
+  }
+  return most;
+}
+
+double GemmRacer::one_reference_distance(const GemmShape& shape, const Operands& at, bool* right) {
   test::ReferenceProblem problem;
   problem.m = shape.m;
   problem.n = shape.n;
   problem.k = shape.k;
   problem.in = options_.dtype;
   problem.out = shape.f32_out ? DType::F32 : options_.dtype;
+  problem.alpha = static_cast<double>(shape.fusion.alpha);
+  problem.beta = static_cast<double>(shape.fusion.beta);
   problem.a = at.a;
   problem.b = at.b;
+  problem.c = at.c;
+  problem.c_stride_m = shape.n;
+  problem.c_stride_n = 1;
   const bool a_row = shape.a_order == Order::row;
   const bool b_row = shape.b_order == Order::row;
   problem.a_stride_m = a_row ? shape.k : 1;
@@ -181,31 +242,37 @@ double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at,
   return verdict.distance();
 }
 
-// Compares small shapes with float64, and others with the peer's result first.
+// Compares small shapes with float64, and others with the peer's result first. Epilogues are only
+// compared with the peer's.
 void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
                       GemmResult* result) {
   Operands at = operands(copies, 0);
-  const auto elements = static_cast<uint64_t>(shape.m * shape.n);
+  const auto elements = static_cast<uint64_t>(shape.m * shape.n * shape.batch);
   const uint64_t bytes = elements * static_cast<uint64_t>(shape.out_bytes());
+  const DType type = shape.f32_out ? DType::F32 : options_.dtype;
+  const bool has_reference = !shape.fusion.epilogue.any();
+  test::Verdict verdict;
   if (shape.accumulate) require(bench_.stream().fill(at.d, 0, bytes));
   require(plan.run(bench_.stream(), run_of(shape, at)));
   const bool small = shape.flops() <= 0x1p33 && elements <= (64u << 20);
-  if (small || result->peer_algorithm < 0) {
+  if (has_reference && (small || result->peer_algorithm < 0)) {
     result->distance = reference_distance(shape, at, &result->right);
+  } else if (!shape.fusion.in_cublaslt() || result->peer_algorithm < 0) {
+    const uint64_t written = shape.fusion.gates() ? elements / 2 : elements;
+    require(check_.difference(at.d, at.d, static_cast<int64_t>(written), type, &verdict));
+    result->right = verdict.not_finite == 0 && verdict.xx > 0;
   } else {
     const uint64_t ours = at.d;
     at.d = outputs_ + kOutputBytes / 2;
     if (shape.accumulate) require(bench_.stream().fill(at.d, 0, bytes));
-    require(peer_->enqueue(result->peer_algorithm, bench_.cuda_stream(), at.a, at.b, at.d),
+    require(peer_->enqueue(result->peer_algorithm, bench_.cuda_stream(), at.a, at.b, at.d, at.c),
             "cublasLtMatmul");
-    test::Verdict verdict;
-    require(check_.difference(ours, at.d, static_cast<int64_t>(elements),
-                              shape.f32_out ? DType::F32 : options_.dtype, &verdict));
+    require(check_.difference(ours, at.d, static_cast<int64_t>(elements), type, &verdict));
     result->distance = verdict.distance();
     result->right = verdict.not_finite == 0 && verdict.xx > 0;
     // The peer may add parts of k in a narrower type. Then compare with float64, by the distance
     // only: single elements of such long sums may exceed the per-element bound.
-    if (result->distance > 2 * distance_limit(shape, options_.dtype)) {
+    if (has_reference && result->distance > 2 * distance_limit(shape, options_.dtype)) {
       bool each = true;
       at.d = ours;
       result->distance = reference_distance(shape, at, &each);
@@ -215,6 +282,7 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
 }
 
+// Runs that read C may have kernels of their own, which are not among these.
 std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
                                                         std::vector<GemmTime>* candidates) {
   const GemmDesc desc = describe(shape);
@@ -299,7 +367,9 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   const bool has_peer = options_.self || result.peer_algorithm >= 0;
   if (has_peer)
     variants.push_back(options_.self ? choice : peer_variant(result.peer_algorithm, copies));
+  if (shape.fusion.reads_c()) result.ours.kernel = bench_.kernel_names(choice);
   if (has_peer) result.peer_kernel = bench_.kernel_names(variants.back());
+  if (has_peer && !options_.self && copies.pass_bytes > 0) result.peer_kernel += ",copy";
   bench_.read_clocks(options_.clocks && !is_alone(shape));
   const std::vector<Alone> timed = times(shape, variants);
   const bool has_clocks = options_.clocks && !is_alone(shape);
@@ -330,7 +400,7 @@ std::string GemmRacer::launch_once(const GemmShape& shape) {
   const Copies copies = arrange(shape);
   bench_.flush();
   variant(static_cast<const GemmPlan&>(*plan), shape, copies).enqueue();
-  if (peer_ && peer_->prepare(shape, options_.dtype, kAlign) > 0) {
+  if (prepare_peer(shape, copies) > 0) {
     bench_.flush();
     peer_variant(0, copies).enqueue();
   }

@@ -2,6 +2,9 @@
 #pragma once
 // Races one gemm shape against cuBLASLt: operands, launches, times, and a check of the results.
 //
+// If cuBLASLt lacks the shape's epilogue, its product is followed by a copy of as many bytes as a
+// pass for the rest of the epilogue would read and write. Such results are not compared.
+//
 // Operands are slices of one pool of N(0, 1) elements. Cold mode: a shape that takes 100 us or more
 // is launched singly between events after an L2 flush. A shorter one is timed as a graph of 20 or
 // more launches, each on operands that are not in the L2. Hot mode: launches back to back on one
@@ -75,11 +78,12 @@ class GemmRacer {
 
  private:
   struct Operands {
-    uint64_t a, b, d;
+    uint64_t a, b, c, d;  // c is 0 if the shape reads no C
   };
   struct Copies {
     uint64_t input_step = 0, output_step = 0;
-    uint64_t b_offset = 0;
+    uint64_t b_offset = 0, c_offset = 0;
+    uint64_t pass_offset = 0, pass_bytes = 0;  // what the peer's second pass writes, after D
     int count = 1;
   };
   GemmDesc describe(const GemmShape& shape) const;
@@ -92,6 +96,7 @@ class GemmRacer {
   Variant peer_variant(int algorithm, const Copies& copies);
   std::vector<double> time(const GemmShape& shape, const std::vector<Variant>& variants,
                            int rounds);
+  int prepare_peer(const GemmShape& shape, const Copies& copies);
   int best_of_peer(const GemmShape& shape, const Copies& copies);
   std::vector<std::unique_ptr<Plan>> force_all(const GemmShape& shape,
                                                std::vector<GemmTime>* candidates);
@@ -101,13 +106,15 @@ class GemmRacer {
                    const std::vector<Variant>& forced, GemmResult* result);
   void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
              GemmResult* result);
-  double reference_distance(const GemmShape& shape, const Operands& at, bool* right);
+  double reference_distance(const GemmShape& shape, Operands at, bool* right);
+  double one_reference_distance(const GemmShape& shape, const Operands& at, bool* right);
 
   GpuBench& bench_;
   GemmPeer* peer_;
   GemmRaceOptions options_;
   test::GemmCheck check_;
   uint64_t inputs_ = 0, outputs_ = 0, workspace_ = 0;
+  uint64_t bias_ = 0, scale_ = 0;  // vectors of epilogues
 };
 
 }  // namespace tw::bench

@@ -171,6 +171,24 @@ bool drawn_odd_prefill(const GemmShape& s, int32_t) {
 bool drawn_large(const GemmShape& s, int32_t) {
   return is(s, {"large"});
 }
+bool drawn_epilogue_decode(const GemmShape& s, int32_t) {
+  return is(s, {"epi-d"});
+}
+bool drawn_epilogue_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"epi-p"});
+}
+bool drawn_other_decode(const GemmShape& s, int32_t) {
+  return is(s, {"oth-d"});
+}
+bool drawn_other_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"oth-p"});
+}
+bool drawn_batch_decode(const GemmShape& s, int32_t) {
+  return is(s, {"bat-d"});
+}
+bool drawn_batch_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"bat-p"});
+}
 
 // By the limits of an H200: 4.3 TB/s and about 800 TFLOP/s.
 bool under_two_us(const GemmShape& s) {
@@ -222,7 +240,13 @@ const std::vector<GemmClass>& gemm_classes() {
       {"random, the rest", 0.97, 0.85, drawn_rest},
       {"odd decode", 1.8, 0.85, drawn_odd_decode},
       {"odd prefill", 3.0, 0.85, drawn_odd_prefill},
-      {"large", 1.00, 0.96, drawn_large}};
+      {"large", 1.00, 0.96, drawn_large},
+      {"epilogues, decode", 1.00, 0.90, drawn_epilogue_decode},
+      {"epilogues, prefill", 1.00, 0.90, drawn_epilogue_prefill},
+      {"other epilogues, decode", 1.08, 0.90, drawn_other_decode},
+      {"other epilogues, prefill", 1.08, 0.90, drawn_other_prefill},
+      {"batches, decode", 1.00, 0.90, drawn_batch_decode},
+      {"batches, prefill", 1.00, 0.90, drawn_batch_prefill}};
   return classes;
 }
 
