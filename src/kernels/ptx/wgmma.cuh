@@ -11,9 +11,10 @@
 
 namespace tw::ptx {
 
-/// Descriptor of an operand in 128-byte-swizzled shared memory. `stride_bytes` is the distance of
-/// groups of eight rows. `leading_bytes` is the distance of 64-element columns of an operand that
-/// is not contiguous along k (ignored otherwise).
+/// Descriptor of an operand in 128-byte-swizzled shared memory. `stride_bytes` is the distance from
+/// one group of eight rows of 128 bytes to the next. An operand that is not contiguous along k
+/// consists of panels, whose rows have 64 elements: `leading_bytes` is the distance from one panel
+/// to the next. For other operands it is ignored.
 __device__ __forceinline__ u64 wgmma_descriptor(u32 shared, u32 leading_bytes, u32 stride_bytes) {
   return static_cast<u64>((shared & 0x3ffff) >> 4) | static_cast<u64>(leading_bytes >> 4) << 16 |
          static_cast<u64>(stride_bytes >> 4) << 32 | 1ull << 62;
