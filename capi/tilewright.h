@@ -1072,9 +1072,10 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *  The TMA compares coordinates with the extents of the map's dimensions, not with those of the
  *  modes. An element of a tile that lies past the end of a mode must therefore also lie outside of
  *  the map's dimensions: otherwise a box would move an element that belongs to another coordinate.
- *  This gives two conditions. A mode is split only if the length of a piece divides its extent. A
- *  mode is merged with the next outer one only if the tile covers it completely, or if the tile's
- *  extent along it divides its extent and the tile has extent 1 along the outer mode.
+ *  This gives two conditions. A mode is split only if the length of a piece divides the mode's
+ *  extent. A mode is merged with the next outer one in two cases: if the tile covers the inner mode
+ *  completely, or if the tile's extent along the inner mode divides that mode's extent and the tile
+ *  has extent 1 along the outer mode.
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
  *  other.
@@ -1106,9 +1107,10 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  @retval TW_ERROR_OVERFLOW a resulting coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, there is no box of this index, or start
  *  is outside the tensor along a mode where it must be inside. It must be inside along two kinds of
- *  modes: the modes of a group of merged modes, except the group's outermost mode, and the modes of
- *  extent 1 whose bit in free_start is not set. Along other modes start may be any number that
- *  gives 32-bit coordinates, but a store or reduction with a negative coordinate aborts the kernel.
+ *  modes: the modes of a group of merged modes, except the group's outermost mode, and modes along
+ *  which the tensor has extent 1, if their bit in tw_tile_desc.free_start is not set. Along other
+ *  modes start may be any number that gives 32-bit coordinates, but a store or reduction with a
+ *  negative coordinate aborts the kernel.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
@@ -2115,9 +2117,10 @@ typedef struct tw_route_args {
   uint64_t logits;      /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
   uint64_t bias;        /**< f32 [experts], added only to rank experts; 0: none */
   uint64_t given_ids;   /**< [tokens, top_k], required with TW_ROUTE_GIVEN_IDS; else 0 */
-  /** f32 [tokens, top_k]: with TW_ROUTE_GIVEN_IDS, the scores of the given experts. They are not
-   *  the finished weights: the run computes `weights` from them as from its own scores. Required if
-   *  `weights` is given (not 0), else 0. */
+  /** f32 [tokens, top_k], only with TW_ROUTE_GIVEN_IDS: the scores of the given experts. Although
+   *  the field is named after weights, its numbers are used as scores: the run applies `scale` and
+   *  TW_ROUTE_RENORMALIZE to them and writes the results to `weights`. Required if the address
+   *  `weights` is not 0, otherwise it must be 0. */
   uint64_t given_weights;
   /** i32 [experts]: each expert's local number, or -1; 0: every expert is local under its own
    *  number, which requires local_experts equal to experts. */
@@ -2389,9 +2392,10 @@ enum {
    *  still runs. They wait until it has ended before they read an operand that is not declared
    *  constant, and before they write. This also works in captured streams. */
   TW_GEMM_PROGRAMMATIC = 4,
-  /** The run may read A before the preceding kernels in the stream have ended. Let K be the last
-   *  kernel before the run that is not a dependent launch. The caller promises that neither K nor
-   *  any kernel between K and the run writes A. Needs TW_GEMM_PROGRAMMATIC. */
+  /** The run may read A before the preceding kernels in the stream have ended. The caller promises
+   *  that these kernels do not write A: go back in the stream from the run, past kernels that were
+   *  themselves dependent launches, to the first kernel K that was launched normally. Neither K nor
+   *  any kernel between K and the run may write A. Needs TW_GEMM_PROGRAMMATIC. */
   TW_GEMM_A_CONSTANT = 8,
   TW_GEMM_B_CONSTANT = 16, /**< the same promise for B, which may for example be weights */
   /** Runs may give the device address of their m: see tw_gemm_args.device_m. */
@@ -2401,8 +2405,9 @@ enum {
   /** Runs first copy an operand, A or B, into the workspace if the TMA kernels cannot read it. That
    *  is faster than reading it element by element. The TMA kernels can read an operand whose
    *  address, leading dimension and batch stride are multiples of 16 bytes; an operand of an 8-bit
-   *  type or tf32 must also be contiguous along k. Planning knows the address only by its promised
-   *  alignment. If an operand may need such a staging copy, these limits apply to it:
+   *  type or tf32 must also be contiguous along k. Planning does not know the address, only its
+   *  promised alignment. If that is less than 16 bytes, the operand counts as one that may need a
+   *  staging copy, even if its address is aligned in every run. Such an operand has these limits:
    *  - If it is A, min_m must equal m.
    *  - If only its address may be misaligned, the copy has the same strides as the operand. The
    *    matrices of a batch must then not overlap, except that all products may share one matrix
@@ -2480,8 +2485,8 @@ enum {
  *  of them is added. A zero result may have either sign.
  *
  *  A run may have m = 0, or any m from min_m to the plan's m. A plan may use different kernels for
- *  small and for large m: tw_gemm_ranges() lists them. The kernel that serves a run depends on the
- *  m of the run, but not on the min_m and m of the plan, unless A or D is column-major. If n, m or
+ *  small and for large m: tw_gemm_ranges() lists them. If A and D are row-major, the kernel that
+ *  serves a run depends on the m of the run, but not on the min_m and m of the plan. If n, m or
  *  batch_count is 0, a run writes nothing. If k is 0, A B is zero, neither A nor B is read, and D
  *  is written. */
 typedef struct tw_gemm_desc {
@@ -2578,7 +2583,7 @@ typedef struct tw_gemm_desc {
    *  of D and one column for each 128 columns of D. */
   tw_order d_block_scale_order;
   int64_t d_block_scale_ld; /**< only with d_quantize: leading dimension of that matrix, elements;
-                         0: packed */
+                               0: packed */
   int64_t d_block_scale_batch_stride; /**< only with d_quantize: as a_scale_batch_stride */
 } tw_gemm_desc;
 
@@ -2620,9 +2625,9 @@ typedef struct tw_gemm_args {
    *  counter, refuses a run that would skip a product. While the stream is captured, it does not
    *  check this. */
   uint64_t invalid_count;
-  uint64_t bias;     /**< required with bias, else 0: device address */
-  uint64_t d_factor; /**< required with d_factor, else 0: device address of the f32 factors. With
-                       TW_PER_TENSOR it may be 0: d_factor_value is then used */
+  uint64_t bias;     /**< required if the description sets bias, else 0: device address */
+  uint64_t d_factor; /**< required if the description sets d_factor, else 0: device address of the
+                        f32 factors. With TW_PER_TENSOR it may be 0: d_factor_value is then used */
   /** Required with TW_GEMM_AMAX, else 0: device address of an f32 number. If the largest magnitude
    *  in D is above this number, the run replaces the number by it.
    *  - If D is an 8-bit float, magnitudes are taken before d_factor and rounding. The next run's
@@ -2632,11 +2637,12 @@ typedef struct tw_gemm_args {
    *  The library never resets the number: to begin a new maximum, set it to 0 before a run. A NaN
    *  in D makes it NaN. */
   uint64_t amax;
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's f32 scales, which are
-                       read when the run executes */
+  uint64_t a_scale; /**< required if the description sets a_scale, else 0: device address of A's
+                       f32 scales, which are read when the run executes */
   uint64_t b_scale; /**< the same for B's scales */
-  /** Required with d_quantize, else 0: device address of the f32 scales that the run computes and
-   *  writes. d_block_scale_order, d_block_scale_ld and d_block_scale_batch_stride describe them. */
+  /** Required if the description sets d_quantize, else 0: device address of the f32 scales that
+   *  the run computes and writes. d_block_scale_order, d_block_scale_ld and
+   *  d_block_scale_batch_stride describe them. */
   uint64_t d_block_scale;
 } tw_gemm_args;
 
@@ -2737,9 +2743,10 @@ typedef struct tw_gemm_candidate {
                    the tile or tiles that one cluster of blocks computes together */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
                      "/<split>" for split-K and stream-K kernels. If the blocks of a stream-K
-                     kernel's cluster share their loads, "/<m>x<n>" comes last: the cluster's
-                     blocks along the kernel's m and n. These kernels exchange A and B, so that m
-                     is along the caller's n */
+                     kernel's cluster share their loads, "/<rows>x<columns>" comes last. These are
+                     numbers of blocks: those along the rows, and those along the columns, of the
+                     matrix that the kernel computes. If D is row-major, that matrix is D transposed
+                     (see the glossary: swap-AB), and the rows are columns of D */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.
@@ -2775,9 +2782,9 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  kernels. Their plans refuse runs with beta, device_m, device_alpha or device_beta. They also
  *  refuse runs whose D they cannot store: the address and the pitches of D must be multiples of 16
  *  bytes and, without TW_GEMM_D_PADDING_WRITABLE, so must the length of a row of D (of a column if
- *  D is column-major). Plans of stream-K candidates refuse runs without a
- *  workspace if the run needs one. Plans of basic stream-K kernels also refuse runs with alpha 0
- *  and, if k is 0, all runs that are not empty.
+ *  D is column-major). Plans of stream-K candidates refuse runs without a workspace if the run
+ *  needs one. Plans of basic stream-K kernels also refuse runs with alpha 0 and, if k is 0, all
+ *  runs that are not empty.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is not that of a candidate. @retval TW_ERROR_NOT_FOUND the
@@ -2928,11 +2935,11 @@ TW_API tw_status tw_gemm_calibrate(tw_gemm_tuning *tuning, tw_stream *stream, ui
  *  | 8193 to 65536 | 256 | 8193 to 8448 |
  *  | 65537 to 131072 | 4096 | 65537 to 69632 |
  *
- *  Each further doubling of m doubles the width.
+ *  Above 131072 the width doubles with each doubling of m: it is 8192 up to 262144, and so on.
  *
  *  An entry matches a plan if both have the same chip (name and number of usable SMs), types,
  *  orders, n, k and batch_count, and for 8-bit types and tf32 the same scales, d_quantize and
- *  TW_GEMM_FAST_ACCUMULATE. Unless there is a batch, an 8-bit type or tf32, these options matter
+ *  TW_GEMM_FAST_ACCUMULATE. If the product has 16-bit operands and no batch, these options matter
  *  too: an epilogue (bias, activation, gate, d_factor, TW_GEMM_AMAX), TW_GEMM_BATCH_POINTERS,
  *  TW_GEMM_DEVICE_M and TW_GEMM_DEVICE_SCALARS. An entry that was measured with at least one of
  *  them matches plans that have at least one of them, not necessarily the same. An entry that was
@@ -3032,7 +3039,7 @@ enum {
   TW_GROUPED_PROGRAMMATIC = 8,
   /** Row r is multiplied by row_weights[d_rows[r]] instead of row_weights[r]. Typically d_rows[r]
    *  is the number of a pair, token * top_k + slot: tw_route_run() writes the weight of each pair
-   * at this index. Needs TW_GROUPED_SCATTER. */
+   *  at this index. Needs TW_GROUPED_SCATTER. */
   TW_GROUPED_ROW_WEIGHT_BY_INDEX = 16,
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,

@@ -95,7 +95,7 @@ GemmDesc convert(const tw_gemm_desc& from) {
                  .bias_dtype = static_cast<DType>(from.bias_dtype),
                  .activation = static_cast<Activation>(from.activation),
                  .gate = static_cast<Gate>(from.gate),
-                 .scale = static_cast<Per>(from.d_factor),
+                 .d_factor = static_cast<Per>(from.d_factor),
                  .amax = (from.flags & TW_GEMM_AMAX) != 0};
   to.a_scaling =
       scaling(from.a_scale, from.a_scale_order, from.a_scale_ld, from.a_scale_batch_stride);
@@ -172,9 +172,9 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .device_beta = ours.device_beta,
           .invalid_count = ours.invalid_count,
           .bias = ours.bias,
-          .scale = ours.d_factor,
+          .d_factor = ours.d_factor,
           .amax = ours.amax,
-          .scale_value = ours.d_factor_value,
+          .d_factor_value = ours.d_factor_value,
           .a_scale = ours.a_scale,
           .b_scale = ours.b_scale,
           .d_block_scale = ours.d_block_scale};

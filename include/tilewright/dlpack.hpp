@@ -45,7 +45,7 @@ inline int64_t packed_stride(int64_t inner, int64_t extent, size_t dimension) {
 /// than 8 extents.
 inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
                         std::span<const int64_t> shape, std::span<const int64_t> stride = {}) {
-  tw_tensor out = detail::initialised(tw_tensor_init);
+  tw_tensor out = detail::initialized(tw_tensor_init);
   if (shape.size() > std::size(out.shape) || (!stride.empty() && stride.size() != shape.size()))
     throw std::invalid_argument(
         "tilewright::tensor: give at most 8 extents, and either no strides or one for each extent");

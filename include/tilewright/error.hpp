@@ -85,7 +85,7 @@ T result(Call call, Args... args) {
 
 /// A struct with the defaults of its init function.
 template <typename T>
-T initialised(tw_status (*init)(T*, size_t)) {
+T initialized(tw_status (*init)(T*, size_t)) {
   T out{};
   check(init(&out, sizeof(T)));
   return out;
@@ -94,7 +94,7 @@ T initialised(tw_status (*init)(T*, size_t)) {
 /// The struct that a call fills through its last argument.
 template <typename T, typename Call, typename... Args>
 T filled(tw_status (*init)(T*, size_t), Call call, Args... args) {
-  T out = initialised(init);
+  T out = initialized(init);
   check(call(args..., &out));
   return out;
 }

@@ -39,7 +39,7 @@ inline namespace TILEWRIGHT_NAMESPACE {
 /// @{
 #define TILEWRIGHT_DEFAULTS(name)                 \
   inline tw_##name name() {                       \
-    return detail::initialised(tw_##name##_init); \
+    return detail::initialized(tw_##name##_init); \
   }
 TILEWRIGHT_DEFAULTS(copy_desc)
 TILEWRIGHT_DEFAULTS(copy_args)
@@ -354,7 +354,7 @@ class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
     const tw_status status = tw_tensor_map_check(&desc, arch, nullptr, 0, &count);
     if (status != TW_ERROR_RULE) check(status);
     std::vector<tw_rule_violation> out(static_cast<size_t>(count),
-                                       detail::initialised(tw_rule_violation_init));
+                                       detail::initialized(tw_rule_violation_init));
     if (count > 0) (void)tw_tensor_map_check(&desc, arch, out.data(), count, &count);
     return out;
   }

@@ -30,8 +30,8 @@ DEVICE = {".cu", ".cuh"}
 # The public header for kernel authors, and the layers that may include it.
 KERNEL_HEADER = re.compile(r"tilewright/device(\.cuh$|/\w+\.cuh$)")
 KERNEL_LAYERS = {"src/kernels", "src/ops"}
-# Sources that need no header of their own name.
-NAMELESS = re.compile("|".join([
+# Sources without a header of their own name.
+WITHOUT_HEADER = re.compile("|".join([
     # Several sources implement the headers of matrix products.
     r"^src/(ops|kernels)/gemm/",
     # The build uses these in place of the source whose header they implement.
@@ -60,27 +60,27 @@ def resolve(root, source, name):
 def faults_of(root, files):
     for source in files:
         path = source.relative_to(root).as_posix()
-        mine = layer(path)
-        if source.suffix not in SOURCES or not (mine or path.startswith("include/")):
+        own_layer = layer(path)
+        if source.suffix not in SOURCES or not (own_layer or path.startswith("include/")):
             continue
         for kind, name in INCLUDE.findall(source.read_text()):
             where = f"{path}: includes {kind}{name}"
             if kind == "<":
                 if name in ("cuda.h", "cudaTypedefs.h"):
                     yield f"{where}: the library is built without cuda.h: see src/driver/cuda_types.inc"
-                elif re.match(r"cuda|cublas|nv", name) and mine is None:
+                elif re.match(r"cuda|cublas|nv", name) and own_layer is None:
                     yield f"{where}: no CUDA header may be reachable from a public header"
                 elif name in ("cuda_runtime.h", "cuda_runtime_api.h"):
                     yield f"{where}: the CUDA runtime is no dependency"
                 elif source.suffix in DEVICE and "." not in name:
                     yield f"{where}: device code does not use the standard library"
                 elif path.startswith("src/") and name.startswith("tilewright/") and not (
-                        mine in KERNEL_LAYERS and KERNEL_HEADER.match(name)):
-                    yield f"{where}: {mine} may not see this public header"
+                        own_layer in KERNEL_LAYERS and KERNEL_HEADER.match(name)):
+                    yield f"{where}: {own_layer} may not see this public header"
                 elif KERNEL_HEADER.match(path.removeprefix("include/")) and not KERNEL_HEADER.match(name):
                     yield f"{where}: the header for kernel authors must not include other project headers"
                 continue
-            if mine is None:
+            if own_layer is None:
                 # When installed, it lies next to the C header.
                 if name != "tilewright.h":
                     yield f"{where}: a public header sees tilewright.h alone"
@@ -88,25 +88,25 @@ def faults_of(root, files):
             target = resolve(root, source, name)
             if target is None:
                 yield f"{where}: there is no such file"
-            elif layer(target) not in LAYERS[mine]:
-                yield f"{where}: {mine} may not see {layer(target)}"
+            elif layer(target) not in LAYERS[own_layer]:
+                yield f"{where}: {own_layer} may not see {layer(target)}"
             elif source.suffix in DEVICE and layer(target) == "src/base" and name.endswith(".hpp"):
                 yield f"{where}: device code does not see src/base"
-            elif target.endswith("capi/tilewright.h") and mine != "capi":
+            elif target.endswith("capi/tilewright.h") and own_layer != "capi":
                 yield f"{where}: nothing below capi/ knows the C API"
 
 
-def nameless(root, files):
+def header_faults(root, files):
     """Sources that do not implement the header of their name, or do not include it first; including it first
     verifies that the header is self-contained."""
     for source in files:
         path = source.relative_to(root).as_posix()
-        if not path.startswith("src/") or source.suffix != ".cpp" or NAMELESS.search(path):
+        if not path.startswith("src/") or source.suffix != ".cpp" or WITHOUT_HEADER.search(path):
             continue
         own = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
         first = next((name for kind, name in INCLUDE.findall(source.read_text()) if kind == '"'), None)
         if not (root / "src" / own).is_file():
-            yield f"{path}: no header {own} next to it (see NAMELESS)"
+            yield f"{path}: no header {own} next to it (see WITHOUT_HEADER)"
         elif first != own:
             yield f"{path}: includes {first} before {own}, the header that it implements"
 
@@ -114,7 +114,7 @@ def nameless(root, files):
 def check(_):
     files = common.tracked()
     yield from faults_of(common.ROOT, files)
-    yield from nameless(common.ROOT, files)
+    yield from header_faults(common.ROOT, files)
 
 
 def planted(folder):
@@ -123,24 +123,24 @@ def planted(folder):
 
 
 def planted_names(folder):
-    mine = '#include <vector>\n#include "ops/a/{}.hpp"\n#include "base/z.hpp"\n'
+    source = '#include <vector>\n#include "ops/a/{}.hpp"\n#include "base/z.hpp"\n'
     texts = {
         "src/ops/a/good.hpp": "",
-        "src/ops/a/good.cpp": mine.format("good"),
+        "src/ops/a/good.cpp": source.format("good"),
         "src/ops/a/late.hpp": "",
         "src/ops/a/late.cpp": '#include "base/z.hpp"\n#include "ops/a/late.hpp"\n',
-        "src/ops/a/more.cpp": mine.format("good"),
+        "src/ops/a/more.cpp": source.format("good"),
         "src/base/z.hpp": "",
         "src/base/none.hpp": "",
         "src/base/none.cpp": "int z;\n",
-        "src/ops/gemm/more.cpp": mine.format("good"),
-        "src/runtime/cuda/no_cuda.cpp": mine.format("good"),
-        "src/kernels/a/a_host.cpp": mine.format("good"),
-        "src/kernels/a/b_host.cpp": mine.format("good"),
+        "src/ops/gemm/more.cpp": source.format("good"),
+        "src/runtime/cuda/no_cuda.cpp": source.format("good"),
+        "src/kernels/a/a_host.cpp": source.format("good"),
+        "src/kernels/a/b_host.cpp": source.format("good"),
         "capi/c.cpp": "",
     }
     written(folder, texts)
-    common.expect(nameless(folder, [folder / name for name in texts]), "src/ops/a/late.cpp: includes base/z.hpp",
+    common.expect(header_faults(folder, [folder / name for name in texts]), "src/ops/a/late.cpp: includes base/z.hpp",
                   "src/ops/a/more.cpp: no header ops/a/more.hpp", "src/base/none.cpp: includes None",
                   "src/kernels/a/b_host.cpp: no header")
 

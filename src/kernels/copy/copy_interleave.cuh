@@ -10,15 +10,15 @@
 
 namespace tw {
 
+// What a thread reorders: one 16-byte vector of each plane, or as many packed elements.
 template <int kElement, int kPlanes>
 struct PlaneGroup {
-  static constexpr int kSide = 16 / kElement;  // elements of one plane
+  static constexpr int kPlaneElements = 16 / kElement;  // of one plane's vector
   static constexpr int kWords = 4 * kPlanes;
   u32 word[kWords];
 
-  static constexpr int kPerWord = kElement < 4 ? 4 / kElement : 1;  // elements
-
-  // Returns word w of the order whose element e is element at(e) of this one.
+  // Returns word w of a reordered copy of this group. Element e of the copy is element at(e) of
+  // this group.
   template <class At>
   __device__ __forceinline__ u32 collect(int w, At at) const {
     if constexpr (kElement >= 4) {
@@ -43,14 +43,16 @@ struct PlaneGroup {
     PlaneGroup out;
 #pragma unroll
     for (int w = 0; w < kWords; ++w)
-      out.word[w] = collect(w, [](int e) { return e % kPlanes * kSide + e / kPlanes; });
+      out.word[w] = collect(w, [](int e) { return e % kPlanes * kPlaneElements + e / kPlanes; });
     return out;
   }
+  // Reorders from packed to planar.
   __device__ __forceinline__ PlaneGroup planes() const {
     PlaneGroup out;
 #pragma unroll
     for (int w = 0; w < kWords; ++w)
-      out.word[w] = collect(w, [](int e) { return e % kSide * kPlanes + e / kSide; });
+      out.word[w] =
+          collect(w, [](int e) { return e % kPlaneElements * kPlanes + e / kPlaneElements; });
     return out;
   }
   __device__ __forceinline__ uint4 vector(int v) const {

@@ -36,8 +36,9 @@ struct PieceMover {
   PieceEnd* warp_ends;  // kFlight * 32 entries
 
   static constexpr u32 kLanes = kRealign ? 31 : 32;  // lanes that store
-  // Prefetching sectors and collecting the ends of rows cost instructions. These pay off only in
-  // large copies that do not already spend many on realignment or on further dimensions.
+  // Prefetching single sectors and collecting the ends of rows cost instructions, which pay off
+  // only in large copies. Copies with realignment or several dimensions (kRank) already spend many,
+  // so they do not prefetch single sectors. Of these, only copies with realignment collect ends.
   static constexpr bool kLarge = kFlight > 1;
   static constexpr bool kPrefetchesSectors = kLarge && !kRealign && kRank == 1;
   static constexpr bool kCollectsEnds = kLarge && (kRealign || kRank == 1);
@@ -56,8 +57,8 @@ struct PieceMover {
     u64 to;
     u32 shift;  // bytes
     u32 first;
-    u32 end;      // 0: nothing to store
-    u32 touches;  // bytes to prefetch
+    u32 end;  // 0: nothing to store
+    u32 prefetch_bytes;
   };
 
   // Appends the partial pieces of the lanes in mask `lanes` to warp_ends.
@@ -108,21 +109,22 @@ struct PieceMover {
     return p.end != 0 && (!kRealign || ptx::lane_id() != 31);
   }
 
-  __device__ __forceinline__ void touch_line(const CopyPiece& p) const {
-    if (kLarge && !kPrefetchesSectors && args.touch != kTouchNothing && p.end != 0 &&
+  // Prefetches the line of a piece that is not 16 bytes long.
+  __device__ __forceinline__ void prefetch_part_line(const CopyPiece& p) const {
+    if (kLarge && !kPrefetchesSectors && args.prefetch != kPrefetchNothing && p.end != 0 &&
         p.end - p.first != 16)
       ptx::prefetch_line(p.to + p.first);
   }
 
-  // Prefetches the sectors that the pieces cover in part. Called after all loads are issued.
-  __device__ __forceinline__ void touch(const Pending (&pending)[kFlight]) const {
+  // Prefetches the sectors that the pieces cover only in part. Called after all loads are issued.
+  __device__ __forceinline__ void prefetch_parts(const Pending (&pending)[kFlight]) const {
 #pragma unroll
     for (int k = 0; k < kFlight; ++k) {
-      if (pending[k].touches == 0) continue;
-      if (args.touch == kTouchLines)
+      if (pending[k].prefetch_bytes == 0) continue;
+      if (args.prefetch == kPrefetchLines)
         ptx::prefetch_line(pending[k].to + pending[k].first);
       else
-        ptx::prefetch_bulk(ptx::global_pointer(pending[k].to), pending[k].touches);
+        ptx::prefetch_bulk(ptx::global_pointer(pending[k].to), pending[k].prefetch_bytes);
     }
   }
 
@@ -147,7 +149,7 @@ struct PieceMover {
 #pragma unroll
       for (int k = 0; k < kFlight; ++k) {
         const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
-        touch_line(p);
+        prefetch_part_line(p);
         v[k] = make_uint4(0, 0, 0, 0);
         if (piece_loads(args, p)) v[k] = load(p.from & ~15ull);
         const bool mine = stores(p);
@@ -156,7 +158,7 @@ struct PieceMover {
         pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0,
                       kPrefetchesSectors ? prefetch_bytes_of(args, p) : 0};
       }
-      if (kPrefetchesSectors && args.touch != kTouchNothing) touch(pending);
+      if (kPrefetchesSectors && args.prefetch != kPrefetchNothing) prefetch_parts(pending);
       u32 ends = 0;
 #pragma unroll
       for (int k = 0; k < kFlight; ++k) store(pending[k], v[k], &ends);

@@ -12,12 +12,12 @@ inline constexpr u32 kPieceThreads = 256;
 inline constexpr u32 kPieceRank = 7;
 inline constexpr u32 kPieceSector = 32;  // granularity of L2 reads and writes, bytes
 
-/// CopyPieceArgs::touch: how the kernel prefetches sectors that the ends of a row cover only in
-/// part, before it writes them. kTouchLines prefetches whole lines (four sectors). kTouchSectors
-/// prefetches single sectors by a bulk instruction, which is slow if there are many. A larger
-/// multiple of 16 is the number of bytes that a row's last piece prefetches, which also covers the
-/// first sector of the next row.
-enum : u32 { kTouchNothing = 0, kTouchLines = 1, kTouchSectors = 16 };
+/// CopyPieceArgs::prefetch: how the kernel prefetches sectors that the ends of a row cover only in
+/// part, before it writes them. kPrefetchLines prefetches whole lines (four sectors).
+/// kPrefetchSectors prefetches single sectors by a bulk instruction, which is slow if there are
+/// many. A larger multiple of 16 is the number of bytes that a row's last piece prefetches, which
+/// also covers the first sector of the next row.
+enum : u32 { kPrefetchNothing = 0, kPrefetchLines = 1, kPrefetchSectors = 16 };
 
 /// Each row has `slots` consecutive slots. Slot i holds piece i of the row, or nothing if the row
 /// has fewer pieces. Aligned loads of the source stay inside [src_low, src_high).
@@ -38,7 +38,7 @@ struct CopyPieceArgs {
   // 1: in the destination, rows begin at multiples of 16 bytes and are padded to one, so the kernel
   // may store a row's last piece as 16 bytes.
   u32 ends_padded;
-  u32 touch;          // kTouchNothing, kTouchLines, or a multiple of 16 bytes
+  u32 prefetch;       // kPrefetchNothing, kPrefetchLines, or a multiple of 16 bytes
   u32 ends_by_bytes;  // 1: partial pieces are stored byte by byte
 };
 static_assert(sizeof(CopyPieceArgs) == 288, "host and device must agree on the layout");
@@ -108,11 +108,12 @@ TW_KERNEL_HD constexpr bool piece_loads(const CopyPieceArgs& args, const CopyPie
 /// Returns how many bytes from `p.to` on the kernel must prefetch for this piece; 0 for none.
 TW_KERNEL_HD constexpr u32 prefetch_bytes_of(const CopyPieceArgs& args, const CopyPiece& p) {
   const u32 to = static_cast<u32>(p.to);
-  if (p.end == 0 || args.touch == kTouchNothing) return 0;
+  if (p.end == 0 || args.prefetch == kPrefetchNothing) return 0;
   if (p.ends && (to + p.end) % kPieceSector != 0)
-    return p.row + 1 == args.extent[0].divisor ? kTouchSectors : args.touch;
-  if (p.begins && (to + p.first) % kPieceSector != 0 && (args.touch <= kTouchSectors || p.row == 0))
-    return kTouchSectors;
+    return p.row + 1 == args.extent[0].divisor ? kPrefetchSectors : args.prefetch;
+  if (p.begins && (to + p.first) % kPieceSector != 0 &&
+      (args.prefetch <= kPrefetchSectors || p.row == 0))
+    return kPrefetchSectors;
   return 0;
 }
 

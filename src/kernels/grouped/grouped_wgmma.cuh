@@ -13,7 +13,7 @@
 namespace tw {
 
 // Shared-memory offsets of what only grouped kernels have. It lies behind the pipeline, where
-// other kernels have their table of bias and scale.
+// other kernels have their table of bias and d_factor.
 template <class Config>
 struct GroupedSmemOffsets {
   static_assert(Config::kTileM == kGroupedTileColumns,
@@ -136,7 +136,7 @@ template <class Config>
 __device__ __forceinline__ bool grouped_reduce(float (&d)[Config::kAccumulators],
                                                const GroupedStreamArgs& args, i32 unit,
                                                const StreamPartial<Config>& partial, u32 flag) {
-  const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
+  const GemmParts parts = gemm_stream_parts(unit, args.padded_k_blocks, args.share);
   partial.store(d);
   StreamConsumers<Config>::sync();
   if (StreamConsumers<Config>::thread() == 0) {
@@ -187,7 +187,8 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
     // The block id is read again, because the accumulators leave no register to keep it in.
     const auto block = static_cast<i32>(ptx::reread_block_id());
     const i32 slot =
-        divided < 0 ? 0 : gemm_stream_slot(divided, schedule.depth, schedule.share, block);
+        divided < 0 ? 0
+                    : gemm_stream_slot(divided, schedule.padded_k_blocks, schedule.share, block);
     const StreamPartial<Config> partial(stream_args, block, slot, 0);
     stream_accumulate<Config>(d, stream_args, item, partial, pipeline, group);
     targets.put(group);  // before grouped_reduce(), which needs all registers

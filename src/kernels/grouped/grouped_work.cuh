@@ -17,11 +17,11 @@ namespace tw {
 /// The schedule of a run, which each block computes when it begins. It lies in shared memory,
 /// because a tile's accumulators leave too few registers.
 struct GroupedSchedule {
-  i32 units_m;             // units of a row tile: one for every kTileM columns of the weights
-  i32 units, whole_units;  // all units, and those that one block computes alone
-  i32 k_blocks;            // of a unit
-  i32 depth, share;        // as in GemmStreamArgs
-  i32 widest;              // width of the widest tile
+  i32 units_m;                 // units of a row tile: one for every kTileM columns of the weights
+  i32 units, whole_units;      // all units, and those that one block computes alone
+  i32 k_blocks;                // of a unit
+  i32 padded_k_blocks, share;  // as in GemmStreamArgs
+  i32 widest;                  // width of the widest tile
 };
 
 /// The stream-K arguments for the current tile. It has those fields of GemmStreamArgs that the
@@ -31,7 +31,7 @@ struct GroupedStreamArgs {
   const u64& counter_tag;
   const u32& partials_offset;
   const i32& chain_blocks;
-  const i32& depth;
+  const i32& padded_k_blocks;
   const i32& share;
   const i32& widest;  // for stream_slot_columns()
   i32 width;
@@ -43,7 +43,7 @@ struct GroupedStreamArgs {
         counter_tag(args.counter_tag),
         partials_offset(args.partials_offset),
         chain_blocks(args.chain_blocks),
-        depth(s.depth),
+        padded_k_blocks(s.padded_k_blocks),
         share(s.share),
         widest(s.widest),
         width(tile_width),
@@ -62,15 +62,15 @@ struct GroupedWgmmaTile {
   i32 group;
 };
 
-// Estimated clocks for a k block of a tile while `blocks` SMs multiply: the maximum of three times.
-// The SM multiplies the k block; it reads the k block at the highest rate of one SM (an H200 needs
-// about 70 SMs with narrow tiles to saturate memory); memory delivers the weights of all SMs.
-__device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
-                                                      i32 blocks) {
+// Estimated clocks for a k block of a tile while `busy_sms` SMs multiply: the maximum of three
+// times. The SM multiplies the k block; it reads the k block at the highest rate of one SM (an H200
+// needs about 70 SMs with narrow tiles to saturate memory); memory delivers the weights of all SMs.
+__device__ __forceinline__ float grouped_k_block_clocks(const GroupedArgs& args, i32 width,
+                                                        i32 busy_sms) {
   constexpr float kWeightBytes = 128 * 128, kClocksPerByte = 1.0f / 52;  // of one SM
   const float read = (kWeightBytes + static_cast<float>(width) * 128) * kClocksPerByte;
   const float memory =
-      kWeightBytes * static_cast<float>(blocks) / static_cast<float>(max(args.memory_rate, 1));
+      kWeightBytes * static_cast<float>(busy_sms) / static_cast<float>(max(args.memory_rate, 1));
   return fmaxf(static_cast<float>(width) * 4, fmaxf(read, memory));
 }
 
@@ -87,31 +87,34 @@ __device__ __forceinline__ GroupedSchedule grouped_make_schedule(const GroupedAr
   s.units_m = (args.n + Config::kTileM - 1) / Config::kTileM;
   s.units = s.whole_units = table.first_tile[args.group_count] * s.units_m;
   s.k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
-  s.depth = max(s.k_blocks, 1);
-  s.share = s.depth;
+  s.padded_k_blocks = max(s.k_blocks, 1);
+  s.share = s.padded_k_blocks;
   s.widest = widest;
   const auto blocks = static_cast<i32>(ptx::reread_grid_size());
   i32 last_wave, remainder;
   full_divide(s.units, blocks, &last_wave);
-  constexpr i32 kMaxDepth = 1 << 20;  // keeps last_wave * depth within 31 bits
+  constexpr i32 kMaxKBlocks = 1 << 20;  // keeps last_wave * padded_k_blocks within 31 bits
   if (args.workspace == 0 || (args.flags & kGroupedInvariant) || last_wave == 0 ||
-      s.depth > kMaxDepth)
+      s.padded_k_blocks > kMaxKBlocks)
     return s;
   // Adding up the parts of a wide tile pays only if each part has enough k blocks.
   const i32 min_share = widest <= 64 ? 4 : 16;
-  i32 share = max(full_divide(last_wave * s.depth + blocks - 1, blocks, &remainder), min_share);
+  i32 share =
+      max(full_divide(last_wave * s.padded_k_blocks + blocks - 1, blocks, &remainder), min_share);
   // Prefer equal parts of each unit, even if the share of a block then has up to a quarter more k
   // blocks. Blocks with equal parts read the same k at the same time, which the L2 serves better,
   // and no block has parts of two units.
-  const i32 parts = full_divide(s.depth, share, &remainder);
-  const i32 equal = parts > 0 ? full_divide(s.depth + parts - 1, parts, &remainder) : s.depth;
+  const i32 parts = full_divide(s.padded_k_blocks, share, &remainder);
+  const i32 equal =
+      parts > 0 ? full_divide(s.padded_k_blocks + parts - 1, parts, &remainder) : s.padded_k_blocks;
   const bool has_equal_parts = equal <= share + share / 4;
   if (has_equal_parts) share = equal;
   const float whole_clocks =
-      grouped_block_clocks(args, widest, last_wave) * static_cast<float>(s.depth);
-  const float part_clocks = grouped_block_clocks(args, widest, blocks) * static_cast<float>(share);
+      grouped_k_block_clocks(args, widest, last_wave) * static_cast<float>(s.padded_k_blocks);
+  const float part_clocks =
+      grouped_k_block_clocks(args, widest, blocks) * static_cast<float>(share);
   if (part_clocks + grouped_add_parts_clocks(widest) >= whole_clocks) return s;
-  if (has_equal_parts) s.depth = parts * equal;
+  if (has_equal_parts) s.padded_k_blocks = parts * equal;
   s.whole_units = s.units - last_wave;
   s.share = share;
   return s;
@@ -149,7 +152,7 @@ struct GroupedWork {
 
   __device__ __forceinline__ explicit GroupedWork(const GroupedSchedule& s) {
     unit = static_cast<i32>(ptx::reread_block_id());
-    const i32 divided_blocks = (s.units - s.whole_units) * s.depth;
+    const i32 divided_blocks = (s.units - s.whole_units) * s.padded_k_blocks;
     next_block = min(unit * s.share, divided_blocks);
     end_block = min(next_block + s.share, divided_blocks);
   }
@@ -161,8 +164,8 @@ struct GroupedWork {
     }
     if (next_block >= end_block) return false;
     i32 begin;
-    const i32 divided = full_divide(next_block, s.depth, &begin);
-    const i32 end = min(s.depth, begin + end_block - next_block);
+    const i32 divided = full_divide(next_block, s.padded_k_blocks, &begin);
+    const i32 end = min(s.padded_k_blocks, begin + end_block - next_block);
     *item = {s.whole_units + divided, begin, min(end, s.k_blocks)};
     next_block += end - begin;
     return true;

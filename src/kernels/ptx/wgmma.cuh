@@ -11,9 +11,10 @@
 
 namespace tw::ptx {
 
-/// Descriptor of an operand in 128-byte-swizzled shared memory. `stride_bytes` is the distance of
-/// groups of eight rows. `leading_bytes` is the distance of 64-element columns of an operand that
-/// is not contiguous along k (ignored otherwise).
+/// Descriptor of an operand in 128-byte-swizzled shared memory. `stride_bytes` is the distance from
+/// one group of eight rows of 128 bytes to the next. An operand that is not contiguous along k
+/// consists of panels, whose rows have 64 elements: `leading_bytes` is the distance from one panel
+/// to the next. For other operands it is ignored.
 __device__ __forceinline__ u64 wgmma_descriptor(u32 shared, u32 leading_bytes, u32 stride_bytes) {
   return static_cast<u64>((shared & 0x3ffff) >> 4) | static_cast<u64>(leading_bytes >> 4) << 16 |
          static_cast<u64>(stride_bytes >> 4) << 32 | 1ull << 62;
@@ -165,16 +166,16 @@ TW_WGMMA_SIZES(F16)
 #define TW_WIDTH_TARGETS                                                                       \
   "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160, N176, N192, N208, " \
   "N224, N240, N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t"
-#define TW_EACH_WIDTH(...)                                                                 \
-  TW_WIDTH(32, __VA_ARGS__)                                                                \
-  TW_WIDTH(48, __VA_ARGS__)                                                                \
-  TW_WIDTH(64, __VA_ARGS__)                                                                \
-  TW_WIDTH(80, __VA_ARGS__)                                                                \
-  TW_WIDTH(96, __VA_ARGS__)                                                                \
-  TW_WIDTH(112, __VA_ARGS__) TW_WIDTH(128, __VA_ARGS__) TW_WIDTH(144, __VA_ARGS__)         \
-      TW_WIDTH(160, __VA_ARGS__) TW_WIDTH(176, __VA_ARGS__) TW_WIDTH(192, __VA_ARGS__)     \
-          TW_WIDTH(208, __VA_ARGS__) TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) \
-              TW_WIDTH(256, __VA_ARGS__)
+#define TW_EACH_WIDTH(...)                                                             \
+  TW_WIDTH(32, __VA_ARGS__)                                                            \
+  TW_WIDTH(48, __VA_ARGS__)                                                            \
+  TW_WIDTH(64, __VA_ARGS__)                                                            \
+  TW_WIDTH(80, __VA_ARGS__)                                                            \
+  TW_WIDTH(96, __VA_ARGS__)                                                            \
+  TW_WIDTH(112, __VA_ARGS__)                                                           \
+  TW_WIDTH(128, __VA_ARGS__) TW_WIDTH(144, __VA_ARGS__) TW_WIDTH(160, __VA_ARGS__)     \
+      TW_WIDTH(176, __VA_ARGS__) TW_WIDTH(192, __VA_ARGS__) TW_WIDTH(208, __VA_ARGS__) \
+          TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
       " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"

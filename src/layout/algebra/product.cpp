@@ -27,10 +27,10 @@ Status check_copies(const Layout& complement_of_a, const Layout& b, Node at) {
     if (!radix.admits(b.shape.value[i], b.stride[i]))
       return fail(
           Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
-          "mode %lld:%lld of the tiler does not divide the modes of the layout's complement "
-          "evenly: at each of these modes but the last, the remaining stride must be less "
-          "than the extent or a multiple of it, and the remaining number of steps must be "
-          "a multiple of the steps inside the mode",
+          "mode %lld:%lld of the tiler does not step evenly through the modes of the layout's "
+          "complement: at each of these but the last, the tiler's remaining stride must be less "
+          "than the extent of the complement's mode or a multiple of it, and the tiler's remaining "
+          "number of steps must be a multiple of the number of steps inside that mode",
           static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
   return Code::OK;
 }

@@ -101,7 +101,7 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
       TW_TRY(crd2crd(layout, at, &value));
       cell.text = text_of(value);
       if (!layout.has_basis_strides)
-        cell.colour = color_of(value.value[0], paint, element_bits, range);
+        cell.color = color_of(value.value[0], paint, element_bits, range);
     }
   return Code::OK;
 }
@@ -178,7 +178,7 @@ Status draw(const Layout& layout, Paint paint, int element_bits, std::string* sv
   }
   std::string remark = cut_remark(sides);
   if (paint == Paint::banks)
-    remark += std::string(remark.empty() ? "" : "; ") + "colours: banks of shared memory, " +
+    remark += std::string(remark.empty() ? "" : "; ") + "colors: banks of shared memory, " +
               std::to_string(element_bits) + "-bit elements";
   *svg = to_svg(text_of(layout), grids, remark);
   return Code::OK;
@@ -206,14 +206,14 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
     Cell& cell = grid.cells[i];
     const int64_t thread = holders[i] % threads, value = holders[i] / threads;
     if (holders[i] == kNotHeld) {
-      cell.colour = "#eeeeee";
+      cell.color = "#eeeeee";
       continue;
     }
     cell.text = "T" + std::to_string(thread) + "\nV" + std::to_string(value);
-    cell.colour = pick_color(thread, threads);
+    cell.color = pick_color(thread, threads);
   }
   std::string remark = std::to_string(threads) + " threads with " + std::to_string(values) +
-                       " values each, coloured by thread";
+                       " values each, colored by thread";
   if (sides.is_cut()) remark += "; " + cut_remark(sides);
   *svg = to_svg(text_of(tv) + "  in a tile of " + text_of(tile), {grid}, remark);
   return Code::OK;
@@ -287,7 +287,7 @@ void put_boxes(const std::vector<Pair>& corners, const Pair& box, Grid* grid) {
   for (size_t i = 0; i < owners.size(); ++i) {
     if (owners[i] == kNoBox) continue;
     grid->cells[i].text = std::to_string(owners[i]);
-    grid->cells[i].colour = pick_color(owners[i], static_cast<int64_t>(corners.size()));
+    grid->cells[i].color = pick_color(owners[i], static_cast<int64_t>(corners.size()));
   }
 }
 

@@ -36,12 +36,12 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-void put_text(double x, double y, double size, const char* anchor, const char* colour,
+void put_text(double x, double y, double size, const char* anchor, const char* color,
               const std::string& text, std::string* out) {
   *out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"";
   if (size != kFont) *out += " font-size=\"" + number(size) + "\"";
   if (*anchor) *out += std::string(" text-anchor=\"") + anchor + "\"";
-  if (*colour) *out += std::string(" fill=\"") + colour + "\"";
+  if (*color) *out += std::string(" fill=\"") + color + "\"";
   *out += ">" + escaped(text) + "</text>\n";
 }
 
@@ -106,7 +106,7 @@ void put_grid(const Grid& grid, const Size& size, double x0, double y0, std::str
       const double x = x0 + size.side + size.cell_width * static_cast<double>(c);
       *out += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
               number(size.cell_width) + "\" height=\"" + number(size.cell_height) + "\" fill=\"" +
-              cell.colour + "\" stroke=\"#777777\" stroke-width=\".5\"/>\n";
+              cell.color + "\" stroke=\"#777777\" stroke-width=\".5\"/>\n";
       const std::vector<std::string> lines = lines_of(cell.text);
       double baseline = y + size.cell_height / 2 + 4 - 6 * static_cast<double>(lines.size() - 1);
       for (const std::string& line : lines) {

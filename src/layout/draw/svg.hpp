@@ -16,7 +16,7 @@ std::string scale_color(double part);
 
 struct Cell {
   std::string text;
-  std::string colour = "#ffffff";
+  std::string color = "#ffffff";
 };
 
 /// One panel: a caption and cells in row-major order.

@@ -127,9 +127,10 @@ Status check_order(int rank, const int32_t* order) {
               "order is no permutation of the dimensions 0 to %d", rank - 1);
 }
 
-// Adds bits of one input: log2(extent[d]) for each dimension d, in the order that `order` lists.
-// `covered[d]` is the extent along d that the layout covers so far. Each bit moves by it and
-// doubles it; a bit that would move beyond the shape moves nothing.
+// Adds bits to the input `dim`: log2(extent[d]) of them for each dimension d, in the order that
+// `order` lists. `covered[d]` is the extent along d that the layout covers so far. A bit steps by
+// covered[d] along d and then doubles covered[d]. If the step would leave the shape, the bit has no
+// effect on the coordinates.
 Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const int32_t* order,
                     InDim dim, int64_t* covered, LinearLayout* out) {
   for (int k = 0; k < rank; ++k) {

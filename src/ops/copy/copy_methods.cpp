@@ -11,9 +11,10 @@ namespace tw {
 namespace {
 
 constexpr int64_t kMaxCoordinate = INT32_MAX;  // in a tensor map, whose extents may be larger
-// Shorter rows have too many ends for one bulk prefetch per row, or for two per row.
-constexpr int64_t kMinSectorRow = 48;
-constexpr int64_t kMinTwoSectorRow = 512;
+// The fewest bytes of a row for which one bulk prefetch per row, or two per row, are faster than
+// prefetches of lines. Shorter rows have too many ends.
+constexpr int64_t kMinRowForOnePrefetch = 48;
+constexpr int64_t kMinRowForTwoPrefetches = 512;
 
 DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
@@ -152,19 +153,20 @@ bool dst_multiple(const CopyShape& shape, int64_t value, int64_t divisor) {
   return value % divisor == 0;
 }
 
-// Returns which partially written sectors the kernel prefetches (CopyPieceArgs::touch).
+// Returns which partially written sectors the kernel prefetches (CopyPieceArgs::prefetch).
 // tests/README.md has the measurements. Contiguous rows need no prefetch, because each completes
 // the sectors of its neighbors.
-u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
+u32 piece_prefetch(const CopyShape& shape, bool realign, int64_t misalignment) {
   if (shape.rank == 0 || shape.dst_stride[0] == shape.row_bytes || !is_large(shape) ||
       dst_multiple(shape, misalignment | shape.row_bytes, kPieceSector))
-    return kTouchNothing;
-  if (realign || shape.rank > 1 || shape.row_bytes < kMinSectorRow) return kTouchLines;
-  const u32 two_per_row = shape.row_bytes < kMinTwoSectorRow ? kTouchLines : kTouchSectors;
+    return kPrefetchNothing;
+  if (realign || shape.rank > 1 || shape.row_bytes < kMinRowForOnePrefetch) return kPrefetchLines;
+  const u32 two_per_row =
+      shape.row_bytes < kMinRowForTwoPrefetches ? kPrefetchLines : kPrefetchSectors;
   if (!dst_multiple(shape, 0, kCopyAlignment)) return two_per_row;
   const int64_t begin = misalignment % kCopyAlignment;
   const int64_t end = begin + shape.row_bytes;
-  if (begin == 0 || end % kCopyAlignment == 0) return kTouchSectors;
+  if (begin == 0 || end % kCopyAlignment == 0) return kPrefetchSectors;
   // The prefetch must reach from the row's last piece to the end of the next row's first piece.
   // That is two sectors, wherever they begin.
   const int64_t next = (begin + shape.dst_stride[0]) / kCopyAlignment + 1;
@@ -201,7 +203,7 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
   args->ends_padded = same && ahead == 0 && shape.padding_writable ? 1 : 0;
-  args->touch = piece_touch(shape, realign, dst_misalignment);
+  args->prefetch = piece_prefetch(shape, realign, dst_misalignment);
   args->ends_by_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {

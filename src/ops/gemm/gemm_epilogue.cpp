@@ -76,7 +76,7 @@ Status gemm_epilogue(GemmDesc* desc) {
   TW_TRY(check_activation(e.activation));
   TW_TRY(check_choice("gate", "gemm_gate", static_cast<int32_t>(e.gate), 2,
                       "TW_GATE_NONE is 0, TW_GATE_HALVES 1, TW_GATE_INTERLEAVED 2"));
-  TW_TRY(check_choice("d_factor", "gemm_per", static_cast<int32_t>(e.scale), 3,
+  TW_TRY(check_choice("d_factor", "gemm_per", static_cast<int32_t>(e.d_factor), 3,
                       "TW_PER_NONE is 0, TW_PER_TENSOR 1, TW_PER_ROW 2, TW_PER_COLUMN 3"));
   TW_TRY(check_bias(*desc));
   if (e.gate != Gate::none && desc->n % 2 != 0)
@@ -97,15 +97,15 @@ Status check_epilogue_excluded(const GemmDesc& caller, const GemmRun& run) {
   const GemmEpilogue& e = caller.epilogue;
   if (e.bias == Per::none)
     TW_TRY(check_null_address("bias", run.bias, "the description has no bias"));
-  if (e.scale == Per::none)
-    TW_TRY(check_null_address("d_factor", run.scale, "the description has no d_factor"));
+  if (e.d_factor == Per::none)
+    TW_TRY(check_null_address("d_factor", run.d_factor, "the description has no d_factor"));
   if (!e.amax) TW_TRY(check_null_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
-  if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
+  if (run.d_factor_value == 1.0f || (e.d_factor == Per::tensor && run.d_factor == 0)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_factor_value", .rule = "excluded"},
               "d_factor_value is %s, but %s: leave it 1",
-              Decimal::significant(static_cast<double>(run.scale_value), 6).text(),
-              e.scale == Per::tensor ? "d_factor is an address, where the factor is read"
-                                     : "the description's d_factor is not TW_PER_TENSOR");
+              Decimal::significant(static_cast<double>(run.d_factor_value), 6).text(),
+              e.d_factor == Per::tensor ? "d_factor is an address, where the factor is read"
+                                        : "the description's d_factor is not TW_PER_TENSOR");
 }
 
 Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans) {
@@ -117,10 +117,10 @@ Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmS
     const auto bytes = static_cast<uint64_t>(vector_length(e.bias, m, caller.n)) * size;
     spans->reads("bias", run.bias, bytes);
   }
-  if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
-    TW_TRY(check_address("d_factor", run.scale, 4));
-    const auto bytes = static_cast<uint64_t>(vector_length(e.scale, m, d_columns)) * 4;
-    spans->reads("d_factor", run.scale, bytes);
+  if (e.d_factor != Per::none && (e.d_factor != Per::tensor || run.d_factor != 0)) {
+    TW_TRY(check_address("d_factor", run.d_factor, 4));
+    const auto bytes = static_cast<uint64_t>(vector_length(e.d_factor, m, d_columns)) * 4;
+    spans->reads("d_factor", run.d_factor, bytes);
   }
   if (!e.amax) return {};
   TW_TRY(check_address("amax", run.amax, 4));
@@ -133,7 +133,7 @@ void fill_epilogue(const GemmProblem& kernel_problem, GemmEpilogueArgs* args) {
   args->bias_by = kernel_per(e.bias, kernel_problem.desc.d_order);
   args->bias_type = e.bias_dtype == DType::F32 ? kBiasF32 : kBiasAsInput;
   if (kernel_problem.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_type = kBiasF16;
-  args->scale_by = kernel_per(e.scale, kernel_problem.desc.d_order);
+  args->d_factor_by = kernel_per(e.d_factor, kernel_problem.desc.d_order);
   args->activation = static_cast<unsigned char>(e.activation);
   args->gate = static_cast<unsigned char>(e.gate);
   args->gate_across = kernel_problem.gated() && !kernel_problem.gates_along_lines();

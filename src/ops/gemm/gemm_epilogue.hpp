@@ -11,7 +11,7 @@ namespace tw {
 /// Fails if a run gives an argument for an option that the caller's description does not have.
 Status check_epilogue_excluded(const GemmDesc& caller, const GemmRun& run);
 
-/// Checks the addresses of bias, scale and amax for a run of m rows, and adds their spans.
+/// Checks the addresses of bias, d_factor and amax for a run of m rows, and adds their spans.
 Status add_epilogue(const GemmDesc& caller, const GemmRun& run, int64_t m, GemmSpans* spans);
 
 /// Fills in the arguments that follow from the problem as the kernel sees it.

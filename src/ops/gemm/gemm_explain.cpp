@@ -38,7 +38,7 @@ std::string epilogue_text(const GemmEpilogue& e) {
   if (e.activation != Activation::identity) append(activation_name(e.activation));
   if (e.gate == Gate::halves) append("gating the other half of the columns");
   if (e.gate == Gate::interleaved) append("gating every other column");
-  if (e.scale != Per::none) append(std::string("scale ") + text_of(e.scale));
+  if (e.d_factor != Per::none) append(std::string("d_factor ") + text_of(e.d_factor));
   if (e.amax) append("largest |D|");
   return text;
 }

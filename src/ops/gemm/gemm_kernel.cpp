@@ -96,7 +96,7 @@ void GemmKernel::fill_batch() {
   epilogue_args_.flags = problem_.swapped ? u32{kFullSwapped} : 0u;
   // If a scale of D covers elements of two tiles, one worker computes both of them, one after the
   // other.
-  if (choice_.entry && gemm_tiles_together(choice_, d) > 1) epilogue_args_.flags |= kFullPairs;
+  if (choice_.entry && gemm_consecutive_tiles(choice_, d) > 1) epilogue_args_.flags |= kFullPairs;
   if (d.batch <= 1 || d.has(kGemmPointers)) return;
   epilogue_args_.a_batch = d.a_batch_stride;
   epilogue_args_.b_batch = d.b_batch_stride;
@@ -193,13 +193,13 @@ void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) con
   // Divides 32-bit numbers, which takes a third of the time of 64-bit ones. The sum does not
   // overflow, because no extent exceeds kGemmMaxExtent.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
-  const auto tiles_together = static_cast<i32>(gemm_tiles_together(choice_, problem_.desc));
+  const auto consecutive_tiles = static_cast<i32>(gemm_consecutive_tiles(choice_, problem_.desc));
   args->units_m =
-      units(args->m, entry.tile[0] * choice_.cluster_m() * tiles_together) * tiles_together;
+      units(args->m, entry.tile[0] * choice_.cluster_m() * consecutive_tiles) * consecutive_tiles;
   args->units_n = units(args->n, static_cast<i32>(tile_columns) * choice_.cluster_n());
   args->band = gemm_band(square_band_, args->units_m, std::max(args->units_n, 1),
                          static_cast<i32>(resident_clusters_), choice_.cluster() > 1);
-  args->band = (args->band + tiles_together - 1) / tiles_together * tiles_together;
+  args->band = (args->band + consecutive_tiles - 1) / consecutive_tiles * consecutive_tiles;
 }
 
 LaunchConfig GemmKernel::config_for_units(const GemmArgs& args) const {
@@ -387,7 +387,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m,
                                     : s.counter_bytes(choice_.cluster()));
   args.whole_units = static_cast<i32>(s.whole_units);
   args.share = static_cast<i32>(s.share);
-  args.depth = static_cast<i32>(s.depth);
+  args.padded_k_blocks = static_cast<i32>(s.padded_k_blocks);
   args.chain_blocks = static_cast<i32>(s.chain_blocks);
   LaunchConfig launch = config_for_shares(s);
   if (pointers_) {
@@ -424,10 +424,11 @@ uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
 // then checks its sizes and address.
 bool GemmKernel::can_write_d_by_tma() const {
   const GemmDesc& d = problem_.desc;
-  // Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor). If a
-  // kernel without swap-AB has a swapped problem, the caller's D is column-major and so contiguous
-  // along m, and m would decide which is used. A batch-invariant plan must then use no map.
-  // (Swap-AB kernels get none anyway, see below.)
+  // Kernels round gelu_tanh differently with and without TMA stores (FullChunks::kFactor), so the
+  // choice must not depend on m if the plan is batch-invariant. It would for a column-major D of
+  // the caller: its lines run along m, and their length decides whether the TMA can store them
+  // (writes_d_by_tma()). `swapped` means such a D here, because this kernel is not a swap-AB kernel
+  // or gets no map anyway (see below).
   if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
     return false;
   if (!choice_.has(kGemmEpilogue) || !choice_.uses_maps() ||
@@ -506,8 +507,8 @@ u32 GemmKernel::constant_operands() const {
 
 void GemmKernel::bind_options(const GemmRun& run, GemmEpilogueArgs* args) const {
   args->bias = run.bias;
-  args->scale = run.scale;
-  args->scale_value = run.scale_value;
+  args->d_factor = run.d_factor;
+  args->d_factor_value = run.d_factor_value;
   args->amax = problem_.desc.epilogue.amax ? run.amax : 0;
   args->device_m = run.device_m;
   args->device_alpha = run.device_alpha;
@@ -581,11 +582,11 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
 }
 
 bool GemmKernel::adds_chains_in_d(int64_t m) const {
-  // Kernels can park upper halves only in runs in which the TMA writes all of D. In other runs they
-  // add the chains in D.
+  // Kernels can park the upper 16 bits of accumulators only in runs in which the TMA writes all of
+  // D. In other runs they add the chains in D.
   const int64_t contiguous = problem_at(m).d_contiguous();
   return choice_.adds_chains_in_d() ||
-         (choice_.parks_upper_halves() && plain_from(contiguous, 0) < contiguous);
+         (choice_.parks_upper_16_bits() && plain_from(contiguous, 0) < contiguous);
 }
 
 }  // namespace tw

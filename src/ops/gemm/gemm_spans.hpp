@@ -56,9 +56,9 @@ class GemmSpans {
 
   // A product writes at most the workspace, d, its scales, amax and invalid_count.
   Span written_[5];
-  // A product reads at most a, b, c and d (if they are arrays), device_m, alpha, beta, bias, scale,
-  // scales of a and b. A grouped product reads at most a, b, bias, groups, map, alpha, rows of a
-  // and d, row weights, inverse, scales of a and b.
+  // A product reads at most a, b, c and d (if they are arrays), device_m, alpha, beta, bias,
+  // d_factor, scales of a and b. A grouped product reads at most a, b, bias, groups, map, alpha,
+  // rows of a and d, row weights, inverse, scales of a and b.
   Span read_[12];
   int writes_ = 0, reads_ = 0;
 };

@@ -217,7 +217,8 @@ void add_arrays(const GroupedProblem& p, const GroupedRun& run, const GroupedSiz
     if (address != 0 && elements > 0)
       spans->reads(name, address, static_cast<uint64_t>(elements * element_bytes));
   };
-  // A row of D has d_divisor pairs: pair p belongs to row p / d_divisor.
+  // d_rows[r] is the number of a pair (of a token with one of its experts). Pair p belongs to row
+  // p / d_divisor of D, so d_count rows of D have this many pairs.
   const int64_t pairs = sizes.d_count * d.d_divisor;
   add("groups", run.groups, p.groups_length(sizes.m), p.group_index_bytes);
   add("group_map", run.group_map, d.groups, 4);

@@ -79,7 +79,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   // For the overlap check only the bytes that the run accesses count. In the table these are the
   // moved columns. In packed rows a scatter skips the columns that lie outside the table; a gather
   // writes zeros there, so they count.
-  const uint64_t window = setup_.moved_in_table(run.table);
+  const uint64_t window = setup_.first_moved_in_table(run.table);
   const auto moved_bytes = static_cast<uint64_t>(problem().moved_bytes);
   const auto row_bytes = static_cast<uint64_t>(
       gather ? problem().row_bytes : problem().moved_columns * problem().packed_element_bytes);
@@ -104,7 +104,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
       setup_.device,
       {{"index", run.index, indices * index_width, false},
        {"table", window, moved_bytes, !gather, d.table_rows, problem().table_pitch},
-       {"packed", gather ? run.packed : setup_.moved_in_packed(run.packed), row_bytes, gather,
+       {"packed", gather ? run.packed : setup_.first_moved_in_packed(run.packed), row_bytes, gather,
         count, problem().packed_pitch},
        {"weights", run.weights, weighted ? indices * 4 : 0, false},
        {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
@@ -115,9 +115,9 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
 RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   RowsArgs args{};
-  args.table = setup_.moved_in_table(run.table);
+  args.table = setup_.first_moved_in_table(run.table);
   args.index = run.index;
-  args.packed = setup_.moved_in_packed(run.packed);
+  args.packed = setup_.first_moved_in_packed(run.packed);
   args.weights = run.weights;
   args.winners = problem().flag(kRowsLastWins) ? run.workspace : 0;
   args.count_at = run.device_count;
@@ -337,7 +337,8 @@ std::string RowsPlan::explain_methods() const {
   std::string others = setup_.kernels[methods_[1]].entry->symbol;
   for (uint32_t i = 2; i < rows::kMaxMethods && methods_[i] != 0; ++i)
     others += std::string(" or ") + setup_.kernels[methods_[i]].entry->symbol;
-  // A promise does not help if the window starts off a 16-byte boundary in aligned operands.
+  // Promised alignments do not help if the first bytes that are moved are misaligned even in
+  // aligned operands, because a window begins between two multiples of 16 bytes.
   const bool promise = choose(kPromise, kPromise) == chosen;
   return out + line("runs with unsuitable addresses use %s%s", others.c_str(),
                     promise ? "; promise table_alignment and packed_alignment 16 to avoid it" : "");

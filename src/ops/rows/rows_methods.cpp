@@ -48,9 +48,9 @@ const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table
     return "the table's pitch is not a multiple of 16 bytes";
   if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
     return "the packed operand's pitch is not a multiple of 16 bytes";
-  if (setup.moved_in_table(table) % 16 != 0)
+  if (setup.first_moved_in_table(table) % 16 != 0)
     return "the window's address in the table is not a multiple of 16";
-  if (setup.moved_in_packed(packed) % 16 != 0)
+  if (setup.first_moved_in_packed(packed) % 16 != 0)
     return "the packed operand's address is not a multiple of 16";
   if (d.group > setup.max_pieces || d.group * 16 > setup.pipeline.stage_bytes)
     return "a stage of the pipeline does not hold a group";

@@ -59,18 +59,18 @@ uint32_t RowsSetup::max_stage_pieces() const {
   return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));
 }
 
-uint64_t RowsSetup::moved_in_packed(uint64_t packed) const {
+uint64_t RowsSetup::first_moved_in_packed(uint64_t packed) const {
   return packed + static_cast<uint64_t>(problem.lead_bytes);
 }
 
-uint64_t RowsSetup::moved_in_table(uint64_t table) const {
+uint64_t RowsSetup::first_moved_in_table(uint64_t table) const {
   return table + static_cast<uint64_t>(problem.column_bytes);
 }
 
 uint32_t RowsSetup::plain_unit(uint64_t table, uint64_t packed) const {
-  uint32_t unit =
-      std::min({alignment_of(moved_in_table(table)), alignment_of(moved_in_packed(packed)),
-                alignment_of(static_cast<uint64_t>(problem.moved_bytes))});
+  uint32_t unit = std::min({alignment_of(first_moved_in_table(table)),
+                            alignment_of(first_moved_in_packed(packed)),
+                            alignment_of(static_cast<uint64_t>(problem.moved_bytes))});
   if (problem.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem.table_pitch)));
   if (problem.desc.count > 1)
@@ -85,8 +85,8 @@ uint32_t RowsSetup::number_unit(uint64_t table, uint64_t packed) const {
   const auto element = static_cast<uint32_t>(p.packed_element_bytes);
   // A run moves only the columns inside the table.
   const auto moved = static_cast<uint64_t>(p.moved_bytes / p.element_bytes * element);
-  uint32_t unit = std::min({alignment_of(moved_in_table(table)),
-                            alignment_of(moved_in_packed(packed)), alignment_of(moved)});
+  uint32_t unit = std::min({alignment_of(first_moved_in_table(table)),
+                            alignment_of(first_moved_in_packed(packed)), alignment_of(moved)});
   if (p.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.table_pitch)));
   if (p.desc.count > 1) unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.packed_pitch)));

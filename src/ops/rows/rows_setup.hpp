@@ -57,10 +57,10 @@ struct RowsSetup {
   bool empty() const { return problem.desc.count == 0 || problem.row_bytes == 0; }
   /// Returns whether the data is so small that ordinary loads beat bulk copies.
   bool is_small() const;
-  /// The address of the first moved column (the first of the window that is inside the table), in
-  /// the packed operand and in the table.
-  uint64_t moved_in_packed(uint64_t packed) const;
-  uint64_t moved_in_table(uint64_t table) const;
+  /// The address of the first byte that is moved, in the packed operand and in the table: the first
+  /// column of the window that is inside the table.
+  uint64_t first_moved_in_packed(uint64_t packed) const;
+  uint64_t first_moved_in_table(uint64_t table) const;
   /// The width in bytes of ordinary accesses, and of units for arithmetic, for operands at these
   /// addresses.
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;

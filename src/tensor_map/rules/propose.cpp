@@ -82,7 +82,7 @@ class Proposer {
 // requested box, in elements of desc's type.
 double Proposer::enough_elements(const TensorMapDesc& desc) const {
   const double element = element_bits(desc.dtype) / 8.0;
-  return element == 0 ? 0 : requested_bytes(asked_) / 2 / element;
+  return element == 0 ? 0 : unchecked_box_bytes(asked_) / 2 / element;
 }
 
 bool Proposer::run(TensorMapDesc* out) {
@@ -138,8 +138,8 @@ bool Proposer::consider(TensorMapDesc desc) {
     check_all(desc, arch_, &violations);
   }
   if (violations.count != 0) return false;
-  const double asked = requested_bytes(asked_);
-  const double share = asked == 0 ? 1 : requested_bytes(desc) / asked;
+  const double asked = unchecked_box_bytes(asked_);
+  const double share = asked == 0 ? 1 : unchecked_box_bytes(desc) / asked;
   if (share > best_share_) {
     best_share_ = share;
     best_ = desc;
@@ -285,7 +285,7 @@ void Proposer::fix_corners(TensorMapDesc* desc) const {
 
 }  // namespace
 
-double requested_bytes(const TensorMapDesc& desc) {
+double unchecked_box_bytes(const TensorMapDesc& desc) {
   double elements = 1;
   if (desc.kind == MapKind::tiled)
     for (int32_t i = 0; i < std::clamp(desc.rank, 0, 5); ++i) elements *= desc.box_dim[i];

@@ -15,8 +15,8 @@ namespace tw {
 bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violations,
              TensorMapDesc* out);
 
-/// Bytes of the requested box, ignoring element strides. A double, because a broken description may
-/// exceed 64 bits.
-double requested_bytes(const TensorMapDesc& desc);
+/// Bytes of desc's box, ignoring element strides. A double, because in a broken description they
+/// may exceed 64 bits. (box_bytes() of geometry.hpp is for valid descriptions.)
+double unchecked_box_bytes(const TensorMapDesc& desc);
 
 }  // namespace tw

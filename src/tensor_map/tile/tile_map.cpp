@@ -131,12 +131,12 @@ Status check_request(const TileRequest& request) {
 struct Best {
   bool found = false;        // a valid map was built
   bool any_invalid = false;  // a map that breaks a rule was built
-  int32_t merges = 0;
+  int32_t merge_count = 0;
   TileMap map;  // the best map; the first invalid one as long as no valid one is found
 };
 
 // Replaces *best by `map` if that is better.
-void consider(const TileRequest& request, const TileMap& map, int32_t merges, Best* best) {
+void consider(const TileRequest& request, const TileMap& map, int32_t merge_count, Best* best) {
   Violations violations;
   check_all(map.desc, request.arch, &violations);
   if (violations.count != 0) {
@@ -144,31 +144,32 @@ void consider(const TileRequest& request, const TileMap& map, int32_t merges, Be
     best->any_invalid = true;
     return;
   }
-  const bool better =
-      !best->found || map.boxes < best->map.boxes ||
-      (map.boxes == best->map.boxes &&
-       (merges < best->merges || (merges == best->merges && map.desc.rank < best->map.desc.rank)));
+  const bool better = !best->found || map.boxes < best->map.boxes ||
+                      (map.boxes == best->map.boxes &&
+                       (merge_count < best->merge_count ||
+                        (merge_count == best->merge_count && map.desc.rank < best->map.desc.rank)));
   if (!better) return;
   best->found = true;
-  best->merges = merges;
+  best->merge_count = merge_count;
   best->map = map;
 }
 
 Status search(const TileRequest& request, Best* best) {
   Status first_failure;
   TileMap map;
-  // Bit i of the mask `merges` merges axis i + 1 into axis i (make_axes()). A layout of shared
+  // Bit i of the mask `merge_mask` merges axis i + 1 into axis i (make_axes()). A layout of shared
   // memory describes the modes of the request, so these cannot be merged.
-  const uint32_t merges_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
-  for (uint32_t merges = 0; merges < merges_end; ++merges) {
+  const uint32_t mask_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
+  for (uint32_t merge_mask = 0; merge_mask < mask_end; ++merge_mask) {
     TileShape shape;
-    if (!make_axes(request, merges, &shape)) continue;
-    // make_axes() ignores some modes of extent 1. If N modes are left, only bits 0 to N - 2 of the
-    // mask have an effect, and masks from 2^(N-1) on only repeat earlier maps. N is not known here,
-    // but the number of axes plus the number of bits is at least N, because each bit that has an
-    // effect reduces the number of axes by 1. So the loop may end at 2^(this sum). Before that it
-    // may try repeated maps, but consider() never chooses them: it counts all bits as merges.
-    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;
+    if (!make_axes(request, merge_mask, &shape)) continue;
+    // make_axes() ignores some modes of extent 1. If it keeps N modes, only bits 0 to N - 2 of the
+    // mask have an effect, so masks from 2^(N-1) on only repeat earlier maps. N is at most the
+    // number of axes plus the number of bits that are set, because each bit with an effect merges
+    // two axes. The loop ends at 2 to the power of this sum. Until then it may repeat maps, which
+    // consider() does not choose: bits without an effect count as merges, and fewer merges win.
+    const int32_t merge_count = std::popcount(merge_mask);
+    if (merge_mask >> (shape.axes + merge_count) != 0) break;
     const Status status =
         request.shared ? factors_of_layout(request, &shape) : make_factors(request, &shape);
     if (!status.ok()) {
@@ -182,7 +183,7 @@ Status search(const TileRequest& request, Best* best) {
       for (int32_t a = 0; a < shape.axes; ++a)
         has_factors &= (splits >> a & 1) == 0 || shape.factors_of(a) > 1;
       if (has_factors && build_tile_map(request, shape, splits, &map))
-        consider(request, map, std::popcount(merges), best);
+        consider(request, map, merge_count, best);
     }
   }
   return best->found || best->any_invalid ? Status() : first_failure;

@@ -56,8 +56,8 @@ const Case kCases[] = {
     {"silu", {.activation = Activation::silu}},
     {"SwiGLU apart", {.activation = Activation::silu, .gate = Gate::halves}},
     {"SwiGLU beside", {.activation = Activation::silu, .gate = Gate::interleaved}},
-    {"scale by row", {.scale = Per::row}},
-    {"scale by column", {.scale = Per::column}},
+    {"scale by row", {.d_factor = Per::row}},
+    {"scale by column", {.d_factor = Per::column}},
     {"amax", {.amax = true}},
 };
 
@@ -111,7 +111,7 @@ class Bench {
                          .workspace = at_.workspace,
                          .workspace_bytes = kBytes,
                          .bias = c.epilogue.bias == Per::none ? 0 : at_.bias,
-                         .scale = c.epilogue.scale == Per::none ? 0 : at_.scale,
+                         .d_factor = c.epilogue.d_factor == Per::none ? 0 : at_.scale,
                          .amax = c.epilogue.amax ? at_.amax : 0};
     const auto launches = [this](const Plan& plan, const GemmRun& with) {
       return [this, &plan, with] {

@@ -4,14 +4,14 @@
 
     gemm_fit.py pack fit/NAME.csv.xz FILE.jsonl...   from bench_gemm --all_candidates --within=1e9 --json
     gemm_fit.py fit BUILD                            fits, writes gemm_model.inc, builds, reports
-    gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and left out
+    gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and "left out" (see below)
 
 BUILD is a build folder with the tests. The records are all files of fit/, which are named after their
 chip (gemm_fit.cpp). Those of h200cool were drawn by the seeds f601 to f609, f701 to f704 (files a and b) and f801
 to f80e (file c) with --rounds_only, so that the chip stayed below its power limit, except in products of over
-1 ms. The others are older. Only file c has stream-K columns, because these kernels have changed since. The
-clusters of its seeds f805, f807 and f80a ran earlier code, which was up to 7 % slower. There are no records of
-epilogue kernels and of batches.
+1 ms. The others are older. Only file c has times of stream-K kernels, because these kernels have changed since the
+other files were recorded. For the seeds f805, f807 and f80a, those of stream-K kernels with clusters come from
+earlier code, which was up to 7 % slower. There are no records of epilogue kernels and of batches.
 The regret of a shape is how much longer the kernel that the model prefers takes than the fastest one. The
 fit first matches the logarithms of all times, with less weight for kernels far from the fastest, then
 minimizes a smooth form of the regret. "left out" reports each shape from a fit without any shape of the
@@ -219,7 +219,7 @@ def main():
     parser.add_argument("command", choices=("pack", "fit", "report"))
     parser.add_argument("target", help="the packed file, or the build folder")
     parser.add_argument("files", nargs="*", help="JSON lines to pack")
-    parser.add_argument("--folds", type=int, default=8, help="parts for what is left out; 0: nothing is")
+    parser.add_argument("--folds", type=int, default=8, help="parts into which shapes are divided for \"left out\"; 0: none")
     arguments = parser.parse_args()
     if arguments.command == "pack":
         return pack(arguments.target, arguments.files)

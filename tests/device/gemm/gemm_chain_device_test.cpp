@@ -414,7 +414,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
         kMost, kSize, common | (i == kByAddress ? uint32_t{kGemmPointers} : kGemmConstantB));
     if (kRelu[i]) desc.epilogue.activation = Activation::relu;
     if (kBiased[i]) desc.epilogue.bias = Per::column;
-    if (i == kFactor) desc.epilogue.scale = Per::tensor;
+    if (i == kFactor) desc.epilogue.d_factor = Per::tensor;
     TW_REQUIRE_OK(GemmPlan::create(device, desc, &plans[static_cast<size_t>(i)]));
   }
   Guarded workspace(device, *stream, plans[kByAddress]->info().workspace_bytes);
@@ -434,7 +434,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
                   .device_m = rows.address()};
       if (i == kFactor) {
         run.device_alpha = factors.address();
-        run.scale = factors.address() + 4;
+        run.d_factor = factors.address() + 4;
       }
       if (i == kResidual) {
         run.c = x[0]->address();

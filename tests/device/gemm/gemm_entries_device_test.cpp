@@ -189,9 +189,10 @@ TEST_CASE("gemm: long sums of many elements, whatever kernel the plan chooses") 
       }
 }
 
-// Two and more accumulation chains with every f32 kernel that makes them, each with C, scalars and
-// partial tiles. The number of tiles is odd for two blocks, so that one has no partner. NaN and
-// infinities in chains before the last one must survive the later additions.
+// Every kernel that divides k into accumulation chains, with several chains, C, scalars and partial
+// tiles. Ping-pong kernels multiply two tiles in turn, so the blocks get an odd number of tiles:
+// one tile has no partner. NaN and infinities in chains before the last one must survive the later
+// additions.
 TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
   const auto lab = GemmLab::open();
   if (!lab) return;
@@ -203,13 +204,13 @@ TEST_CASE("gemm: k in several accumulation chains, each kernel forced") {
     for (int i = 0; i < 7; ++i) {
       GemmCase c;
       c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
-      const bool turned = choice.has(kGemmSwapAB) != (i == 4);
+      const bool exchanges = choice.has(kGemmSwapAB) != (i == 4);  // A and B
       const int64_t tile_m = int64_t{entry.tile[0]} * choice.cluster_m();
       const int64_t tile_n = int64_t{entry.tile[1]} * choice.cluster_n();
-      const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
-      const int64_t across = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
-      c.desc.m = turned ? across : along;
-      c.desc.n = turned ? along : across;
+      const int64_t kernel_m = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
+      const int64_t kernel_n = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
+      c.desc.m = exchanges ? kernel_n : kernel_m;
+      c.desc.n = exchanges ? kernel_m : kernel_n;
       c.desc.k = i % 2 ? 4104 + 64 * (number % 3) : 16384 + 8 * (1 + number % 9);
       c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
       // All specials in the first chain, or each in another chain.

@@ -20,9 +20,9 @@ namespace {
 
 struct Case {
   GemmDesc desc;
-  float alpha = 1.0f, beta = 0.0f, scale_value = 1.0f;
+  float alpha = 1.0f, beta = 0.0f, d_factor_value = 1.0f;
   uint64_t offset = 0;         // of A, B, C and D past a multiple of 16 bytes, in elements
-  uint64_t vector_offset = 0;  // the same for bias and scale
+  uint64_t vector_offset = 0;  // the same for bias and d_factor
   int64_t run_m = -1;
 };
 
@@ -32,12 +32,12 @@ std::string describe(const Case& c) {
   char text[320];
   std::snprintf(text, sizeof text,
                 "m %d n %d k %d, %s to %s, orders %d%d%d, ld %d %d %d %d, bias %d %s, act %d, gate "
-                "%d, scale %d (%g), amax %d, alpha %g beta %g, offsets %d %d, run m %d",
+                "%d, d_factor %d (%g), amax %d, alpha %g beta %g, offsets %d %d, run m %d",
                 int(d.m), int(d.n), int(d.k), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
                 int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldc),
                 int(d.ldd), int(e.bias), dtype_name(e.bias_dtype), int(e.activation), int(e.gate),
-                int(e.scale), double(c.scale_value), int(e.amax), double(c.alpha), double(c.beta),
-                int(c.offset), int(c.vector_offset), int(c.run_m));
+                int(e.d_factor), double(c.d_factor_value), int(e.amax), double(c.alpha),
+                double(c.beta), int(c.offset), int(c.vector_offset), int(c.run_m));
   return text;
 }
 
@@ -72,7 +72,7 @@ class Distances {
 struct Bench {
   Case c;
   int64_t m;
-  Matrix a, b, cc, d, bias, scale, amax;
+  Matrix a, b, cc, d, bias, d_factor, amax;
   std::vector<double> rows_of_a, columns_of_b;
 
   static Matrix vector(const std::shared_ptr<Device>& device, Stream& stream, Per per, int64_t rows,
@@ -94,8 +94,8 @@ struct Bench {
           c.offset * 4),
         bias(vector(device, stream, c.desc.epilogue.bias, c.desc.m, c.desc.n, bias_type(),
                     c.vector_offset)),
-        scale(vector(device, stream, c.desc.epilogue.scale, c.desc.m, d_columns(), DType::F32,
-                     c.vector_offset)),
+        d_factor(vector(device, stream, c.desc.epilogue.d_factor, c.desc.m, d_columns(), DType::F32,
+                        c.vector_offset)),
         amax(device, stream, 1, 1, Order::row, DType::F32, 1, 0) {}
 
   int64_t d_columns() const { return c.desc.epilogue.gate == Gate::none ? c.desc.n : c.desc.n / 2; }
@@ -107,7 +107,7 @@ struct Bench {
     b.fill_normal(random, 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(c.desc.k, 1))));
     cc.fill_normal(random);
     bias.fill_normal(random);
-    scale.fill_normal(random);
+    d_factor.fill_normal(random);
     encode_element(amax.at(0, 0), DType::F32, 0.0f);
     amax.memory.upload();
   }
@@ -120,11 +120,11 @@ struct Bench {
             .d = d.memory.address(),
             .m = c.run_m,
             .bias = c.desc.epilogue.bias == Per::none ? 0 : bias.memory.address(),
-            .scale = c.desc.epilogue.scale != Per::none && c.scale_value == 1.0f
-                         ? scale.memory.address()
-                         : 0,
+            .d_factor = c.desc.epilogue.d_factor != Per::none && c.d_factor_value == 1.0f
+                            ? d_factor.memory.address()
+                            : 0,
             .amax = c.desc.epilogue.amax ? amax.memory.address() : 0,
-            .scale_value = c.scale_value};
+            .d_factor_value = c.d_factor_value};
   }
   // Decodes A and B to numbers: rows of A and columns of B, each contiguous.
   void decode() {
@@ -162,11 +162,11 @@ struct Bench {
     const int64_t second = e.gate == Gate::interleaved ? 2 * j + 1 : j + c.desc.n / 2;
     Near out = activated(e.activation, before(i, first));
     if (e.gate != Gate::none) out = product(out, before(i, second));
-    if (e.scale == Per::none) return out;
-    const double factor = e.scale == Per::row      ? scale.value(0, i)
-                          : e.scale == Per::column ? scale.value(0, j)
-                          : c.scale_value != 1.0f  ? double(c.scale_value)
-                                                   : scale.value(0, 0);
+    if (e.d_factor == Per::none) return out;
+    const double factor = e.d_factor == Per::row      ? d_factor.value(0, i)
+                          : e.d_factor == Per::column ? d_factor.value(0, j)
+                          : c.d_factor_value != 1.0f  ? double(c.d_factor_value)
+                                                      : d_factor.value(0, 0);
     return product(out, {factor, 0});
   }
   // Checks D's errors, the memory around it, and that amax is exactly the largest |D|.
@@ -221,14 +221,14 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
 void options(int number, Case* c) {
   GemmEpilogue& e = c->desc.epilogue;
   constexpr Per kBias[] = {Per::column, Per::none, Per::row};
-  constexpr Per kScale[] = {Per::none, Per::tensor, Per::row, Per::column};
+  constexpr Per kDFactor[] = {Per::none, Per::tensor, Per::row, Per::column};
   e.bias = kBias[number % 3];
   if (e.bias != Per::none && number % 2) e.bias_dtype = DType::F32;
   e.activation = static_cast<Activation>(number % 5);
   e.gate = static_cast<Gate>(number / 5 % 3);
-  e.scale = kScale[number % 4];
+  e.d_factor = kDFactor[number % 4];
   e.amax = number % 7 < 4;
-  c->scale_value = e.scale == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
+  c->d_factor_value = e.d_factor == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
   c->alpha = number % 6 == 5 ? -1.5f : 1.0f;
   c->beta = number % 4 == 2 ? 0.75f : 0.0f;
   if (!e.any()) e.amax = true;

@@ -23,7 +23,7 @@ struct FullWay {
 
 inline std::vector<FullWay> full_ways() {
   GemmEpilogue laid_out, more, in_turn, gated, neighbours, large;
-  laid_out.bias = more.scale = in_turn.bias = gated.bias = Per::column;
+  laid_out.bias = more.d_factor = in_turn.bias = gated.bias = Per::column;
   laid_out.activation = Activation::relu;
   more.bias = large.bias = Per::row;
   more.amax = neighbours.amax = true;
@@ -35,7 +35,7 @@ inline std::vector<FullWay> full_ways() {
       {"alpha alone, a batch by strides", {}, 0.0f, 3},
       {"bias and relu", laid_out},
       {"bias, relu and C", laid_out, 0.75f},
-      {"bias, scale and amax", more},
+      {"bias, d_factor and amax", more},
       {"a longer function", in_turn},
       {"a gate of halves", gated},
       {"a gate of neighbours", neighbours},
@@ -150,7 +150,7 @@ class FullLab {
       run.c = region(2);
     }
     if (desc_.epilogue.bias != Per::none) run.bias = region(3);
-    if (desc_.epilogue.scale != Per::none) run.scale = region(3) + (1 << 20);
+    if (desc_.epilogue.d_factor != Per::none) run.d_factor = region(3) + (1 << 20);
     if (desc_.epilogue.amax) run.amax = place(slot) + kAmax;
     return run;
   }

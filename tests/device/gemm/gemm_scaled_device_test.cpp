@@ -3,7 +3,7 @@
 // order of scales, odd sizes and pitches, guard bytes, epilogues, batches, values in device memory,
 // and an 8-bit D with scales. Each case runs with the plan's choice and with every candidate
 // forced.
-#include "tests/device/gemm/gemm_scaled_bench.hpp"
+#include "tests/device/gemm/gemm_scaled_operands.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -45,12 +45,12 @@ class Lab {
 
   void check(std::mt19937_64& random, const ScaledCase& c) {
     INFO(describe(c));
-    ScaledBench bench(device_, *stream_, c);
-    bench.fill(random);
+    ScaledOperands operands(device_, *stream_, c);
+    operands.fill(random);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create(device_, c.desc, &plan));
     const std::string own = plan->info().kernel;
-    if (is_chosen_kernel(own)) run(bench, *plan);
+    if (is_chosen_kernel(own)) run(operands, *plan);
     std::vector<GemmRange> candidates;
     TW_REQUIRE_OK(gemm_candidates(*device_, c.desc, &candidates));
     for (const GemmRange& range : candidates) {
@@ -60,14 +60,14 @@ class Lab {
       INFO(gemm_choice_text(choice));
       std::unique_ptr<Plan> forced;
       TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, choice, &forced));
-      run(bench, *forced);
+      run(operands, *forced);
     }
   }
   // Runs every candidate repeatedly: the first result is within the bound, the others are equal.
   void repeat(std::mt19937_64& random, const ScaledCase& c, int runs) {
     INFO(describe(c));
-    ScaledBench bench(device_, *stream_, c);
-    bench.fill(random);
+    ScaledOperands operands(device_, *stream_, c);
+    operands.fill(random);
     std::vector<GemmRange> candidates;
     TW_REQUIRE_OK(gemm_candidates(*device_, c.desc, &candidates));
     for (const GemmRange& range : candidates) {
@@ -75,36 +75,36 @@ class Lab {
       std::unique_ptr<Plan> plan;
       TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, range.candidate.choice, &plan));
       Guarded workspace(device_, *stream_, plan->info().workspace_bytes);
-      start(bench, *plan, workspace);
-      bench.look();
-      const std::vector<uint8_t> first = bench.result();
+      start(operands, *plan, workspace);
+      operands.check_result();
+      const std::vector<uint8_t> first = operands.result();
       int different = 0;
       for (int i = 1; i < runs && different == 0; ++i) {
-        start(bench, *plan, workspace);
-        different += bench.result() != first;
+        start(operands, *plan, workspace);
+        different += operands.result() != first;
       }
       CHECK(different == 0);
     }
   }
 
  private:
-  void run(ScaledBench& bench, const Plan& plan) {
+  void run(ScaledOperands& operands, const Plan& plan) {
     Guarded workspace(device_, *stream_, plan.info().workspace_bytes);
-    start(bench, plan, workspace);
-    bench.look();
+    start(operands, plan, workspace);
+    operands.check_result();
     workspace.read();
     CHECK(workspace.guards_intact());
   }
-  void start(ScaledBench& bench, const Plan& plan, const Guarded& workspace) {
-    bench.clear();
-    GemmRun run = bench.run();
+  void start(ScaledOperands& operands, const Plan& plan, const Guarded& workspace) {
+    operands.clear();
+    GemmRun run = operands.run();
     if (workspace.bytes() != 0) {
       run.workspace = workspace.address();
       run.workspace_bytes = workspace.bytes();
     }
     Predecessor before(device_, *stream_);
-    if (bench.c.behind) {
-      bench.add_memory(&before);
+    if (operands.c.behind) {
+      operands.add_memory(&before);
       before.add(workspace.address(), workspace.bytes());
       before.launch();
     }
@@ -161,15 +161,15 @@ void pitches(int64_t step, int64_t more, ScaledCase* c) {
 void options(int number, ScaledCase* c) {
   GemmEpilogue& e = c->desc.epilogue;
   constexpr Per kBias[] = {Per::column, Per::none, Per::row};
-  constexpr Per kScale[] = {Per::none, Per::tensor, Per::row, Per::column};
+  constexpr Per kDFactor[] = {Per::none, Per::tensor, Per::row, Per::column};
   constexpr DType kBiasTypes[] = {DType{}, DType::BF16, DType::F16, DType::F32};
   e.bias = kBias[number % 3];
   if (e.bias != Per::none) e.bias_dtype = kBiasTypes[number / 3 % 4];
   e.activation = static_cast<Activation>(number % 5);
   e.gate = static_cast<Gate>(number / 5 % 3);
-  e.scale = kScale[number % 4];
+  e.d_factor = kDFactor[number % 4];
   e.amax = number % 7 < 4;
-  c->scale_value = e.scale == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
+  c->d_factor_value = e.d_factor == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
   c->alpha = number % 6 == 5 ? -1.5f : 1.0f;
   c->beta = number % 4 == 2 ? 0.75f : 0.0f;
   if (e.gate != Gate::none) c->desc.n += c->desc.n % 2;
@@ -354,24 +354,19 @@ TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
 TEST_CASE("gemm scaled: stages and slabs that are taken again, behind another kernel") {
   Lab lab;
   if (!lab) return;
-  // Kinds of runs: any D; whole pieces of 16 bytes; scales that do not change along k; D in blocks
-  // of 128 with scales, without and with a gate; arrays of addresses; a constant B, which may be
-  // read before the other kernel has ended; a long k, which CTAs divide; many rows, which kernels
-  // without swap-AB store by TMA: all, all but the last columns, and up to an m in device
-  // memory. With a k of 0 nothing is multiplied between tiles.
   enum Kind {
-    any,
-    pieces,
-    scaled_once,
-    blocks,
-    gated_blocks,
-    pointers,
-    constant,
-    long_k,
-    rows,
-    rows_with_rest,
-    device_rows,
-    any_0,
+    any,             // lines of D end between multiples of 16 bytes
+    pieces,          // lines of D are whole pieces of 16 bytes
+    scaled_once,     // scales do not change along k
+    blocks,          // D in blocks of 128 elements with scales
+    gated_blocks,    // the same with a gate
+    pointers,        // arrays of addresses
+    constant,        // a constant B, which may be read before the other kernel has ended
+    long_k,          // CTAs divide k
+    rows,            // many rows: kernels without swap-AB store D by TMA
+    rows_with_rest,  // the TMA stores D except the last columns
+    device_rows,     // the TMA stores D up to an m in device memory
+    any_0,           // the kinds with _0 have a k of 0: nothing is multiplied between tiles
     pieces_0,
     blocks_0
   };

@@ -70,7 +70,8 @@ struct Weights {
   }
 };
 
-/// A sum, what the tensor cores may lose of it (gemm_scaled_bench.hpp), and the sum of magnitudes.
+/// A sum, what the tensor cores may lose of it (gemm_scaled_operands.hpp), and the sum of
+/// magnitudes.
 struct Sum {
   double value = 0, lost = 0, size = 0;
 };

@@ -55,7 +55,7 @@ void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges
   }
 }
 
-// Of 8-bit floats with scales, which the kernels take.
+// The same with random products that the kernels for 8-bit floats with scales support.
 void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
   GroupedLab lab(seed);
   if (!lab.device) return;
@@ -99,7 +99,7 @@ GroupedCase again(GroupedLab& lab, DType type, Order order, DType out, Writes wr
     d.a_scaling.kind = number % 3 == 2 ? ScaleKind::row : ScaleKind::row128;
   }
   if (writes == Writes::gated) d.gate = Gate::halves, d.activation = Activation::silu;
-  // Both tiles then have an odd number of slabs, so that the next tile begins with the last one's.
+  // A tile with an odd number of slabs ends in the slab in which the next tile begins.
   if (alpha == 0.0f) d.grouping = Grouping::one, d.groups = 1;
   if (gather) d.flags |= kGroupedDescGather, d.a_count = 60;
   if (number % 3 == 2) {

@@ -59,7 +59,7 @@ TEST_CASE("right inverses take the longest modes that continue one another") {
 TEST_CASE("the tiler of a product divides the modes of the complement evenly") {
   const auto refused = [](auto product, const char* a, const char* b) {
     return answer([&](Layout* out) { return product(L(a), L(b), out); }) == "ERROR_NOT_A_LAYOUT" &&
-           said("of the tiler does not divide the modes of the layout's complement evenly");
+           said("of the tiler does not step evenly through the modes of the layout's complement");
   };
   CHECK(refused(blocked_product, "4:3", "(32,2):(0,32)"));
   CHECK(refused(raked_product, "(1,(2)):(2,(2))", "4:3"));

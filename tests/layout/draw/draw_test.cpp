@@ -65,16 +65,16 @@ TEST_CASE("a swizzled layout is drawn with and without its swizzle") {
   CHECK(count(svg, "Sw&lt;3,3,3&gt;") == 1);
 }
 
-TEST_CASE("the same bank has the same colour") {
+TEST_CASE("the same bank has the same color") {
   const std::string svg = drawn("(2,32):(32,1)", Paint::banks, 32);
-  const auto colour_at = [&](int cell) {
+  const auto color_at = [&](int cell) {
     size_t at = 0;
     for (int i = 0; i <= cell + 1; ++i) at = svg.find("<rect ", at) + 1;
     return svg.substr(svg.find("fill=", at) + 6, 7);
   };
-  CHECK(colour_at(0) == colour_at(32));
-  CHECK(colour_at(0) != colour_at(1));
-  CHECK(colour_at(5) != colour_at(6));
+  CHECK(color_at(0) == color_at(32));
+  CHECK(color_at(0) != color_at(1));
+  CHECK(color_at(5) != color_at(6));
 }
 
 TEST_CASE("threads and values") {

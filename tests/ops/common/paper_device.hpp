@@ -201,7 +201,7 @@ inline std::string gemm_symbol(int tile_m, int tile_n, int cluster_m, uint32_t s
         entry.cluster[0] == cluster_m && entry.cluster[1] == 1 &&
         entry.variant == (schedule | kGemmColumnB))
       return entry.symbol;
-  FAIL("no such row");
+  FAIL("no such kernel entry");
   return "";
 }
 

@@ -44,7 +44,7 @@ std::vector<uint32_t> bytes_of_sectors(const CopyPieceArgs& args, u64 bytes) {
   return sectors;
 }
 
-void check_touches(const CopyPieceArgs& args, u64 bytes) {
+void check_prefetches(const CopyPieceArgs& args, u64 bytes) {
   const std::vector<uint32_t> sectors = bytes_of_sectors(args, bytes);
   std::vector<bool> asked(sectors.size());
   for (u64 slot = 0; slot < args.items; ++slot) {
@@ -52,7 +52,7 @@ void check_touches(const CopyPieceArgs& args, u64 bytes) {
     u64 from = p.to - kDst;
     u64 to = from + prefetch_bytes_of(args, p);
     if (to == from) continue;
-    if (args.touch == kTouchLines) {
+    if (args.prefetch == kPrefetchLines) {
       from = (from + p.first) / 128 * 128;
       to = from + 128;
     }
@@ -60,7 +60,7 @@ void check_touches(const CopyPieceArgs& args, u64 bytes) {
       if (sector >= sectors.size()) continue;  // the rest of a line
       asked[sector] = true;
       // A bulk prefetch outside the destination may fault.
-      if (args.touch != kTouchLines && sectors[sector] == 0) CHECK(sectors[sector] != 0);
+      if (args.prefetch != kPrefetchLines && sectors[sector] == 0) CHECK(sectors[sector] != 0);
     }
   }
   for (size_t sector = 0; sector < sectors.size(); ++sector) {
@@ -86,12 +86,13 @@ TEST_CASE(
     const int64_t rows = (kSmallCopy + bytes - 1) / bytes;
     if (bytes == pitch) continue;
     const CopyPieceArgs args = pieces_of(rows, bytes, pitch, misalignment);
-    INFO(bytes, " bytes, pitch ", pitch, ", ", misalignment, " past a sector, touch ", args.touch);
-    ways.insert(args.touch);
-    check_touches(args, static_cast<u64>(rows * pitch) + 1024);
+    INFO(bytes, " bytes, pitch ", pitch, ", ", misalignment, " past a sector, prefetch ",
+         args.prefetch);
+    ways.insert(args.prefetch);
+    check_prefetches(args, static_cast<u64>(rows * pitch) + 1024);
   }
-  for (const u32 way : {u32{kTouchLines}, u32{kTouchSectors}, 32u, 48u}) {
-    INFO("touch ", way);
+  for (const u32 way : {u32{kPrefetchLines}, u32{kPrefetchSectors}, 32u, 48u}) {
+    INFO("prefetch ", way);
     CHECK(ways.count(way) == 1);
   }
 }
@@ -101,35 +102,35 @@ TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
     int64_t rows, bytes, pitch;
     uint32_t misalignment;
     bool realign;
-    u32 touch, ends_by_bytes;
-  } cases[] = {{1 << 14, 128, 768, 0, false, kTouchNothing, 0},   // whole sectors
-               {1 << 14, 128, 768, 16, false, kTouchSectors, 0},  // half sectors
-               {1 << 14, 112, 128, 0, false, kTouchSectors, 0},
-               {1 << 14, 100, 128, 0, false, kTouchSectors, 0},
+    u32 prefetch, ends_by_bytes;
+  } cases[] = {{1 << 14, 128, 768, 0, false, kPrefetchNothing, 0},   // whole sectors
+               {1 << 14, 128, 768, 16, false, kPrefetchSectors, 0},  // half sectors
+               {1 << 14, 112, 128, 0, false, kPrefetchSectors, 0},
+               {1 << 14, 100, 128, 0, false, kPrefetchSectors, 0},
                // an end shares a sector with the next row's begin
                {1 << 14, 100, 128, 5, false, 48, 1},
-               {1 << 14, 100, 108, 5, false, kTouchLines, 1},
-               {1 << 14, 100, 108, 4, false, kTouchLines, 0},
-               {1 << 14, 100, 256, 5, false, kTouchLines, 1},
-               {1 << 12, 1000, 1280, 5, false, kTouchSectors, 1},
-               {1 << 15, 36, 48, 0, false, kTouchLines, 0},
+               {1 << 14, 100, 108, 5, false, kPrefetchLines, 1},
+               {1 << 14, 100, 108, 4, false, kPrefetchLines, 0},
+               {1 << 14, 100, 256, 5, false, kPrefetchLines, 1},
+               {1 << 12, 1000, 1280, 5, false, kPrefetchSectors, 1},
+               {1 << 15, 36, 48, 0, false, kPrefetchLines, 0},
                // adjacent rows complete the sectors
-               {1 << 14, 100, 100, 0, false, kTouchNothing, 0},
-               {100, 100, 128, 5, false, kTouchNothing, 0},  // a small copy
-               {1 << 14, 100, 128, 5, true, kTouchLines, 1},
-               {1 << 14, 100, 128, 0, true, kTouchLines, 0},
-               {1 << 14, 101, 103, 0, true, kTouchLines, 1},
-               {1 << 14, 128, 768, 0, true, kTouchNothing, 0}};
+               {1 << 14, 100, 100, 0, false, kPrefetchNothing, 0},
+               {100, 100, 128, 5, false, kPrefetchNothing, 0},  // a small copy
+               {1 << 14, 100, 128, 5, true, kPrefetchLines, 1},
+               {1 << 14, 100, 128, 0, true, kPrefetchLines, 0},
+               {1 << 14, 101, 103, 0, true, kPrefetchLines, 1},
+               {1 << 14, 128, 768, 0, true, kPrefetchNothing, 0}};
   for (const auto& c : cases) {
     const CopyPieceArgs args = pieces_of(c.rows, c.bytes, c.pitch, c.misalignment, c.realign);
     INFO(c.bytes, " bytes, pitch ", c.pitch, ", ", c.misalignment, " past a sector, ", c.realign);
-    CHECK(args.touch == c.touch);
+    CHECK(args.prefetch == c.prefetch);
     CHECK(args.ends_by_bytes == c.ends_by_bytes);
   }
   // Rows of planes: these kernels have no instructions to spare for short ends unless they realign.
   const CopyDesc planes = copy_desc(DType::U8, {{1 << 12, 704, 608}, {4, 128, 128}, {100, 1, 1}});
-  CHECK(pieces_of(planes, 5).touch == kTouchLines);
+  CHECK(pieces_of(planes, 5).prefetch == kPrefetchLines);
   CHECK(pieces_of(planes, 5).ends_by_bytes == 0);
-  CHECK(pieces_of(planes, 5, true).touch == kTouchLines);
+  CHECK(pieces_of(planes, 5, true).prefetch == kPrefetchLines);
   CHECK(pieces_of(planes, 5, true).ends_by_bytes == 1);
 }

@@ -71,9 +71,9 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
   const GemmProblem plain = gemm_problem_of(with({}));
   for (const GemmCandidate& c : GemmRanking(*device, plain).candidates(256))
     CHECK_FALSE(c.choice.has(kGemmEpilogue));
-  const GemmEpilogue epilogues[] = {{.bias = Per::row},     {.activation = Activation::gelu},
-                                    {.gate = Gate::halves}, {.gate = Gate::interleaved},
-                                    {.scale = Per::tensor}, {.amax = true}};
+  const GemmEpilogue epilogues[] = {{.bias = Per::row},        {.activation = Activation::gelu},
+                                    {.gate = Gate::halves},    {.gate = Gate::interleaved},
+                                    {.d_factor = Per::tensor}, {.amax = true}};
   for (const GemmEpilogue& epilogue : epilogues)
     for (const DType out : {DType::BF16, DType::F32})
       for (int orders = 0; orders < 8; ++orders)
@@ -155,7 +155,7 @@ TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
   const GemmEpilogue epilogues[] = {{.bias = Per::column},
                                     {.activation = Activation::gelu_tanh},
                                     {.activation = Activation::silu, .gate = Gate::halves},
-                                    {.scale = Per::row}};
+                                    {.d_factor = Per::row}};
   for (const GemmEpilogue& epilogue : epilogues)
     for (const int64_t m : {1, 1024}) {
       const GemmProblem problem = gemm_problem_of(with(epilogue, m, 28672, 4096));
@@ -184,20 +184,20 @@ TEST_CASE("what a full row is told") {
                       .b = 0x20000000,
                       .d = 0x40000000,
                       .bias = desc.epilogue.bias == Per::none ? 0u : 0x80000000,
-                      .scale = desc.epilogue.scale == Per::none ? 0u : 0x90000000,
+                      .d_factor = desc.epilogue.d_factor == Per::none ? 0u : 0x90000000,
                       .amax = desc.epilogue.amax ? 0xa0000000 : 0u};
     REQUIRE(static_cast<GemmPlan&>(*plan).run(*stream, run).ok());
     return device->launches.back();
   };
   const std::string coop = "gemm_bf16_bf16_rc_128x128_1x1_full";
   const std::string swapped = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/2";
-  const GemmEpilogue both = {.bias = Per::column, .bias_dtype = DType::F32, .scale = Per::row};
-  // bias_by and scale_by refer to D's lines, with swap-AB or without.
+  const GemmEpilogue both = {.bias = Per::column, .bias_dtype = DType::F32, .d_factor = Per::row};
+  // bias_by and d_factor_by refer to D's lines, with swap-AB or without.
   for (const std::string& kernel : {coop, swapped}) {
     const PaperLaunch launch = launched(with(both), kernel);
     CHECK(launch.kernel == kernel.substr(0, kernel.find('/')));
     CHECK(launch.full.bias_by == kFullPerElement);
-    CHECK(launch.full.scale_by == kFullPerLine);
+    CHECK(launch.full.d_factor_by == kFullPerLine);
     CHECK(launch.full.bias_type == kBiasF32);
     CHECK(launch.full.bias == 0x80000000);
     CHECK(launch.full.amax == 0);  // not requested
@@ -207,7 +207,7 @@ TEST_CASE("what a full row is told") {
   column.d_order = Order::column;
   const PaperLaunch turned = launched(column, coop);
   CHECK(turned.full.bias_by == kFullPerLine);
-  CHECK(turned.full.scale_by == kFullPerElement);
+  CHECK(turned.full.d_factor_by == kFullPerElement);
   // With gated halves, each half of B provides half of a tile's columns. D has n / 2 columns.
   for (const Gate gate : {Gate::halves, Gate::interleaved}) {
     const PaperLaunch launch = launched(with({.gate = gate, .amax = true}), coop);
@@ -241,7 +241,7 @@ TEST_CASE("epilogues that cannot be are refused by name") {
   CHECK(refusal(with({.activation = static_cast<Activation>(5)})) == "activation");
   CHECK(refusal(with({.activation = static_cast<Activation>(-1)})) == "activation");
   CHECK(refusal(with({.gate = static_cast<Gate>(3)})) == "gate");
-  CHECK(refusal(with({.scale = static_cast<Per>(-1)})) == "d_factor");
+  CHECK(refusal(with({.d_factor = static_cast<Per>(-1)})) == "d_factor");
   CHECK(refusal(with({.gate = Gate::halves}, 16, 17)) == "n");
   GemmDesc narrow = with({.gate = Gate::halves});
   narrow.ldd = 255;
@@ -286,13 +286,13 @@ TEST_CASE("runs without their vectors are refused by name") {
   REQUIRE(device->create_stream(&stream).ok());
   std::unique_ptr<Plan> plan;
   const GemmDesc desc =
-      with({.bias = Per::column, .gate = Gate::halves, .scale = Per::row, .amax = true});
+      with({.bias = Per::column, .gate = Gate::halves, .d_factor = Per::row, .amax = true});
   REQUIRE(GemmPlan::create(device, desc, &plan).ok());
   const GemmRun good{.a = 0x10000,
                      .b = 0x20000000,
                      .d = 0x40000000,
                      .bias = 0x80000000,
-                     .scale = 0x90000000,
+                     .d_factor = 0x90000000,
                      .amax = 0xa0000000};
   const auto refusal = [&](const GemmRun& run) {
     const Status status = static_cast<GemmPlan&>(*plan).run(*stream, run);
@@ -306,9 +306,9 @@ TEST_CASE("runs without their vectors are refused by name") {
   run.bias = good.bias + 1;
   CHECK(refusal(run) == "bias");
   run = good;
-  run.scale = 0;
+  run.d_factor = 0;
   CHECK(refusal(run) == "d_factor");
-  run.scale = good.d + 128;
+  run.d_factor = good.d + 128;
   CHECK(refusal(run) == "d");
   run = good;
   run.amax = 0;

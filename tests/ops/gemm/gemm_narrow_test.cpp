@@ -76,7 +76,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     const GemmProblem seen = swap_ab(gemm_problem_of(desc));
     const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
     const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132, clusters);
-    CHECK(s.tiles_together == (gate == Gate::none ? 1 : 2));
+    CHECK(s.consecutive_tiles == (gate == Gate::none ? 1 : 2));
     CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
     CHECK(s.units() >= gemm_least_units(choice, seen));
     if (gate == Gate::none) continue;

@@ -10,29 +10,29 @@ using namespace tw::test;
 
 namespace {
 
-bool splits_plain(const GemmChoice& choice) {
+bool is_mma_split(const GemmChoice& choice) {
   return choice.has(kGemmNoMaps) && choice.has(kGemmSplit);
 }
 
 // A small m; both operands are contiguous along an odd k.
-GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool realign) {
+GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool staging_copy) {
   GemmDesc desc = gemm_desc(m, n, k);
   desc.min_m = m;
-  desc.staging_copy = realign;
+  desc.staging_copy = staging_copy;
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
   return desc;
 }
 
 }  // namespace
 
-TEST_CASE("few rows by weights of an odd pitch are multiplied where they lie") {
+TEST_CASE("with a small m and an odd pitch, mma.sync kernels with split-K make no copies") {
   const auto device = hopper();
-  for (const bool realign : {false, true})
+  for (const bool staging_copy : {false, true})
     for (const int64_t k : {4097, 4098, 4100}) {
-      INFO("k " << k << (realign ? std::string(", realign") : std::string()));
-      const auto plan = plan_of(device, odd_desc(17, 4096, k, realign));
+      INFO("k " << k << (staging_copy ? std::string(", staging copy") : std::string()));
+      const auto plan = plan_of(device, odd_desc(17, 4096, k, staging_copy));
       const GemmChoice& choice = plan->kernel_for(17).choice();
-      CHECK(splits_plain(choice));
+      CHECK(is_mma_split(choice));
       CHECK(plan->info().workspace_bytes == 0);
       CHECK(plan->explain().find(gemm_choice_text(choice)) != std::string::npos);
       CHECK(plan->explain().find("are copied") == std::string::npos);
@@ -51,7 +51,7 @@ TEST_CASE("few rows by weights of an odd pitch are multiplied where they lie") {
     }
 }
 
-TEST_CASE("rows without maps that share k take one pair of orders, any D, and no batch") {
+TEST_CASE("mma.sync kernels with split-K take one pair of orders, any D, and no batch") {
   const auto device = hopper();
   for (int orders = 0; orders < 8; ++orders) {
     GemmDesc desc = odd_desc(17, 512, 1001, false);
@@ -61,7 +61,7 @@ TEST_CASE("rows without maps that share k take one pair of orders, any D, and no
     const bool along_k = desc.a_order == Order::row && desc.b_order == Order::column;
     int found = 0;
     for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).candidates(17))
-      found += splits_plain(one.choice);
+      found += is_mma_split(one.choice);
     CHECK(found == (along_k ? 8 : 0));
     const std::string text = "gemm_bf16_bf16_plainsplit_128x32x32/3";
     CHECK((forced(device, desc, text) != nullptr) == along_k);
@@ -70,10 +70,10 @@ TEST_CASE("rows without maps that share k take one pair of orders, any D, and no
   GemmDesc batch = odd_desc(17, 512, 1001, false);
   batch.batch = 2;
   for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(batch)).candidates(17))
-    CHECK_FALSE(splits_plain(one.choice));
+    CHECK_FALSE(is_mma_split(one.choice));
 }
 
-TEST_CASE("how k is shared without maps depends on m, which invariant plans leave out") {
+TEST_CASE("invariant plans use no mma.sync kernel with split-K, whose factor depends on m") {
   const auto device = hopper();
   GemmDesc desc = odd_desc(17, 4096, 4097, false);
   desc.flags = kGemmInvariant;
@@ -82,7 +82,7 @@ TEST_CASE("how k is shared without maps depends on m, which invariant plans leav
   CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/8"));
 }
 
-TEST_CASE("many rows of a long odd k are copied all the same") {
+TEST_CASE("with a large m and a long odd k, operands are copied") {
   const auto device = hopper();
   const auto plan = plan_of(device, odd_desc(4096, 4096, 4097, true));
   CHECK(plan->kernel_for(4096).choice().uses_maps());
@@ -98,17 +98,17 @@ TEST_CASE("many rows of a long odd k are copied all the same") {
 TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
   const auto device = hopper();
   // A staging copy would give B a longer pitch, but this kernel reads the original.
-  for (const bool realign : {false, true}) {
-    INFO((realign ? "realign" : "where it lies"));
-    GemmDesc desc = odd_desc(1, 4096, 5, realign);
-    if (realign) desc.a_alignment = desc.b_alignment = 0;
+  for (const bool staging_copy : {false, true}) {
+    INFO((staging_copy ? "staging copy" : "no copy"));
+    GemmDesc desc = odd_desc(1, 4096, 5, staging_copy);
+    if (staging_copy) desc.a_alignment = desc.b_alignment = 0;
     const GemmProblem problem = gemm_with_staging(gemm_problem_of(desc));
     for (const GemmCandidate& one : GemmRanking(*device, problem).candidates(1))
-      CHECK_FALSE(splits_plain(one.choice));
-    CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));
+      CHECK_FALSE(is_mma_split(one.choice));
+    CHECK_FALSE(is_mma_split(plan_of(device, desc)->kernel_for(1).choice()));
     CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/1"));
     CHECK(std::string(last_failure().fault.rule) == "candidate_pitches");
-    CHECK(std::string(last_failure().message).find(realign ? "k is 5" : "ldb is 5") !=
+    CHECK(std::string(last_failure().message).find(staging_copy ? "k is 5" : "ldb is 5") !=
           std::string::npos);
   }
 }

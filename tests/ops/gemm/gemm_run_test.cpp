@@ -27,7 +27,7 @@ constexpr GemmRun kApart{.alpha = 1.0f,
                          .device_beta = 8ull << 40,
                          .invalid_count = 9ull << 40,
                          .bias = 10ull << 40,
-                         .scale = 11ull << 40,
+                         .d_factor = 11ull << 40,
                          .amax = 12ull << 40};
 
 struct Field {
@@ -46,7 +46,7 @@ constexpr Field kFields[] = {{"a", &GemmRun::a, false},
                              {"device_beta", &GemmRun::device_beta, false},
                              {"skipped", &GemmRun::invalid_count, true},
                              {"bias", &GemmRun::bias, false},
-                             {"scale", &GemmRun::scale, false},
+                             {"d_factor", &GemmRun::d_factor, false},
                              {"amax", &GemmRun::amax, true}};
 
 bool is(const Field& field, const char* name) {
@@ -118,7 +118,7 @@ GemmDesc everything(uint32_t flags) {
   GemmDesc desc = gemm_desc(64, 64, 64);
   desc.batch = 2;
   desc.flags = flags | kGemmDeviceM | kGemmDeviceScalars;
-  desc.epilogue = {.bias = Per::column, .scale = Per::row, .amax = true};
+  desc.epilogue = {.bias = Per::column, .d_factor = Per::row, .amax = true};
   return desc;
 }
 
@@ -183,14 +183,14 @@ TEST_CASE("what a run writes is nothing else that it names") {
 TEST_CASE("what a run does not look at may lie anywhere") {
   const auto device = hopper();
   GemmDesc desc = everything(0);
-  desc.epilogue.scale = Per::tensor;
+  desc.epilogue.d_factor = Per::tensor;
   Refuser runs(device, desc);
   GemmRun run = kApart;
   run.invalid_count = run.device_alpha = run.device_beta = 0;
   run.alpha = run.beta = 0;
   run.a = run.b = run.c = run.amax;  // not read
   CHECK_FALSE(runs.refused(run));
-  run.scale = 0;
+  run.d_factor = 0;
   CHECK_FALSE(runs.refused(run));
   run.alpha = 1;
   CHECK(runs.refused(run));

@@ -164,7 +164,7 @@ TEST_CASE("a choice takes less than a launch") {
   CHECK(choice < 8 * roots);
 }
 
-TEST_CASE("no tile is smaller than what room is counted with") {
+TEST_CASE("no tile is smaller than kGemmMinTile, which bounds the blocks of a launch") {
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     INFO(entry.symbol);
     if ((entry.variant & kGemmPrologue) != 0) continue;
@@ -188,7 +188,7 @@ TEST_CASE("tiles are as large as fill the chip, and a long k is shared where the
   CHECK(small.entry->tile[0] * small.entry->tile[1] <= 128 * 64);
 }
 
-TEST_CASE("a row never needs what the device or the description lacks") {
+TEST_CASE("the chosen kernel entry needs nothing that the device or the description lacks") {
   const auto device = hopper();
   for (const uint32_t sms : {1u, 2u, 3u, 16u, 131u}) {
     const GemmChoice choice = chosen(*device, problem(256, 256, 8192, sms));
@@ -238,7 +238,7 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
     CHECK(c.choice.split <= 2);
 }
 
-TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twice") {
+TEST_CASE("a tile's rows of B cost more if they begin between multiples of 128 bytes") {
   const auto device = hopper(132, "NVIDIA H200");
   const GemmChip chip = GemmChip::of(*device, 0);
   const auto cost = [&](int columns, Order b_order) {
@@ -248,15 +248,18 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
       if (multiplies(entry) && entry.dtypes[1] == DType::BF16 && entry.tile[0] == 128 &&
           entry.tile[1] == columns && entry.cluster[0] * entry.cluster[1] == 1 &&
           entry.variant == (kGemmPingpong | kGemmColumnB)) {
-        // For a row-major B the table leaves out the tiles that this makes slow, so one is made up.
-        KernelEntry asked = entry;
-        if (b_order == Order::row) asked.variant &= ~u32{kGemmColumnB};
-        return gemm_candidate({&asked, 1}, gemm_problem_of(d), chip).nanoseconds;
+        // For a row-major B the table leaves out the tiles that are slow for this reason. So the
+        // entry for a row-major B is made from that for a column-major B.
+        KernelEntry for_order = entry;
+        if (b_order == Order::row) for_order.variant &= ~u32{kGemmColumnB};
+        return gemm_candidate({&for_order, 1}, gemm_problem_of(d), chip).nanoseconds;
       }
     FAIL("no such candidate");
     return 0.0;
   };
-  // 320 and 288 bytes are not multiples of 128; 256 and 384 are.
+  // With a row-major B, a tile of 160 columns has rows of 320 bytes of B, one of 144 columns has
+  // rows of 288 bytes. These are not multiples of 128. Tiles of 128 and 192 columns have 256 and
+  // 384.
   CHECK(cost(160, Order::row) > 1.15 * cost(160, Order::column));
   CHECK(cost(144, Order::row) > 1.15 * cost(144, Order::column));
   CHECK(cost(128, Order::row) == doctest::Approx(cost(128, Order::column)).epsilon(0.03));
@@ -397,7 +400,7 @@ TEST_CASE("texts that are no candidates") {
   }
 }
 
-TEST_CASE("long sums are made of as many chains as the output would show") {
+TEST_CASE("a long k is divided into as many chains as the type of D requires") {
   const auto device = hopper();
   constexpr std::pair<DType, DType> kTypes[] = {
       {DType::BF16, DType::BF16}, {DType::BF16, DType::F32}, {DType::F16, DType::F16}};
@@ -408,26 +411,28 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         desc.a_dtype = types.first;
         desc.d_dtype = types.second;
         if (full) desc.epilogue.bias = Per::column;
-        // The error of n chains over k equals that of one chain over k / n^2.
-        const int64_t longest = types.second == DType::F32 ? 4096 : 16384;
-        int64_t wanted = 1;
-        while (types.second != DType::BF16 && wanted * wanted * longest < k) ++wanted;
-        int64_t least = 1 << 20;
-        uint32_t most = 1;
-        bool alone = false;
+        // The error of n chains over k equals that of one chain over k / n^2 (gemm_chain_count()).
+        const int64_t longest_chain = types.second == DType::F32 ? 4096 : 16384;
+        int64_t required = 1;
+        while (types.second != DType::BF16 && required * required * longest_chain < k) ++required;
+        int64_t min_split = 1 << 20;
+        uint32_t max_split = 1;
+        bool divides_in_ctas = false;  // a kernel without split-K divides k into chains
         for (const GemmCandidate& c :
              GemmRanking(*device, gemm_problem_of(desc)).candidates(4096)) {
           if (!c.choice.uses_maps() || c.choice.has(kGemmStreamK)) continue;
           CHECK(c.choice.divides_k_into_chains() ==
                 (types.second == DType::F32 && !c.choice.has(kGemmSplit) && !full));
-          alone = alone || c.choice.divides_k_into_chains();
-          if (!c.choice.divides_k_into_chains()) least = std::min<int64_t>(least, c.choice.split);
-          most = std::max(most, c.choice.split);
+          divides_in_ctas = divides_in_ctas || c.choice.divides_k_into_chains();
+          if (!c.choice.divides_k_into_chains())
+            min_split = std::min<int64_t>(min_split, c.choice.split);
+          max_split = std::max(max_split, c.choice.split);
         }
         INFO(std::string(dtype_name(types.second)), ", k ", k, ", full ", full);
-        CHECK(most > 1);
-        CHECK(alone == (types.second == DType::F32 && !full));
-        CHECK(least == std::max<int64_t>(alone ? 2 : 1, std::min<int64_t>(wanted, most)));
+        CHECK(max_split > 1);
+        CHECK(divides_in_ctas == (types.second == DType::F32 && !full));
+        CHECK(min_split ==
+              std::max<int64_t>(divides_in_ctas ? 2 : 1, std::min<int64_t>(required, max_split)));
       }
 }
 
@@ -490,8 +495,8 @@ TEST_CASE("steps of m") {
 namespace {
 
 // A text that identifies a kernel entry.
-std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n, int cluster_m,
-                    int cluster_n, uint32_t schedule) {
+std::string entry_key(DType in, DType out, unsigned orders, int tile_m, int tile_n, int cluster_m,
+                      int cluster_n, uint32_t schedule) {
   char key[96];
   std::snprintf(key, sizeof key, "%s to %s, orders %u, %dx%d, cluster %dx%d, schedule %u",
                 dtype_name(in), dtype_name(out), orders, tile_m, tile_n, cluster_m, cluster_n,
@@ -501,16 +506,16 @@ std::string row_key(DType in, DType out, unsigned orders, int tile_m, int tile_n
 
 }  // namespace
 
-TEST_CASE("the table has no row twice, and the tiles that anybody may count on") {
+TEST_CASE("the table has no kernel entry twice, and has the common tiles for all types") {
   std::set<std::string> seen;
-  std::set<std::tuple<DType, DType, uint32_t>> kinds;  // types; orders and schedule
+  std::set<std::tuple<DType, DType, uint32_t>> types_and_schedules;  // types; orders and schedule
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if (multiplies(entry)) {
       const std::string key =
-          row_key(entry.dtypes[0], entry.dtypes[1], entry.variant & 3u, entry.tile[0],
-                  entry.tile[1], entry.cluster[0], entry.cluster[1], entry.variant & ~3u);
+          entry_key(entry.dtypes[0], entry.dtypes[1], entry.variant & 3u, entry.tile[0],
+                    entry.tile[1], entry.cluster[0], entry.cluster[1], entry.variant & ~3u);
       CHECK_MESSAGE(seen.insert(key).second, "twice: " << key);
-      kinds.insert({entry.dtypes[0], entry.dtypes[1], entry.variant});
+      types_and_schedules.insert({entry.dtypes[0], entry.dtypes[1], entry.variant});
     }
   const struct {
     int m, n;
@@ -519,7 +524,7 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
   for (const DType type : {DType::BF16, DType::F16})
     for (unsigned orders = 0; orders < 4; ++orders)
       for (const auto& tile : tiles) {
-        const std::string key = row_key(type, type, orders, tile.m, tile.n, 1, 1, tile.schedule);
+        const std::string key = entry_key(type, type, orders, tile.m, tile.n, 1, 1, tile.schedule);
         CHECK_MESSAGE(seen.count(key) == 1, "missing: " << key);
       }
   // Every pair of types and every order has basic, swap-AB split-K, stream-K and epilogue kernels.
@@ -531,11 +536,11 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
               u32{kGemmSwapAB | kGemmStreamK | kGemmEpilogue}}) {
           INFO(dtype_name(in), " to ", dtype_name(out), ", orders ", orders, ", schedule ",
                schedule);
-          CHECK(kinds.count({in, out, schedule | orders}) == 1);
+          CHECK(types_and_schedules.count({in, out, schedule | orders}) == 1);
         }
 }
 
-TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
+TEST_CASE("narrow types: no kernel entry twice, and each pair of 8-bit floats has two entries") {
   std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if (entry.feature == feature::wgmma && (entry.variant & kGemmNarrow)) {
@@ -556,7 +561,7 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
     CHECK(seen.count({type, type, kSchedule_faststream | kGemmColumnB}) == 1);
 }
 
-TEST_CASE("shared memory of every row fits a block") {
+TEST_CASE("the shared memory of every kernel entry fits a block") {
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
     if (entry.feature != feature::wgmma || (entry.variant & kGemmPrologue)) continue;
     INFO(entry.symbol);
@@ -567,7 +572,7 @@ TEST_CASE("shared memory of every row fits a block") {
   }
 }
 
-TEST_CASE("the walk visits every unit once") {
+TEST_CASE("the tile scheduler visits every unit once") {
   for (const int units_m : {1, 7, 8, 9, 33})
     for (const int units_n : {1, 5, 16}) {
       GemmArgs args{};

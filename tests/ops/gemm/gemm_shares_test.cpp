@@ -39,12 +39,13 @@ GemmChoice any_choice(const KernelEntry* entry, std::mt19937& random) {
   return choice;
 }
 
-GemmProblem seen(int64_t m, int64_t n, int64_t k) {
+// The problem as a swap-AB kernel sees it. Sizes are the caller's.
+GemmProblem swapped_problem(int64_t m, int64_t n, int64_t k) {
   return swap_ab(gemm_problem_of(gemm_desc(m, n, k)));
 }
 
-// The problem as a stream-K kernel without swap-AB sees it.
-GemmProblem seen_unswapped(const GemmChoice& choice, int64_t m, int64_t n, int64_t k) {
+// The problem as a stream-K kernel without swap-AB sees it, which is the caller's.
+GemmProblem unswapped_problem(const GemmChoice& choice, int64_t m, int64_t n, int64_t k) {
   GemmDesc desc = gemm_desc(m, n, k);
   if (choice.has(kGemmNarrow)) desc.a_dtype = desc.b_dtype = DType::F8E4M3;
   desc.a_order = Order::row;
@@ -61,12 +62,14 @@ std::map<int64_t, std::vector<Part>> walk(const GemmShares& s) {
   for (int64_t worker = 0; worker < s.workers; ++worker) {
     for (int64_t unit = worker; unit < s.whole_units; unit += s.workers)
       units[unit].push_back({worker, 0, s.k_blocks});
-    const int64_t all = s.divided_units() * s.depth;
+    const int64_t all = s.divided_units() * s.padded_k_blocks;
     int64_t at = std::min(worker * s.share, all);
     const int64_t stop = std::min(at + s.share, all);
     while (at < stop) {
-      const int64_t begin = at % s.depth, end = std::min(s.depth, begin + stop - at);
-      units[s.whole_units + at / s.depth].push_back({worker, begin, std::min(end, s.k_blocks)});
+      const int64_t begin = at % s.padded_k_blocks,
+                    end = std::min(s.padded_k_blocks, begin + stop - at);
+      units[s.whole_units + at / s.padded_k_blocks].push_back(
+          {worker, begin, std::min(end, s.k_blocks)});
       at += end - begin;
     }
   }
@@ -85,15 +88,16 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const GemmChoice choice = any_choice(entry, random);
     const int64_t at_once = upto(132 / choice.cluster());
     const int64_t few = upto(i % 3 ? 300 : 5000), many = 8 * upto(2000);
-    const int64_t depth = upto(i % 2 ? 600 : 20000);
-    const GemmProblem p =
-        choice.has(kGemmSwapAB) ? seen(few, many, depth) : seen_unswapped(choice, many, few, depth);
+    const int64_t k = upto(i % 2 ? 600 : 20000);
+    const GemmProblem p = choice.has(kGemmSwapAB) ? swapped_problem(few, many, k)
+                                                  : unswapped_problem(choice, many, few, k);
+    // Clusters of each size that run at once. Every second round has fewer than the SMs could hold.
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / (size + i % 2);
     const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once, clusters);
-    INFO(gemm_choice_text(choice), " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
-         at_once);
+    INFO(gemm_choice_text(choice), " as the kernel sees it: m ", p.desc.m, " n ", p.desc.n, " k ",
+         p.desc.k, " on ", at_once);
     CHECK(s.workers <= at_once);
     CHECK(s.units_m * entry->tile[0] * choice.cluster_m() >= p.desc.m);
     CHECK(s.units_n * s.width * choice.cluster_n() >= p.desc.n);
@@ -105,17 +109,18 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     int64_t most = 0;
     for (const auto& [unit, parts] : units) {
       int64_t at = 0;
-      for (size_t k = 0; k < parts.size(); ++k) {
-        CHECK(parts[k].begin == at);
-        CHECK(parts[k].end > parts[k].begin);
-        CHECK(parts[k].worker == parts[0].worker + static_cast<int64_t>(k));
-        at = parts[k].end;
+      for (size_t part = 0; part < parts.size(); ++part) {
+        CHECK(parts[part].begin == at);
+        CHECK(parts[part].end > parts[part].begin);
+        CHECK(parts[part].worker == parts[0].worker + static_cast<int64_t>(part));
+        at = parts[part].end;
       }
       CHECK(at == s.k_blocks);
       most = std::max<int64_t>(most, static_cast<int64_t>(parts.size()));
       if (unit < s.whole_units) continue;
-      const GemmParts who = gemm_stream_parts(static_cast<i32>(unit - s.whole_units),
-                                              static_cast<i32>(s.depth), static_cast<i32>(s.share));
+      const GemmParts who =
+          gemm_stream_parts(static_cast<i32>(unit - s.whole_units),
+                            static_cast<i32>(s.padded_k_blocks), static_cast<i32>(s.share));
       CHECK(who.first == parts.front().worker);
       CHECK(who.last == parts.back().worker);
     }
@@ -134,16 +139,16 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
   }
 }
 
-TEST_CASE("gemm shares: the widest tile holds the columns with the least rest") {
+TEST_CASE("gemm shares: the widest tile is the narrowest with which the fewest tiles suffice") {
   const GemmChoice choice{stream_entries()[0], 1};
   REQUIRE(choice.cluster() == 1);
-  for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_widest_tile(choice, GemmDesc{}, m);
-    const int64_t tiles = (m + width - 1) / width;
-    CHECK(tiles == (m + 255) / 256);
+  for (int64_t columns = 1; columns <= 1100; ++columns) {
+    const int64_t width = gemm_widest_tile(choice, GemmDesc{}, columns);
+    const int64_t tiles = (columns + width - 1) / width;
+    CHECK(tiles == (columns + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);
     REQUIRE(at != std::end(kGemmWidths));
-    if (at != std::begin(kGemmWidths)) CHECK(at[-1] * tiles < m);
+    if (at != std::begin(kGemmWidths)) CHECK(at[-1] * tiles < columns);
   }
 }
 
@@ -156,14 +161,15 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     const GemmChoice choice = any_choice(entries[random() % entries.size()], random);
     const int64_t at_once = upto(132) / choice.cluster() + 1;
     const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
-    const int64_t depth = upto(9000);
-    const GemmDesc desc = choice.has(kGemmSwapAB) ? seen(few, many, depth).desc
-                                                  : seen_unswapped(choice, many, few, depth).desc;
+    const int64_t k = upto(9000);
+    const GemmDesc desc = choice.has(kGemmSwapAB) ? swapped_problem(few, many, k).desc
+                                                  : unswapped_problem(choice, many, few, k).desc;
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / size;
     const GemmShares s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
-    INFO(gemm_choice_text(choice), " m ", desc.n, " n ", desc.m, " k ", desc.k, " on ", at_once);
+    INFO(gemm_choice_text(choice), " as the kernel sees it: m ", desc.m, " n ", desc.n, " k ",
+         desc.k, " on ", at_once);
     const int64_t cluster_n = choice.cluster_n();
     const int64_t widest = gemm_widest_tile(choice, desc, desc.n);
     REQUIRE(kGemmWidths[s.width_index] == s.width);
@@ -192,7 +198,7 @@ TEST_CASE("gemm shares: widths that do not suit a cluster are passed over, not t
       parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_128x256_1x1_stream/1/4x1", &choice).ok());
   // 14 units along m, at 33 clusters: three tiles of 192 columns and four of 160 take two waves,
   // five of 128 take three. 144, which four tiles could have too, is no multiple of 32.
-  const GemmProblem p = seen(560, 14 * 4 * 128, 4096);
+  const GemmProblem p = swapped_problem(560, 14 * 4 * 128, 4096);
   const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 44, 33, 26, 22, 18, 16};
   CHECK(gemm_widest_tile(choice, p.desc, 560) == 192);
   CHECK(gemm_shares(choice, p.desc, p.desc.m, p.desc.n, 33, clusters).width == 160);
@@ -222,7 +228,7 @@ TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are ne
     CHECK(plan->explain().find(std::to_string(units) + " units of work") != std::string::npos);
     GemmChoice choice;
     REQUIRE(parse_gemm_choice("candidate", kText, &choice).ok());
-    CHECK(gemm_candidate(choice, seen(m, n, k), GemmChip::of(*device, 0)).waves ==
+    CHECK(gemm_candidate(choice, swapped_problem(m, n, k), GemmChip::of(*device, 0)).waves ==
           doctest::Approx(static_cast<double>(units) / 132));
   }
 }

@@ -229,7 +229,7 @@ TEST_CASE("gemm stream-K: joined CTAs need a workspace for runs that depend on d
   CHECK(run(device, *depends, none).code() == Code::ERROR_INVALID_ARGUMENT);
 }
 
-TEST_CASE("gemm stream-K: the matrices of a batch are units, behind what addresses take") {
+TEST_CASE("gemm stream-K: each matrix of a batch has units, and addresses add to the workspace") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(128, 1280, 2048);
   desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;

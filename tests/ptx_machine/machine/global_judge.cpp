@@ -74,7 +74,9 @@ void Judge::global(Warp& warp, const GlobalAccess& access, uint64_t address, uin
     if (writes) check_global_write(warp, access, run);
   });
   GlobalAccess kept = access;
-  // A strong write must not hide a weak one of the same time, which races with the same threads.
+  // This access replaces the last write as the one that later accesses are compared with. If a
+  // strong write replaces a weak one of the same agent and time, it is recorded as weak, so that
+  // races with the weak one are still found.
   history_.each_run(address, 1, [&](const History::Run& run) {
     const GlobalAccess& last = history_.at(run.write);
     if (run.write != 0 && last.launch == access.launch && last.cluster == access.cluster &&

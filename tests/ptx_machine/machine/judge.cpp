@@ -328,7 +328,9 @@ void Judge::access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, 
   }
   if (writes) {
     check_write(warp, cta, access, offset, bytes);
-    // A strong write must not hide a weak one of the same time, which races with the same threads.
+    // This write replaces the last one as the write that later accesses are compared with. If a
+    // strong write replaces a weak one of the same agent and time, it is recorded as weak, so that
+    // races with the weak one are still found.
     const Write& last = writes_[shadow(cta).writes[offset]];
     if (last.agent == self && last.time == access.time && last.reach == Reach::weak)
       access.use.reach = Reach::weak;

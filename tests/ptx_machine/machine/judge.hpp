@@ -115,10 +115,11 @@ class Judge {
     bool operator==(const Write&) const = default;
   };
   /// State of a CTA's shared memory. `writes` and `lanes`: for each byte the last write and its
-  /// lane. `reads`: for each 4-byte word and agent that reads the time of the last read, shifted by
-  /// four bits above a mask of the bytes read. `read_lanes`: for each word and warp of the CTA the
-  /// lane of that read, kEachLane if there were several. Lanes of bytes without a write, and of
-  /// words without a read, mean nothing.
+  /// lane. `reads`: for each 4-byte word, and each agent that may read it, the agent's last read.
+  /// The lower four bits are a mask of the word's bytes that it read, and the other bits are its
+  /// time. `read_lanes`: for each word and warp of the CTA the lane of the warp's last read,
+  /// kEachLane if there were several. Lanes of bytes without a write, and of words without a read,
+  /// mean nothing.
   struct Shadow {
     LazyZeros<uint32_t> writes;
     LazyZeros<uint8_t> lanes;

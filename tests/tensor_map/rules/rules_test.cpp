@@ -40,9 +40,9 @@ void check_proposal(const TensorMapDesc& desc, int32_t arch, const Violations& v
   CHECK(left.count == 0);
   CHECK((changed_fields(desc, proposed) & ~named_fields(violations)) == 0);
   const bool box_is_free = (named_fields(violations) & field::box_dim) != 0 && desc.rank > 1;
-  if (box_is_free && requested_bytes(desc) <= 2 * static_cast<double>(kMaxBoxBytes) &&
+  if (box_is_free && unchecked_box_bytes(desc) <= 2 * static_cast<double>(kMaxBoxBytes) &&
       (named_fields(violations) & (field::dtype | field::rank)) == 0)
-    CHECK(requested_bytes(proposed) >= requested_bytes(desc) / 2);
+    CHECK(unchecked_box_bytes(proposed) >= unchecked_box_bytes(desc) / 2);
 }
 
 TEST_CASE("right descriptions break nothing on any chip") {

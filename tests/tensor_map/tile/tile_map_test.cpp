@@ -178,7 +178,7 @@ TEST_CASE("a row wider than the swizzle becomes a dimension of its own") {
   CHECK(offset == 0);
 }
 
-TEST_CASE("no split where it would change what is outside: several boxes") {
+TEST_CASE("a mode is not split if that would change which elements are outside the tensor") {
   for (const int64_t columns : {504, 520, 64, 96}) {
     TileRequest request = matrix(300, columns, 128, 128, Swizzle::b128);
     const TileMap map = made(request);
@@ -203,7 +203,7 @@ TEST_CASE("no split where it would change what is outside: several boxes") {
   CHECK(last_failure().fault.limit == 64);
 }
 
-TEST_CASE("a piece as wide as the tensor: what is beside it is outside") {
+TEST_CASE("tiles beside a mode that is split into a single piece are outside the tensor") {
   const Tensor tensor(matrix(128, 64, 64, 128, Swizzle::b128));
   const TileMap map = made(tensor.request);
   REQUIRE(map.boxes == 1);
@@ -288,7 +288,7 @@ TEST_CASE("tensors of more than five dimensions that merge into five") {
   CHECK(make_tile_map(request, &none).code() == Code::ERROR_RULE);
 }
 
-TEST_CASE("a column-major matrix, and a row of one element's width") {
+TEST_CASE("a column-major matrix") {
   TileRequest request = matrix(256, 64, 64, 32, Swizzle::b128);
   request.stride[0] = 1;
   request.stride[1] = 256;
@@ -298,6 +298,25 @@ TEST_CASE("a column-major matrix, and a row of one element's width") {
   CHECK(text_of(map.coordinates) == "(0,0) o (256,64):(1@0,1@1)");
   const int64_t start[] = {64, 32};
   check_tile(tensor, map, start);
+}
+
+// Both strides are 1. The mode of extent 256 counts as the contiguous one.
+TEST_CASE("a matrix with rows of one element") {
+  const Tensor tensor(matrix(256, 1, 64, 1, Swizzle::none));
+  const TileMap map = made(tensor.request);
+  CHECK(map.boxes == 1);
+  CHECK(map.desc.rank == 1);
+  CHECK(map.desc.global_dim[0] == 256);
+  CHECK(map.desc.box_dim[0] == 64);
+  for (const int64_t row : {0, 64, 224, 256}) {
+    const int64_t start[] = {row, 0};
+    check_tile(tensor, map, start);
+  }
+  // No coordinate of the map stands for the columns, so a tile cannot begin beside them.
+  const int64_t beside[] = {0, 1};
+  int32_t coord[5];
+  uint32_t offset;
+  CHECK(tile_box(map, beside, 0, coord, &offset).code() == Code::ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("a multicast cuts the tile into equal runs of boxes") {

@@ -68,9 +68,12 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a range of k.
 /// Tensor cores truncate every sum towards zero. With N(0, 1) inputs the error of one chain over
 /// all of k, relative to the sum of magnitudes, is E = 0.73 * 2^-20 at k = 4096 and 1.3 * 2^-20 at
-/// k = 16384 on an H200: it grows with sqrt(k). Each of c chains covers k / c and 1 / c of the
-/// magnitudes, so its error is E / (c sqrt(c)). These c errors have independent signs and add up to
-/// E / c. One chain suffices for a k of up to `longest`; GemmArgs::more_chains limits c to 256.
+/// k = 16384 on an H200: it grows with sqrt(k). Each of c chains covers k / c, so its error is
+/// E / sqrt(c) of its own magnitudes. These are 1 / c of all magnitudes, of which the error is then
+/// E / (c sqrt(c)). The c errors have independent signs, so their sum is only sqrt(c) times as
+/// large as one of them: E / c. One chain suffices for a k of up to `longest`. Since E / c grows
+/// with sqrt(k) / c, c chains suffice for a k of up to c c `longest`. GemmArgs::more_chains limits
+/// c to 256.
 TW_KERNEL_HD constexpr i32 gemm_chain_count(i64 k, i64 longest = 4096) {
   i32 chains = 1;
   while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
@@ -190,7 +193,7 @@ TW_KERNEL_HD constexpr u32 gemm_b_stage_columns(const GemmTile& tile) {
   return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
 }
 
-/// Bytes of an epilogue kernel's table of bias and scale (epilogue/full_board.cuh): one float of
+/// Bytes of an epilogue kernel's table of bias and d_factor (epilogue/full_board.cuh): one float of
 /// each per column of a tile, twice for ping-pong. Split-K and swap-AB kernels have no table.
 TW_KERNEL_HD constexpr u32 gemm_table_bytes(const GemmTile& tile) {
   if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmSwapAB))) return 0;
@@ -207,9 +210,9 @@ struct GemmShared {
   u32 slab_bytes;     // a multiple of 1024 where slabs are swizzled
   u32 slabs;          // for each consumer warpgroup
   u32 receive_bytes;  // at d_offset, for split-K partial accumulators: gemm_split_receive_bytes
-  u32 barriers;       // offset of full[stages], empty[stages], tile coordinates[stages] (not in
+  u32 barriers;       // offset of full[stages], empty[stages], tile positions[stages] (not in
                       // epilogue kernels without stream-K), and the barrier of split-K partials
-  u32 table_offset;   // of bias and scale, a grouped kernel's table, or a narrow type's scales
+  u32 table_offset;   // of bias and d_factor, a grouped kernel's table, or a narrow type's scales
   u32 total;
 };
 
@@ -287,9 +290,10 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   }
   // Split-K CTAs reduce and write D in the memory of the pipeline.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
-  const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
+  // Bytes of one slab for each consumer warpgroup.
+  const u32 slab_of_each_bytes = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   // Each stage has two barriers and, except in epilogue kernels without stream-K, the tile's
-  // coordinates.
+  // position.
   const u32 barrier_bytes =
       (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
   const u32 last = stages_d ? 0 : 8;  // bytes of the barrier of split-K partials
@@ -302,9 +306,10 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
                                                    : 0;
     shared.slabs = 2;
     shared.d_offset =
-        (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * barrier_bytes - table) / 1024 * 1024;
+        (kGemmSharedLimit - 2 * slab_of_each_bytes - kGemmMaxStages * barrier_bytes - table) /
+        1024 * 1024;
     shared.stages = shared.d_offset / (shared.a_bytes + shared.b_bytes);
-    shared.barriers = shared.d_offset + 2 * one_each;
+    shared.barriers = shared.d_offset + 2 * slab_of_each_bytes;
     shared.table_offset = shared.barriers + kGemmMaxStages * barrier_bytes;
     shared.total = shared.table_offset + table;
     return shared;
@@ -312,27 +317,29 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.receive_bytes = gemm_split_receive_bytes(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + barrier_bytes;
   // Kernels that stage by warp load C into their slabs before the main loop, so they want slabs for
-  // a whole tile. They get only two if that makes a fourth stage possible.
+  // a whole tile. They get only two if that makes a fourth stage possible. These counts of slabs
+  // are those of one consumer warpgroup.
   const u32 tile_slabs = gemm_slabs_of_tile(tile);
   const u32 across = tile.n / slab.contiguous;
-  const u32 wanted = across > 4 && across % 2 != 0 ? across
-                     : tile_slabs < 2              ? 2
-                     : tile_slabs < 4              ? tile_slabs
-                                                   : 4;
-  const u32 least = by_warp ? wanted : 2;
-  const u32 fewer = by_warp ? 2 : 1;
-  shared.slabs = least;
-  shared.stages = (limit - shared.receive_bytes - least * one_each) / stage;
-  if (shared.stages < 4 && (limit - fewer * one_each) / stage > shared.stages) {
-    shared.slabs = fewer;
-    shared.stages = (limit - fewer * one_each) / stage;
+  const u32 preferred_slabs = across > 4 && across % 2 != 0 ? across
+                              : tile_slabs < 2              ? 2
+                              : tile_slabs < 4              ? tile_slabs
+                                                            : 4;
+  const u32 min_slabs = by_warp ? preferred_slabs : 2;
+  const u32 fallback_slabs = by_warp ? 2 : 1;
+  shared.slabs = min_slabs;
+  shared.stages = (limit - shared.receive_bytes - min_slabs * slab_of_each_bytes) / stage;
+  if (shared.stages < 4 && (limit - fallback_slabs * slab_of_each_bytes) / stage > shared.stages) {
+    shared.slabs = fallback_slabs;
+    shared.stages = (limit - fallback_slabs * slab_of_each_bytes) / stage;
   }
-  const u32 most = by_warp ? shared.slabs : tile_slabs < 4 ? tile_slabs : 4;
-  while (shared.slabs < most && (limit - (shared.slabs + 1) * one_each) / stage == shared.stages)
+  const u32 max_slabs = by_warp ? shared.slabs : tile_slabs < 4 ? tile_slabs : 4;
+  while (shared.slabs < max_slabs &&
+         (limit - (shared.slabs + 1) * slab_of_each_bytes) / stage == shared.stages)
     ++shared.slabs;
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
-  shared.barriers = shared.d_offset + shared.receive_bytes + shared.slabs * one_each;
+  shared.barriers = shared.d_offset + shared.receive_bytes + shared.slabs * slab_of_each_bytes;
   shared.table_offset = shared.barriers + shared.stages * barrier_bytes + last;
   shared.total = shared.table_offset + gemm_table_bytes(tile);
   return shared;

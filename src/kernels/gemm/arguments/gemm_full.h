@@ -5,8 +5,8 @@
 // serves all options at run time.
 //
 //   v = alpha * A B + beta * C + bias             m x n, as C
-//   D = act(v) * scale
-//   D = act(gate element of v) * (value element of v) * scale      with a gate
+//   D = act(v) * d_factor
+//   D = act(gate element of v) * (value element of v) * d_factor      with a gate
 //
 // Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
 // by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Stream-K kernels without
@@ -15,7 +15,7 @@
 // to 16 bytes.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
-// scale vary along D's lines (one value per element of a line, the same in all lines) or across
+// d_factor vary along D's lines (one value per element of a line, the same in all lines) or across
 // them (one value per line). With a gate, each element of D comes from two elements of v: the gate
 // element and the value element. They are neighbors (interleaved gate) or `half` apart (gate of
 // halves). TMA kernels take a gate along D's lines only. With a gate of halves, a tile loads half
@@ -26,10 +26,10 @@
 
 namespace tw {
 
-/// Where bias and scale vary.
+/// Where bias and d_factor vary.
 enum : unsigned char {
   kFullNone = 0,
-  kFullSingle = 1,     // one value for all of D (scale only)
+  kFullSingle = 1,     // one value for all of D (d_factor only)
   kFullPerLine = 2,    // one value per line of D
   kFullPerElement = 3  // one value per element of a line
 };
@@ -45,9 +45,9 @@ struct GemmEpilogueArgs {
   // kernels have the kFullEarly bits of `flags`. units_m and units_n count the units of one matrix.
   GemmArgs base;
   u64 bias;
-  u64 scale;  // f32; if 0 with kFullSingle, the scale is scale_value
-  u64 amax;   // f32 that becomes the largest |D| (8-bit floats: before their scale) if that is
-              // larger; 0: none
+  u64 d_factor;  // f32; if 0 with kFullSingle, d_factor_value is used
+  u64 amax;      // f32 that becomes the largest |D| (8-bit floats: before d_factor) if that is
+                 // larger; 0: none
   // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
   // D) for each matrix. 0: the maps of base and constant batch strides apply.
   u64 maps;
@@ -62,11 +62,11 @@ struct GemmEpilogueArgs {
   i64 d_batch;
   i32 batch;  // matrices
   i32 half;   // D's extent in the gated dimension
-  float scale_value;
+  float d_factor_value;
   u32 flags;  // kFull bits below
   unsigned char bias_by;
   unsigned char bias_type;  // kBiasAsInput and so on
-  unsigned char scale_by;
+  unsigned char d_factor_by;
   unsigned char activation;
   unsigned char gate;
   unsigned char gate_across;  // 1: the gate is across D's lines (mma.sync kernels only)
@@ -86,7 +86,7 @@ enum : u32 {
   kFullSwapped = 4,          // operands are swapped: device_m replaces n
   kFullTmaStores = 8,        // D suits a map and may be written by TMA
   kFullNoEpilogue = 16,      // no C and no epilogue: D = alpha * A B
-  kFullSimpleEpilogue = 32,  // at most bias, relu, scale, amax and a C of aligned pairs; no gate
+  kFullSimpleEpilogue = 32,  // at most bias, relu, d_factor, amax and a C of aligned pairs; no gate
   kFullAlignedC = 64,        // with kFullSimpleEpilogue: C is aligned to 16 bytes throughout
   kFullPairs = 128           // two tiles along m belong together: wgmma/narrow/narrow_blocks.cuh
 };

@@ -28,7 +28,7 @@ struct GemmStreamArgs {
                         // shared memory of joined CTAs
   i32 whole_units;      // units that one worker computes alone
   i32 share;            // k blocks of divided units that each worker multiplies
-  i32 depth;            // k blocks of a divided unit; those beyond the product's k are empty
+  i32 padded_k_blocks;  // k blocks of a divided unit; those beyond the product's k are empty
   i32 chain_blocks;     // most k blocks in an accumulation chain
   i32 width;            // columns of a tile that the run uses
   u32 width_index;      // index of `width` in kGemmWidths
@@ -51,15 +51,17 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
-/// A gated D with a scale for each block of 128 elements takes two tiles for each block. The first
-/// tile's elements are held in shared memory: bytes for each of its columns, and the largest number
-/// of columns that leaves memory for enough stages.
+/// If a gated D has a scale for each block of 128 elements, a block takes two tiles. The first
+/// tile's elements are held in shared memory until the second tile is multiplied.
+/// kGemmHeldColumnBytes is what each column of the tile takes. A tile with more than
+/// kGemmMaxHeldColumns columns would leave no memory for enough stages.
 inline constexpr u32 kGemmHeldColumnBytes = 256;
 inline constexpr i32 kGemmMaxHeldColumns = 160;
 
 /// Bytes of the counters, at least 4096. Each divided unit has one counter for each CTA of a
-/// worker. On every chip so far the minimum suffices. Kernels that share a workspace then have
-/// equal layouts, so that none of them finds accumulators of another one in its counters.
+/// worker. On every chip so far all counters fit into 4096 bytes. Different kernels that use one
+/// workspace, one after the other, then have their counters in the same place, so that none of them
+/// reads a counter where another one has stored accumulators.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 divided_units, u32 cluster) {
   const u32 bytes = (divided_units * cluster * 8 + 255) / 256 * 256;
   return bytes > 4096 ? bytes : 4096;
@@ -80,8 +82,8 @@ inline constexpr u64 kGemmStreamCounterFields = (1 << 20) - 1;
 struct GemmParts {
   i32 first, last;
 };
-TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 depth, i32 share) {
-  return {unit * depth / share, ((unit + 1) * depth - 1) / share};
+TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 padded_k_blocks, i32 share) {
+  return {unit * padded_k_blocks / share, ((unit + 1) * padded_k_blocks - 1) / share};
 }
 
 /// Columns of a slice if `parts` CTAs share a tile of `width` columns; the last slices may have
@@ -97,8 +99,8 @@ TW_KERNEL_HD constexpr u32 gemm_joined_bytes(u32 tile_m, i32 width, i32 joined) 
 
 /// Which of a worker's two slots in the workspace holds its part of a unit: slot 1 if the worker's
 /// share begins in an earlier unit, else slot 0.
-TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 depth, i32 share, i32 worker) {
-  return worker * share < unit * depth ? 1 : 0;
+TW_KERNEL_HD constexpr i32 gemm_stream_slot(i32 unit, i32 padded_k_blocks, i32 share, i32 worker) {
+  return worker * share < unit * padded_k_blocks ? 1 : 0;
 }
 
 }  // namespace tw

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A table in shared memory with bias and scale along D's lines, as floats, for the warps that write
-// a tile together. One thread per column loads both while the tile's last products run, and stores
-// them to the table afterwards. A lane reads two columns at once; shuffles would cost a branch
-// each.
-// "full" in names marks code of the epilogue kernels.
+// A table in shared memory with bias and d_factor along D's lines, as floats, for the warps that
+// write a tile together. One thread per column loads both while the tile's last products run, and
+// stores them to the table afterwards. A lane reads two columns at once; shuffles would cost a
+// branch each. "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/shared.cuh"
 
 namespace tw {
 
-/// Bias and scale that a thread has loaded: those of its columns, and those across the lines for a
-/// lane's two lines of each row block. They are not converted yet, since a conversion would wait
+/// Bias and d_factor that a thread has loaded: those of its columns, and those across the lines for
+/// a lane's two lines of each row block. They are not converted yet, since a conversion would wait
 /// for the load.
 template <int kRowBlocks, int kThreadColumns>
 struct FullLoaded {
   static constexpr int kColumns = kThreadColumns;
-  u32 bias[kThreadColumns], scale[kThreadColumns];
-  u32 bias_across[kRowBlocks][2], scale_across[kRowBlocks][2];
+  u32 bias[kThreadColumns], d_factor[kThreadColumns];
+  u32 bias_across[kRowBlocks][2], d_factor_across[kRowBlocks][2];
 };
 
 /// -0 in the bias's type.
@@ -34,9 +33,9 @@ __device__ __forceinline__ void table_load_bias(const GemmEpilogueArgs& args, i3
   ptx::load_if_u32(raw, address, exists && args.bias_type != kBiasAsInput);
   ptx::load_if_u16(raw, address, exists && args.bias_type == kBiasAsInput);
 }
-__device__ __forceinline__ void table_load_scale(const GemmEpilogueArgs& args, i32 at, bool exists,
-                                                 u32& raw) {
-  ptx::load_if_u32(raw, args.scale + static_cast<u64>(at) * 4, exists);
+__device__ __forceinline__ void table_load_d_factor(const GemmEpilogueArgs& args, i32 at,
+                                                    bool exists, u32& raw) {
+  ptx::load_if_u32(raw, args.d_factor + static_cast<u64>(at) * 4, exists);
 }
 
 /// Prefetches a tile's bias into the L2.
@@ -60,8 +59,8 @@ __device__ __forceinline__ float table_bias_value(const GemmEpilogueArgs& args, 
                                         : In::to_float(static_cast<typename In::Storage>(raw));
 }
 
-/// Loads bias and scale for a tile that begins at column n0 of v and, with kExtras, for the warp's
-/// lines from `line` on. Each of the kThreads threads has every kThreads-th column.
+/// Loads bias and d_factor for a tile that begins at column n0 of v and, with kExtras, for the
+/// warp's lines from `line` on. Each of the kThreads threads has every kThreads-th column.
 template <i32 kTileN, i32 kThreads, bool kExtras, int kRowBlocks, int kThreadColumns>
 __device__ __forceinline__ void table_load(const GemmEpilogueArgs& args, const FullRun& run,
                                            i32 line, i32 n0, i32 thread,
@@ -78,8 +77,9 @@ __device__ __forceinline__ void table_load(const GemmEpilogueArgs& args, const F
     loaded.bias[i] = table_no_bias(args);
     table_load_bias(args, at, exists && args.bias_by == kFullPerElement, loaded.bias[i]);
     if constexpr (kExtras) {
-      loaded.scale[i] = act::bits(full_scale(args));
-      table_load_scale(args, at, exists && args.scale_by == kFullPerElement, loaded.scale[i]);
+      loaded.d_factor[i] = act::bits(full_d_factor(args));
+      table_load_d_factor(args, at, exists && args.d_factor_by == kFullPerElement,
+                          loaded.d_factor[i]);
     }
   }
   if constexpr (kExtras) {
@@ -88,11 +88,11 @@ __device__ __forceinline__ void table_load(const GemmEpilogueArgs& args, const F
     for (i32 i = 0; i < 2 * kRowBlocks; ++i) {
       const i32 own = line + i / 2 * 64 + i % 2 * 8 + lane / 4;
       u32& bias = loaded.bias_across[i / 2][i % 2];
-      u32& scale = loaded.scale_across[i / 2][i % 2];
+      u32& d_factor = loaded.d_factor_across[i / 2][i % 2];
       bias = table_no_bias(args);
-      scale = act::bits(1.0f);
+      d_factor = act::bits(1.0f);
       table_load_bias(args, own, own < run.lines && args.bias_by == kFullPerLine, bias);
-      table_load_scale(args, own, own < run.lines && args.scale_by == kFullPerLine, scale);
+      table_load_d_factor(args, own, own < run.lines && args.d_factor_by == kFullPerLine, d_factor);
     }
   }
 }
@@ -107,7 +107,7 @@ __device__ __forceinline__ void table_store(const GemmEpilogueArgs& args, u32 ta
     if (column >= kTileN) return;
     const u32 to = table + static_cast<u32>(column) * 4;
     ptx::shared_store<4>(to, act::bits(table_bias_value<In>(args, loaded.bias[i]) * factor));
-    if (kExtras) ptx::shared_store<4>(to + kTileN * 4, loaded.scale[i]);
+    if (kExtras) ptx::shared_store<4>(to + kTileN * 4, loaded.d_factor[i]);
   }
 }
 

@@ -21,10 +21,11 @@
 namespace tw {
 
 /// The options that a consumer loop is compiled for: activation, a bias along D's lines
-/// (kFullPerElement), gate, C, and the extras of full_has_extras(). Some loops also serve launches
-/// without an option: with kC or kExtras, kActRelu also serves launches without activation, and
-/// kBias always also serves launches without bias, which add -0. Only identity and relu have a loop
-/// without kBias, for launches without gate, C and extras.
+/// (kFullPerElement), gate, C, and the extras of full_has_extras(). A loop may also serve launches
+/// that lack one of its options:
+/// - A loop with kBias also serves launches without a bias: they add -0. Loops without kBias exist
+///   only for identity and relu without gate, C and extras.
+/// - A loop with kActRelu that has kC or kExtras also serves launches without activation.
 template <u32 kOfActivation, bool kWithBias, u32 kOfGate, bool kWithC, bool kWithExtras>
 struct FullOptions {
   static constexpr u32 kActivation = kOfActivation, kGate = kOfGate;
@@ -73,7 +74,7 @@ struct FullChunks {
   const FullRun& run;
   const FragmentOut& out;
   FullLoaded<kRowBlocks, kThreadColumns>& loaded;
-  u32 table;  // shared address of bias and scale of the lane's first two columns
+  u32 table;  // shared address of bias and d_factor of the lane's first two columns
   u32 lane;
   float floor;  // with kRunTimeRelu: 0 if the launch has relu, otherwise minus infinity
   u32& largest;
@@ -174,17 +175,17 @@ struct FullChunks {
     }
   }
 
-  // Applies the extras that come after the activation. `scales` is the fragment's place in the
+  // Applies the extras that come after the activation. `factors` is the fragment's place in the
   // table.
-  __device__ __forceinline__ void scale_and_amax(float (&v)[kValues], u32 scales, int across_index,
-                                                 i32 line, i32 at) const {
+  __device__ __forceinline__ void d_factor_and_amax(float (&v)[kValues], u32 factors,
+                                                    int across_index, i32 line, i32 at) const {
 #pragma unroll
     for (int j = 0; j < kValues / 4; ++j) {
       float two[2];
-      table_read_two(scales + static_cast<u32>(j) * 32, two);
+      table_read_two(factors + static_cast<u32>(j) * 32, two);
 #pragma unroll
       for (int i = 4 * j; i < 4 * j + 4; ++i)
-        v[i] *= two[i & 1] * act::from_bits(loaded.scale_across[across_index][(i & 2) / 2]);
+        v[i] *= two[i & 1] * act::from_bits(loaded.d_factor_across[across_index][(i & 2) / 2]);
     }
     if (args.amax == 0) return;
     if (line + static_cast<i32>(kGemmStoreLines) <= run.lines && at + kColumns <= run.extent) {
@@ -211,8 +212,8 @@ struct FullChunks {
       if (Options::kC) store_unstage<Slab>(c, first, half);
       compute_fragment(d, base, i * kValues, across_index, c, v);
       if constexpr (Options::kExtras)
-        scale_and_amax(v, chunk_table + (2 * kAccumulators + static_cast<u32>(i) * kColumns) * 4,
-                       across_index, line, at + i * kColumns);
+        d_factor_and_amax(v, chunk_table + (2 * kAccumulators + static_cast<u32>(i) * kColumns) * 4,
+                          across_index, line, at + i * kColumns);
       if (!Options::kC && i == 0) store_wait_for_slabs<kPendingChunks>(lane);
       store_stage<Slab, Options::kReluInPack>(v, first, half);
     }
@@ -350,8 +351,8 @@ struct FullChunks {
   }
 
   // Writes chunk number `chunk_in_tile`. Its accumulators begin at d[from][base], with kPipelined
-  // always at d[0][0]. The bias and scale across its lines are at index `across_index` of
-  // loaded.bias_across and loaded.scale_across.
+  // always at d[0][0]. The bias and d_factor across its lines are at index `across_index` of
+  // loaded.bias_across and loaded.d_factor_across.
   __device__ __forceinline__ void write_chunk(float (&d)[kRowBlocks][kAccumulators], int from,
                                               int base, int across_index, int chunk_in_tile,
                                               u32& slabs_written, u32 chunk_table, i32 line,
@@ -415,7 +416,7 @@ struct FullChunks {
 #pragma unroll
         for (int i = 0; Options::kExtras && i < 2; ++i) {
           loaded.bias_across[0][i] = loaded.bias_across[1][i];
-          loaded.scale_across[0][i] = loaded.scale_across[1][i];
+          loaded.d_factor_across[0][i] = loaded.d_factor_across[1][i];
         }
       }
     }

@@ -2,7 +2,7 @@
 #pragma once
 // The epilogue of the epilogue kernels ("full" in names), for accumulators that lie in shared
 // memory: those of split-K, stream-K and mma.sync kernels. It computes eight neighboring elements
-// of a line of D at a time and writes them by plain stores. Bias, C, scale and D are accessed 16
+// of a line of D at a time and writes them by plain stores. Bias, C, d_factor and D are accessed 16
 // bytes at once if they are aligned. One body serves all options. FullRun, which every epilogue
 // kernel needs, is here too. full_fragment.cuh has the epilogue in registers.
 
@@ -31,11 +31,11 @@ __device__ __forceinline__ FullRun full_run(const GemmEpilogueArgs& args, i32 li
   return run;
 }
 
-/// The scale for all of D, or 1 if there is none or it varies. Read at each use, since accumulators
-/// leave no register to keep it.
-__device__ __forceinline__ float full_scale(const GemmEpilogueArgs& args) {
-  if (args.scale_by != kFullSingle) return 1.0f;
-  return gemm_scalar(args.scale, args.scale_value);
+/// The factor for all of D, or 1 if there is none or it varies. Read at each use, since
+/// accumulators leave no register to keep it.
+__device__ __forceinline__ float full_d_factor(const GemmEpilogueArgs& args) {
+  if (args.d_factor_by != kFullSingle) return 1.0f;
+  return gemm_scalar(args.d_factor, args.d_factor_value);
 }
 
 /// Sets C and D of product `z`, and the lines of D to write: none if the product is skipped.
@@ -128,14 +128,14 @@ __device__ __forceinline__ float full_element(u64 address, u32 bias_type, i32 at
   return full_element_of<FullBias<In>>(address, at);
 }
 
-/// Bias and scale of eight neighboring elements of D. With a gate, the bias is that of the gate
+/// Bias and d_factor of eight neighboring elements of D. With a gate, the bias is that of the gate
 /// elements.
 struct FullVectors {
   float bias[8];
-  float scale[8];
+  float d_factor[8];
 };
 
-/// The bias along D's lines of the eight elements of v from `place` on.
+/// Loads the bias along D's lines for eight elements of the matrix v (gemm_full.h) from `place` on.
 template <class In>
 __device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
@@ -147,26 +147,26 @@ __device__ __forceinline__ void full_bias(const GemmEpilogueArgs& args, FullPlac
     full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
-/// Bias and scale along D's lines for eight neighboring elements. full_across() loads a bias and a
-/// scale that vary by line.
+/// Bias and d_factor along D's lines for eight neighboring elements. full_across() loads a bias and
+/// a d_factor that vary by line.
 template <class In>
 __device__ __forceinline__ void full_along(const GemmEpilogueArgs& args, const FullRun& run, i32 at,
                                            i32 count, FullVectors& vectors) {
-  const float scale = full_scale(args);
+  const float d_factor = full_d_factor(args);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     vectors.bias[i] = -0.0f;
-    vectors.scale[i] = scale;
+    vectors.d_factor[i] = d_factor;
   }
   if (args.bias_by == kFullPerElement)
     full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);
-  if (args.scale_by == kFullPerElement)
-    full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, vectors.scale);
+  if (args.d_factor_by == kFullPerElement)
+    full_load<F32>(args.d_factor + static_cast<u64>(at) * 4, 1, count, vectors.d_factor);
 }
 
-/// Bias and scale of a line of D, where they vary by line.
+/// Bias and d_factor of a line of D, where they vary by line.
 struct FullAcross {
-  float bias, scale;
+  float bias, d_factor;
 };
 
 template <class In>
@@ -175,21 +175,21 @@ __device__ __forceinline__ FullAcross full_across(const GemmEpilogueArgs& args, 
   if (args.bias_by == kFullPerLine)
     across.bias =
         full_element<In>(args.bias, args.bias_type, full_place(args, line, 0, false).line);
-  if (args.scale_by == kFullPerLine)
-    across.scale = reinterpret_cast<const float*>(args.scale)[line];
+  if (args.d_factor_by == kFullPerLine)
+    across.d_factor = reinterpret_cast<const float*>(args.d_factor)[line];
   return across;
 }
 
-/// Sets all eight elements to a line's bias or scale.
+/// Sets all eight elements to a line's bias or d_factor.
 __device__ __forceinline__ void full_spread(const GemmEpilogueArgs& args, const FullAcross& across,
                                             FullVectors& vectors) {
   if (args.bias_by == kFullPerLine) {
 #pragma unroll
     for (float& value : vectors.bias) value = across.bias;
   }
-  if (args.scale_by == kFullPerLine) {
+  if (args.d_factor_by == kFullPerLine) {
 #pragma unroll
-    for (float& value : vectors.scale) value = across.scale;
+    for (float& value : vectors.d_factor) value = across.d_factor;
   }
 }
 
@@ -217,9 +217,10 @@ __device__ __forceinline__ u64 full_c(const GemmEpilogueArgs& args, const FullRu
   return run.c + static_cast<u64>(element * Out::kBytes);
 }
 
-/// v = alpha * v + (beta * C + bias), for the eight elements of v from `place` on.
+/// Turns eight elements of A B into those of the matrix v (gemm_full.h) from `place` on:
+/// alpha * element + (beta * C + bias).
 template <class Out, class TakeC>
-__device__ __forceinline__ void full_linear(float (&v)[8], const float (&bias)[8],
+__device__ __forceinline__ void full_linear(float (&elements)[8], const float (&bias)[8],
                                             const FullRun& run, FullPlace place, TakeC take_c) {
   float addend[8];
 #pragma unroll
@@ -231,7 +232,7 @@ __device__ __forceinline__ void full_linear(float (&v)[8], const float (&bias)[8
     for (int i = 0; i < 8; ++i) addend[i] = act::fused(run.beta, c[i], addend[i]);
   }
 #pragma unroll
-  for (int i = 0; i < 8; ++i) v[i] = act::fused(run.alpha, v[i], addend[i]);
+  for (int i = 0; i < 8; ++i) elements[i] = act::fused(run.alpha, elements[i], addend[i]);
 }
 
 template <u32 kWhich>
@@ -243,7 +244,7 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
 /// Computes eight neighboring elements of D from (line, at) on, of which `count` exist.
 /// take(second, v) loads the accumulators of the gate elements, or of the value elements
 /// (`second`); take_c(place, c) loads C; put(v) receives the result. `largest` becomes the bits of
-/// the largest |D|, or of the largest |D| before its scale (kLargestUnscaled). A NaN counts as the
+/// the largest |D|, or of the largest |D| before d_factor (kLargestUnscaled). A NaN counts as the
 /// largest.
 template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
 __device__ __forceinline__ void full_make(const GemmEpilogueArgs& args, const FullRun& run,
@@ -270,9 +271,9 @@ __device__ __forceinline__ void full_make(const GemmEpilogueArgs& args, const Fu
     for (int i = 0; i < 8; ++i)
       if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
   }
-  if (args.scale_by != kFullNone) {
+  if (args.d_factor_by != kFullNone) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
+    for (int i = 0; i < 8; ++i) v[i] *= vectors.d_factor[i];
   }
   if (!kLargestUnscaled && args.amax) {
 #pragma unroll
@@ -294,7 +295,7 @@ __device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const F
       });
 }
 
-/// The same, but this function also loads bias, scale and C.
+/// The same, but this function also loads bias, d_factor and C.
 template <class In, class Out, class Take>
 __device__ __forceinline__ void full_write(const GemmEpilogueArgs& args, const FullRun& run,
                                            i32 line, i32 at, i32 count, u32& largest, Take take) {

@@ -12,8 +12,8 @@
 // rest: unaligned C, rare gates, long activations with C, a D without a tensor map. Split-K gives
 // the general form's bits.
 //
-// A bias or scale "along" D's lines has one value per element of a line, one "across" them has one
-// value per line.
+// A bias or d_factor "along" D's lines has one value per element of a line, one "across" them has
+// one value per line.
 
 #include "kernels/gemm/epilogue/full_store.cuh"
 
@@ -32,7 +32,7 @@ struct FragmentSpan {
   i32 from, count;
 };
 
-/// Lanes that hold two columns each of a fragment's bias and scale. The others read them by
+/// Lanes that hold two columns each of a fragment's bias and d_factor. The others read them by
 /// shuffles.
 template <class Out>
 inline constexpr u32 kFragmentLanes = static_cast<u32>(kFragmentValues<Out>);
@@ -62,13 +62,13 @@ __device__ __forceinline__ void fragment_bias(const GemmEpilogueArgs& args, u32 
 }
 
 template <class Out>
-__device__ __forceinline__ void fragment_scales(const GemmEpilogueArgs& args, u32 lane,
-                                                FragmentSpan span, float (&scale)[2]) {
-  if (args.scale_by != kFullPerElement) span.count = 0;
+__device__ __forceinline__ void fragment_d_factors(const GemmEpilogueArgs& args, u32 lane,
+                                                   FragmentSpan span, float (&d_factor)[2]) {
+  if (args.d_factor_by != kFullPerElement) span.count = 0;
   fragment_two(
       lane, kFragmentLanes<Out>, span.count,
-      [&](i32 i) { return reinterpret_cast<const float*>(args.scale)[span.from + i]; }, 1.0f,
-      scale);
+      [&](i32 i) { return reinterpret_cast<const float*>(args.d_factor)[span.from + i]; }, 1.0f,
+      d_factor);
 }
 
 /// The value of column 8 j + 2 (lane % 4) + e of the fragment, from the lane that holds it.
@@ -91,16 +91,16 @@ __device__ __forceinline__ void fragment_bias_across(const GemmEpilogueArgs& arg
 }
 
 /// Scale of the lane's two lines if it varies by line, else the one for all of D.
-__device__ __forceinline__ void fragment_scale_across(const GemmEpilogueArgs& args,
-                                                      const FullRun& run, u32 lane, i32 line,
-                                                      float (&scale)[2]) {
-  const float all = full_scale(args);
+__device__ __forceinline__ void fragment_d_factor_across(const GemmEpilogueArgs& args,
+                                                         const FullRun& run, u32 lane, i32 line,
+                                                         float (&d_factor)[2]) {
+  const float all = full_d_factor(args);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
-    scale[half] = all;
-    if (args.scale_by == kFullPerLine && own < run.lines)
-      scale[half] = reinterpret_cast<const float*>(args.scale)[own];
+    d_factor[half] = all;
+    if (args.d_factor_by == kFullPerLine && own < run.lines)
+      d_factor[half] = reinterpret_cast<const float*>(args.d_factor)[own];
   }
 }
 
@@ -131,8 +131,9 @@ __device__ __forceinline__ void fragment_activate(float (&v)[kCount]) {
 
 /// Multiplies by `along` or `across`; the other one is 1.
 template <class Out>
-__device__ __forceinline__ void fragment_scale(float (&v)[kFragmentValues<Out>], u32 lane,
-                                               const float (&along)[2], const float (&across)[2]) {
+__device__ __forceinline__ void fragment_apply_d_factor(float (&v)[kFragmentValues<Out>], u32 lane,
+                                                        const float (&along)[2],
+                                                        const float (&across)[2]) {
 #pragma unroll
   for (int j = 0; j < kFragmentColumns<Out> / 8; ++j) {
     const float column[2] = {fragment_column(along, lane, j, 0),
@@ -168,9 +169,9 @@ __device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const
       largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
 }
 
-/// Whether the epilogue has extras: a bias per line, a scale or amax.
+/// Whether the epilogue has extras: a bias per line, a d_factor or amax.
 __device__ __forceinline__ bool full_has_extras(const GemmEpilogueArgs& args) {
-  return args.bias_by == kFullPerLine || args.scale_by != kFullNone || args.amax != 0;
+  return args.bias_by == kFullPerLine || args.d_factor_by != kFullNone || args.amax != 0;
 }
 
 /// Where a warp writes its part of a tile: D's map, staging memory, first element, and index in the

@@ -169,10 +169,10 @@ __device__ __forceinline__ void full_general(const float (&d)[kRowBlocks][kAccum
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] *= value_elements[i];
     if (args.gate == kGateInterleaved) fragment_deinterleave(v, lane);
-    if (args.scale_by != kFullNone) {
-      fragment_scales<Out>(args, lane, {at, run.extent - at}, along);
-      fragment_scale_across(args, run, lane, line, across);
-      fragment_scale<Out>(v, lane, along, across);
+    if (args.d_factor_by != kFullNone) {
+      fragment_d_factors<Out>(args, lane, {at, run.extent - at}, along);
+      fragment_d_factor_across(args, run, lane, line, across);
+      fragment_apply_d_factor<Out>(v, lane, along, across);
     }
     if (args.amax) fragment_largest(v, run, lane, line, run.extent - at, largest);
     if (stores)

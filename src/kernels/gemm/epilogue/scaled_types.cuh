@@ -60,7 +60,7 @@ __device__ __forceinline__ i32 scaled_bytes(u32 type) {
 }
 
 // Updates amax with the largest |D|, rounded to D's type. For 8-bit floats `largest` is the
-// magnitude before D's scale. Whole warps call it.
+// magnitude before D's factor. Whole warps call it.
 __device__ __forceinline__ void scaled_amax(const GemmEpilogueArgs& args, u32 type, u32 largest) {
   if (type == kFormatF16) return full_amax<F16>(args, largest);
   if (type == kFormatBF16) return full_amax<Bf16>(args, largest);

@@ -20,11 +20,11 @@ struct FullJob {
   const GemmEpilogueArgs& args;
   const GemmArgs& base;
   DType in, out, bias_type{};
-  bool largest_before_scale = false;
+  bool largest_before_d_factor = false;
   int32_t in_bytes, out_bytes;
   GemmEffectiveSizes sizes;
   i32 lines, extent;  // of the selected product's D; no lines if it is skipped
-  float alpha, beta, scale;
+  float alpha, beta, d_factor;
   GemmMatrix matrix{};
   u32 largest = 0;
 
@@ -40,13 +40,13 @@ struct FullJob {
         extent(sizes.n),
         alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
         beta(gemm_scalar(a.device_beta, a.base.beta)),
-        scale(gemm_scalar(a.scale_by == kFullSingle ? a.scale : 0, a.scale_value)) {
+        d_factor(gemm_scalar(a.d_factor_by == kFullSingle ? a.d_factor : 0, a.d_factor_value)) {
     const bool narrow = in != DType::BF16 && in != DType::F16;
     bias_type = args.bias_type == kBiasF32   ? DType::F32
                 : args.bias_type == kBiasF16 ? DType::F16
                 : narrow                     ? DType::BF16
                                              : in;
-    largest_before_scale = out == DType::F8E4M3 || out == DType::F8E5M2;
+    largest_before_d_factor = out == DType::F8E4M3 || out == DType::F8E5M2;
   }
   void select_matrix(i32 z) {
     matrix = gemm_matrix(args, z, in_bytes, out_bytes);
@@ -74,7 +74,7 @@ struct FullJob {
   }
   // D's element (line, place) before rounding. sum_at(place in v, second) returns the sum of
   // products for a gate element, or for a value element (`second`). For 8-bit floats, amax is the
-  // largest magnitude before their scale.
+  // largest magnitude before d_factor.
   template <class SumAt>
   float value_of(i32 line, i32 place, SumAt sum_at) {
     const FullPlace first = full_place(args, line, place, false);
@@ -83,16 +83,16 @@ struct FullJob {
       const FullPlace second = full_place(args, line, place, true);
       value *= linear(sum_at(second, true), second);
     }
-    if (largest_before_scale) raise_largest(value);
-    if (args.scale_by == kFullSingle) value *= scale;
-    if (args.scale_by == kFullPerElement) value *= f32_at(args.scale, place);
-    if (args.scale_by == kFullPerLine) value *= f32_at(args.scale, line);
+    if (largest_before_d_factor) raise_largest(value);
+    if (args.d_factor_by == kFullSingle) value *= d_factor;
+    if (args.d_factor_by == kFullPerElement) value *= f32_at(args.d_factor, place);
+    if (args.d_factor_by == kFullPerLine) value *= f32_at(args.d_factor, line);
     return value;
   }
   void put(i32 line, i32 place, float value) {
     auto* to = const_cast<uint8_t*>(global(matrix.d, line * base.d_stride_m + place, out_bytes));
     write_element(to, out, value);
-    if (!largest_before_scale) raise_largest(read_element(to, out));
+    if (!largest_before_d_factor) raise_largest(read_element(to, out));
   }
   template <class SumAt>
   void write(i32 line, i32 place, SumAt sum_at) {

@@ -36,9 +36,8 @@ struct PlainSplitPanel {
   // Steps that a thread multiplies while it loads the same number ahead; limited by registers.
   static constexpr i32 kAhead = kGroups == 4 ? 2 : kGroups == 3 ? 3 : 4;
   static constexpr u32 kPitch = kPlainSplitWords / (8 * kGroups) / 32 * 32;
-  static constexpr i32 kHasReceiveBuffer = (kPitch - 24) / 16 / kAhead * kAhead;
-  static constexpr i32 kSteps =
-      kHasReceiveBuffer < kPlainSplitChain ? kHasReceiveBuffer : kPlainSplitChain;
+  static constexpr i32 kFittingSteps = (kPitch - 24) / 16 / kAhead * kAhead;
+  static constexpr i32 kSteps = kFittingSteps < kPlainSplitChain ? kFittingSteps : kPlainSplitChain;
   static __device__ __forceinline__ u32 column(u32 c, i64 pitch) {
     return c * kPitch + (pitch % 2 != 0 ? c % 2 : c / 4 % 2) * 16;
   }

@@ -4,7 +4,8 @@
 // (full_chunks.cuh), one loop for each common combination of options. A launch selects its loop
 // once. Between two tiles the warps mostly wait for instruction fetch, and branches that are
 // skipped are fetched too, so options that are tested for each tile cost time even if they are off.
-// Bias, scale and the next tile's position are loaded or computed while a tile's last products run.
+// Bias, d_factor and the next tile's position are loaded or computed while a tile's last products
+// run.
 
 #include "kernels/gemm/epilogue/full_chunks.cuh"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
@@ -46,7 +47,7 @@ __device__ __forceinline__ FragmentOut full_out(const GemmEpilogueArgs& args,
           args.gate == kGateNone ? tile.n0 : tile.n0 / 2, args.maps != 0 ? 0 : tile.z};
 }
 
-// The warps that write a tile together and share a table of bias and scale (full_board.cuh).
+// The warps that write a tile together and share a table of bias and d_factor (full_board.cuh).
 template <class Config>
 struct FullTileWarps {
   static constexpr i32 kThreads = Config::kPingpong ? 128 : 128 * Config::kConsumers;

@@ -251,9 +251,11 @@ __device__ __forceinline__ void gemm_init_barriers(const GemmPipeline<Config>& p
   ptx::fence_mbarrier_init();
 }
 
-// All threads of a split-K cluster meet before accumulators are sent. If accumulators overwrite the
-// stages, every CTA must have finished reading its own stages. Otherwise it is enough that every
-// CTA has started.
+// Before the CTAs of a split-K cluster send accumulators to each other, it waits until that is
+// safe. If accumulators overwrite the stages, every CTA must have finished reading its own stages,
+// so the CTAs arrive here. If there is memory for them (kHasReceiveBuffer), it is enough that every
+// CTA has started: the CTAs arrived when they began, and if kCluster is above 1, they also waited
+// then.
 template <class Config>
 __device__ __forceinline__ void gemm_sync_split() {
   if (!Config::kSplit) return;

@@ -207,11 +207,12 @@ struct GemmPipeline : GemmPipelineShape<Config> {
     return base + Config::kShared.barriers + 8u * static_cast<u32>(index);
   }
   __device__ u32 empty_barrier(i32 index) const { return full_barrier(index + kBarriers); }
-  /// Where the position of the tile is stored whose first stage this is (gemm_publish_tile).
+  /// Where the position of a tile is stored (gemm_publish_tile). Each stage has such a place, and a
+  /// tile uses the one of its first stage.
   __device__ u32 tile_position(i32 index) const { return empty_barrier(index + kBarriers); }
-  /// Shared address of eight bytes with which stream-K kernels add up the parts of a tile: a
-  /// barrier if CTAs are joined, else a flag. Such kernels store no tile positions, so it is the
-  /// first of these.
+  /// Shared address of eight bytes that stream-K kernels use while they add up the parts of a tile:
+  /// as a barrier if CTAs are joined, otherwise as a flag. These kernels store no tile positions,
+  /// so the bytes are those of the first position.
   __device__ u32 reduction_word() const { return tile_position(0); }
   /// Barrier that counts the bytes of accumulators that a split-K CTA receives.
   __device__ u32 partials_barrier() const { return tile_position(Config::kStages); }

@@ -13,10 +13,11 @@ namespace tw {
 // for all warps of a warpgroup at once.
 //
 // With split-K, a hardware cluster consists of several sets of kCluster CTAs, one set for each part
-// of k. `hardware_rank` is the CTA's rank in the hardware cluster, and `rank` its rank in the set,
-// so hardware_rank - rank is the hardware rank of the set's first CTA. If a set has only one row or
-// column, the stage is released to all its CTAs, and only this difference is needed. It is 0
-// without split-K, so 0 serves as both ranks, which saves reading a special register.
+// of k. Only CTAs of the same set multicast to each other. `hardware_rank` is the CTA's rank in the
+// hardware cluster, and `rank` its rank in its set, so the set's first CTA has the hardware rank
+// hardware_rank - rank. If the CTAs of a set form a single row or column, the stage is released to
+// all of them, and of the two ranks only this difference matters. Without split-K it is 0. Both
+// ranks may then be set to 0, which saves reading a special register.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmPipeline<Config>& pipeline, i32 stage) {
   if constexpr (Config::kAnyCluster) {

@@ -21,11 +21,11 @@ struct GemmSpan {
 
 // The CTA's range of k: all of it, or with split-K its part.
 template <class Config>
-__device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
-  if (!Config::kSplit) return {0, depth};
+__device__ __forceinline__ GemmSpan gemm_span(i32 k) {
+  if (!Config::kSplit) return {0, k};
   // All CTAs compute the same bounds, without an integer division. No part is empty if there are at
   // least as many k blocks as parts.
-  const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
+  const i32 blocks = (k + Config::kTileK - 1) / Config::kTileK;
   const u32 part = ptx::cluster_rank() / Config::kCluster;
   const u32 parts = ptx::cluster_size() / Config::kCluster;
   const float each = ptx::reciprocal(static_cast<float>(parts));
@@ -36,7 +36,7 @@ __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
                                   each);
   };
   const i32 end = bound(part + 1) * Config::kTileK;
-  return {bound(part) * Config::kTileK, end < depth ? end : depth};
+  return {bound(part) * Config::kTileK, end < k ? end : k};
 }
 
 // The range of k of one accumulation chain of `span`.
@@ -375,8 +375,8 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
   if (Config::kLimitsLoadAhead) oldest.skip(static_cast<i32>(loader));
   if (loader > 0) ptx::grid_dependency_wait();
   pipeline.skip(loaded + static_cast<i32>(loader));
-  // Distance along k from the beginning of a chain to the first k block that this loader loads.
-  i32 skipped_k = (loaded + static_cast<i32>(loader)) * Config::kTileK;
+  // Where along k, from the beginning of a chain, this loader's first k block of the chain begins.
+  i32 k_offset = (loaded + static_cast<i32>(loader)) * Config::kTileK;
   for (i32 first = first_unit; first < units; first += kAlternatingUnits * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kAlternatingUnits * unit_step;
@@ -384,7 +384,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
         const GemmTilePosition tile = gemm_tile_position<Config>(args, unit, rank);
         const GemmSpan chain_span =
             Config::kAlternatesChains ? gemm_chain_span<Config>(span, chain, chains) : span;
-        i32 k = chain_span.begin + skipped_k;
+        i32 k = chain_span.begin + k_offset;
         // Each case has a loop of its own, because the producer's loop is the bottleneck of small
         // tiles.
         const auto load = [&] {
@@ -410,11 +410,12 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmPipeline<
           gemm_prefetch_d<Config>(
               args, tile, [&] { return (chain_span.end - k) / Config::kTileK; }, load);
         while (k < chain_span.end) load();
-        skipped_k = k - chain_span.begin - gemm_blocks<Config>(chain_span) * Config::kTileK;
+        k_offset = k - chain_span.begin - gemm_blocks<Config>(chain_span) * Config::kTileK;
       }
-  // Of two loaders, the one that issued the last load is one k block past the end (skipped_k > 0).
-  // The other one waits for the stages, because its `pipeline` is at the oldest stage.
-  if (skipped_k > 0) return;
+  // After the last chain, k_offset says how far past its end this loader's next k block would
+  // begin. Of two loaders, it is one k block for the loader that issued the last load. The other
+  // one has k_offset 0 and its `pipeline` is at the oldest stage, so that one waits for the stages.
+  if (k_offset > 0) return;
   ptx::grid_dependency_launch();
   gemm_wait_all_released<Config>(pipeline);
 }

@@ -70,9 +70,10 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
       stream_prefetch_c<Config>(args, stream_run<Config>(args, sizes, tile.z), tile, group);
     }
     const auto worker = [&] { return stream_worker<Config>(args); };
-    const i32 split_unit = item.unit - work.whole_units;
-    const i32 slot =
-        split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker());
+    const i32 divided_unit = item.unit - work.whole_units;
+    const i32 slot = divided_unit < 0 ? 0
+                                      : gemm_stream_slot(divided_unit, args.padded_k_blocks,
+                                                         args.share, worker());
     const StreamPartial<Config> partial(args, worker(), slot, rank);
     stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     StreamSlice slice = {0, args.width};
@@ -80,11 +81,11 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args,
       slice = stream_joined_slice(args);
       // A joined CTA has one item, so it has finished if it has no columns to write.
       if (!stream_reduce_in_cluster<Config>(d[0], args, pipeline)) break;
-    } else if (split_unit >= 0) {
+    } else if (divided_unit >= 0) {
       partial.store(d[0]);
-      slice = stream_take_slice<Config>(args, split_unit, worker(), rank, work.is_finished(),
+      slice = stream_take_slice<Config>(args, divided_unit, worker(), rank, work.is_finished(),
                                         pipeline.reduction_word());
-      if (slice.columns > 0) stream_add_parts<Config>(d[0], args, split_unit, slice, rank);
+      if (slice.columns > 0) stream_add_parts<Config>(d[0], args, divided_unit, slice, rank);
     }
     if (slice.columns > 0)
       stream_write_slice<Config>(d[0], args, item.unit, slice, rank, pipeline.base, group, largest);

@@ -126,7 +126,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
   constexpr int kChunkGroups = 4;  // groups of eight columns
   static_assert(Partial::kGroups % kChunkGroups == 0, "a tile must have whole chunks");
   // The workers that multiplied the parts.
-  const GemmParts workers = gemm_stream_parts(divided_unit, args.depth, args.share);
+  const GemmParts workers = gemm_stream_parts(divided_unit, args.padded_k_blocks, args.share);
   // Bytes from a slot's start to the thread's first accumulators of the slice.
   const u32 slice_offset = static_cast<u32>(slice.first / 8) * (Partial::kThreads * 16) +
                            StreamConsumers<Config>::thread() * 16;
@@ -143,7 +143,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
           // If fewer than kParts parts are left, the last one is loaded again and not added, so
           // that no load waits for a branch.
           const i32 worker = min(first + i, workers.last);
-          const i32 slot = gemm_stream_slot(divided_unit, args.depth, args.share, worker);
+          const i32 slot = gemm_stream_slot(divided_unit, args.padded_k_blocks, args.share, worker);
           const u64 from = Partial::slot_address(args, worker, slot, rank) + slice_offset;
           stream_for_constants<kChunkGroups>([&](auto group) {
             constexpr int kGroup = decltype(group)::kValue;

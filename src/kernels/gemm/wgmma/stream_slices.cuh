@@ -8,10 +8,11 @@
 // more work does not wait. A CTA also stops waiting after a while, because the others might not be
 // resident. If no CTA waits when the last part is stored, the CTA that stored it gets all columns.
 //
-// The memory of a counter may hold any bytes before a run, because nobody clears a workspace. So
-// the upper 44 bits of a valid counter are a tag. A counter with the tag that counts all parts as
-// stored is not valid either, since a CTA that now arrives cannot be one of them. An arriving CTA
-// treats a counter that is not valid as 0. The lower bits of a counter are:
+// Nobody clears a workspace, so the memory of a counter may hold any bytes before a run. A counter
+// is valid only if its upper 44 bits are the tag, and if it does not yet count all parts as stored:
+// the part of a CTA that is about to count its own is still missing. A CTA that arrives at a
+// counter that is not valid starts it anew, with the tag and no parts. The lower bits of a counter
+// are:
 //   bits 0-3    number of CTAs that have stored their part; a tile has at most nine parts
 //   bits 4-7    number of CTAs that no longer use the counter; the last one resets it to the tag
 //   bits 8-19   one bit for each CTA, which is set while the CTA waits; they do not change any more
@@ -57,10 +58,10 @@ struct StreamCounter {
   __device__ __forceinline__ bool all_arrived(u64 value) const {
     return static_cast<i32>(value & 15) == parts;
   }
-  // Adds an arriving CTA's value to the counter, and returns the new value. If the counter is
-  // valid, one atomic addition does it, which takes one round trip to the L2 however many CTAs
-  // arrive. If not, the CTA repeats a compare-and-swap until its own one, which also stores the
-  // tag, succeeds.
+  // Adds an arriving CTA's value to the counter, and returns the new value. If the counter was
+  // valid, one atomic addition is enough, which takes one round trip to the L2 however many CTAs
+  // arrive. If not, the CTA replaces the counter by one with the tag, and repeats this
+  // compare-and-swap until no other CTA changes the counter in between.
   __device__ __forceinline__ u64 add(u64 value) const {
     const auto is_valid = [&](u64 seen) {
       return (seen & ~kGemmStreamCounterFields) == tag && static_cast<i32>(seen & 15) < parts;
@@ -126,7 +127,7 @@ __device__ __forceinline__ StreamSlice stream_take_slice(const Args& args, i32 d
                                                          u32 slice_word) {
   StreamConsumers<Config>::sync();  // all threads have stored their accumulators
   if (StreamConsumers<Config>::thread() == 0) {
-    const GemmParts workers = gemm_stream_parts(divided_unit, args.depth, args.share);
+    const GemmParts workers = gemm_stream_parts(divided_unit, args.padded_k_blocks, args.share);
     const i32 own = worker - workers.first;
     const StreamCounter counter{
         args.workspace +

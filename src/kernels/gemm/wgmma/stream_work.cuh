@@ -32,7 +32,7 @@ struct StreamItem {
 template <class Config>
 struct StreamWork {
   const GemmStreamArgs& args;
-  i32 k_blocks;               // of a unit; args.depth may be larger
+  i32 k_blocks;               // of a unit; args.padded_k_blocks may be larger
   i32 whole_units;            // number of units that are not divided, which come first
   i32 unit;                   // the worker's next undivided unit
   i32 next_block, end_block;  // the rest of the worker's share of the k blocks of divided units
@@ -47,7 +47,7 @@ struct StreamWork {
     whole_units = Config::kFull ? min(args.whole_units, units) : args.whole_units;
     unit = stream_worker<Config>(args) * paired_units();
     // If units are divided, none are paired, so `unit` is still the worker's number here.
-    const i32 divided_blocks = (units - whole_units) * args.depth;
+    const i32 divided_blocks = (units - whole_units) * args.padded_k_blocks;
     next_block = min(unit * args.share, divided_blocks);
     end_block = min(next_block + args.share, divided_blocks);
   }
@@ -73,8 +73,8 @@ struct StreamWork {
     }
     if (next_block >= end_block) return false;
     i32 begin;
-    const i32 divided_unit = full_divide(next_block, args.depth, &begin);
-    const i32 end = min(args.depth, begin + end_block - next_block);
+    const i32 divided_unit = full_divide(next_block, args.padded_k_blocks, &begin);
+    const i32 end = min(args.padded_k_blocks, begin + end_block - next_block);
     *item = {whole_units + divided_unit, begin, min(end, k_blocks)};
     next_block += end - begin;
     return true;

@@ -315,7 +315,7 @@ __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, c
   u64 alignments =
       run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
   if (run.beta != 0.0f) alignments |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
-  return alignments % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
+  return alignments % 16 == 0 && args.d_factor_by == kFullNone && args.amax == 0 &&
          args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
 }
 

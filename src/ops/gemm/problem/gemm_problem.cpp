@@ -216,7 +216,7 @@ GemmProblem swap_ab(const GemmProblem& problem) {
     return per == Per::row ? Per::column : per == Per::column ? Per::row : per;
   };
   d.epilogue.bias = swapped_per(d.epilogue.bias);
-  d.epilogue.scale = swapped_per(d.epilogue.scale);
+  d.epilogue.d_factor = swapped_per(d.epilogue.d_factor);
   out.swapped = !problem.swapped;
   return out;
 }

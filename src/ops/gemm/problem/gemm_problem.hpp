@@ -62,12 +62,12 @@ struct GemmEpilogue {
   DType bias_dtype{};  // 0: D's type if that is bf16 or f16, else f32
   Activation activation = Activation::identity;
   Gate gate = Gate::none;
-  Per scale = Per::none;
+  Per d_factor = Per::none;
   bool amax = false;
 
   bool any() const {
     return bias != Per::none || activation != Activation::identity || gate != Gate::none ||
-           scale != Per::none || amax;
+           d_factor != Per::none || amax;
   }
 };
 
@@ -118,8 +118,8 @@ struct GemmRun {
 
   bool reads_ab() const { return alpha != 0.0f || device_alpha != 0; }
   bool reads_c() const { return beta != 0.0f || device_beta != 0; }
-  uint64_t bias = 0, scale = 0, amax = 0;
-  float scale_value = 1.0f;
+  uint64_t bias = 0, d_factor = 0, amax = 0;
+  float d_factor_value = 1.0f;
   uint64_t a_scale = 0, b_scale = 0;
   uint64_t d_block_scale = 0;  // written by the kernel
 };

@@ -222,7 +222,7 @@ Status check_integers(const GemmDesc& d) {
                   {"bias", d.epilogue.bias != Per::none},
                   {"activation", d.epilogue.activation != Activation::identity},
                   {"gate", d.epilogue.gate != Gate::none},
-                  {"d_factor", d.epilogue.scale != Per::none},
+                  {"d_factor", d.epilogue.d_factor != Per::none},
                   {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
   for (const auto& [name, asked] : excluded)
     if (asked)

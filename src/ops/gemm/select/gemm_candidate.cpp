@@ -203,7 +203,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                     "candidate %s only computes alpha * A B + beta * C: bias, activation, gate, "
                     "d_factor and TW_GEMM_AMAX need an epilogue kernel",
                     name);
-      if (gemm_tiles_together(choice, d) > 1 && choice.split > 1)
+      if (gemm_consecutive_tiles(choice, d) > 1 && choice.split > 1)
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 1),
             "candidate %s may divide a tile's k among %u blocks (stream-K factor %u): with a gate "

@@ -84,7 +84,8 @@ class Cost {
   double between_ns(double end) const;
   double paired_fraction(double ctas) const;
   double power_ns() const;
-  Wave wave(double clusters, double k_blocks, double between, bool uneven_shares = false) const;
+  Wave wave(double clusters, double k_blocks, double between,
+            bool shares_cross_units = false) const;
 
   const GemmChoice& choice_;
   const GemmProblem& problem_;  // as the kernel sees it: after staging copies and swap-AB
@@ -109,15 +110,18 @@ class Cost {
   double slices_ = 1;         // CTAs that add up and write a tile of the last wave together
   double stages_ = 1;
   // segments_: the segments (see segments_of()) that a CTA loads for a k block. Two SMs share a
-  // path to the L2. If both load, each takes as long as it would take alone for crowded_segments_.
+  // path to the L2. While both load, a CTA takes as long for segments_ as it would take for
+  // crowded_segments_ if the other SM were idle.
   double segments_ = 0, crowded_segments_ = 0;
-  // The loads of segments outside the operand lengthen the k blocks of all CTAs: by this time for
-  // each CTA that runs.
+  // Segments outside the operand are loaded too, which slows down all CTAs: each CTA that runs adds
+  // this time to every k block of every CTA.
   double outside_ns_ = 0;
-  // Whether shares of a stream-K kernel end inside a unit. Then neighboring CTAs of the last wave
-  // are at different k and have only multicast segments in common, so that more are transferred.
-  bool uneven_shares_ = false;
-  double uneven_segments_ = 0;
+  // Whether shares of a stream-K kernel may end one unit and begin the next. That is so with even
+  // shares, except if a unit happens to be a whole number of them, and never with aligned shares.
+  // Neighboring CTAs of the last wave are then at different k and have only multicast segments in
+  // common, so that more segments are transferred: crossing_segments_ instead of crowded_segments_.
+  bool shares_cross_units_ = false;
+  double crossing_segments_ = 0;
   double k_block_ns_ = 0;  // time of the tensor cores for a k block
   double memory_ns_ = 0;   // time of the memory traffic of the whole product
 };
@@ -176,29 +180,29 @@ void Cost::count_waves() {
 void Cost::count_stream_k() {
   const GemmShares& s = shares_;
   parts_ = static_cast<double>(s.max_parts());
-  uneven_shares_ = s.divided_units() > 0 && s.depth % s.share != 0;
+  shares_cross_units_ = s.divided_units() > 0 && s.padded_k_blocks % s.share != 0;
   last_k_blocks_ = s.divided_units() > 0 ? static_cast<double>(s.share) : k_blocks_;
   // If units are divided, the last wave consists of their parts. Otherwise it consists of the whole
   // units that remain after complete waves; units that one worker multiplies together count as one.
   last_clusters_ =
       s.divided_units() > 0
-          ? std::ceil(static_cast<double>(s.divided_units() * s.depth) / last_k_blocks_)
-          : static_cast<double>((s.whole_units / s.tiles_together - 1) % s.workers + 1);
-  const auto tiles_together = static_cast<double>(s.tiles_together);
-  complete_waves_ = tiles_together * std::ceil(static_cast<double>(s.whole_units) /
-                                               (tiles_together * resident_)) -
+          ? std::ceil(static_cast<double>(s.divided_units() * s.padded_k_blocks) / last_k_blocks_)
+          : static_cast<double>((s.whole_units / s.consecutive_tiles - 1) % s.workers + 1);
+  const auto consecutive_tiles = static_cast<double>(s.consecutive_tiles);
+  complete_waves_ = consecutive_tiles * std::ceil(static_cast<double>(s.whole_units) /
+                                                  (consecutive_tiles * resident_)) -
                     (s.divided_units() > 0 ? 0 : 1);
   const GemmTile tile = gemm_tile(entry_, problem_.in_bytes, problem_.out_bytes);
   stages_ = static_cast<double>(
       (gemm_pipeline_bytes(choice_, d_, tile, s.width) - s.joined_bytes(choice_)) /
       gemm_stream_stage(tile, static_cast<u32>(s.width)));
   joined_ = s.joined > 0;
-  // The workers of a unit divide its columns into slices. If shares are uneven, one of the workers
-  // usually continues in the next unit and gets no slice (stream_slices.cuh).
+  // The workers of a unit divide its columns into slices. If shares cross from unit to unit, one of
+  // the workers usually continues in the next unit and gets no slice (stream_slices.cuh).
   const double slice_step = choice_.is_scaled_rowstream() ? 64 : 16;
   if (joined_ || choice_.shares_last_addition())
     slices_ =
-        std::clamp(uneven_shares_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / slice_step));
+        std::clamp(shares_cross_units_ ? parts_ - 1 : parts_, 1.0, std::ceil(tile_n_ / slice_step));
   chain_blocks_ = static_cast<double>(s.chain_blocks);
 }
 
@@ -292,7 +296,7 @@ void Cost::count_segments() {
     return (a.all + b.all - transferred_once * model_.neighbour) * (1 + model_.crowd) + extra;
   };
   crowded_segments_ = crowded(common);
-  uneven_segments_ = crowded(shares_loads() ? common : 0);
+  crossing_segments_ = crowded(shares_loads() ? common : 0);
   outside_ns_ = ns(model_.outside_clocks) * (a.outside / cluster_n_ + b.outside / cluster_m_);
 }
 
@@ -345,7 +349,7 @@ double Cost::element_clocks() const {
                                                                : model_.element_clocks;
   double clocks = store * problem_.out_bytes / 2;
   const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
-  if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;
+  if (e.activation > Activation::relu || e.d_factor != Per::none || e.amax) clocks += work;
   if (problem_.reads_c) clocks += work;
   // The code for all epilogues takes time even if the run has only a simple epilogue.
   if (choice_.has(kGemmEpilogue) && !choice_.has(kGemmBatched))
@@ -356,10 +360,10 @@ double Cost::element_clocks() const {
 }
 
 // Time to add up the accumulation chains of a tile, if a CTA multiplies `k_blocks` of its k blocks.
-// Stream-K kernels either park the upper halves of accumulators, or keep the sum in the L2, where
-// each chain but the first reads it and each but the last writes it. Other kernels add the chains
-// in D, park upper halves, or keep all accumulators of earlier chains in registers, which takes no
-// time.
+// Stream-K kernels either park the upper 16 bits of accumulators (see the glossary), or keep the
+// sum in the L2, where each chain but the first reads it and each but the last writes it. Other
+// kernels add the chains in D, park the upper 16 bits, or keep all accumulators of earlier chains
+// in registers, which takes no time.
 double Cost::chains_ns(double k_blocks) const {
   if (choice_.has(kGemmStreamK)) {
     const double more_chains = std::max(1.0, std::ceil(k_blocks / chain_blocks_)) - 1;
@@ -367,9 +371,9 @@ double Cost::chains_ns(double k_blocks) const {
       return more_chains * epilogue_ns(0, model_.stream_park_element);
     return more_chains * 2 * accumulator_bytes() / model_.stream_chain_bytes;
   }
-  const double element = choice_.adds_chains_in_d()     ? element_clocks()
-                         : choice_.parks_upper_halves() ? model_.park_element
-                                                        : 0;
+  const double element = choice_.adds_chains_in_d()      ? element_clocks()
+                         : choice_.parks_upper_16_bits() ? model_.park_element
+                                                         : 0;
   return element > 0 ? (gemm_chain_count(d_.k) - 1) * epilogue_ns(0, element) : 0;
 }
 
@@ -402,11 +406,12 @@ double Cost::paired_fraction(double ctas) const {
 
 // A wave in which each of `clusters` multiplies `k_blocks`. `between` ns are added to the time of
 // the tensor cores.
-Cost::Wave Cost::wave(double clusters, double k_blocks, double between, bool uneven_shares) const {
+Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
+                      bool shares_cross_units) const {
   const double ctas = clusters * choice_.cluster();
   const double paired = paired_fraction(ctas);
-  const double segments =
-      segments_ * (1 - paired) + (uneven_shares ? uneven_segments_ : crowded_segments_) * paired;
+  const double segments = segments_ * (1 - paired) +
+                          (shares_cross_units ? crossing_segments_ : crowded_segments_) * paired;
   // Always 1 today: k blocks of TMA kernels have 128 bytes of k.
   const double l2_lines_per_segment =
       entry_.tile[2] * problem_.in_bytes / static_cast<double>(kL2Line);
@@ -452,7 +457,8 @@ GemmTerms Cost::terms() const {
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
   const double end = epilogue_ns(fixed_epilogue_clocks(), element_clocks(), slices_) + reduce_ns();
   Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
-  const Wave last = wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), uneven_shares_);
+  const Wave last =
+      wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), shares_cross_units_);
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
   if (split) complete.restart = end;
   GemmTerms t;

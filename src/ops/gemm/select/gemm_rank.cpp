@@ -57,14 +57,15 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
   if (!kernel_problem.wants_epilogue_kernel()) return true;
   if (!choice.has(kGemmEpilogue)) return false;
   // One CTA multiplies all tiles that have scales of D in common, so their k is not divided.
-  if (gemm_tiles_together(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
+  if (gemm_consecutive_tiles(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
   if (choice.is_scaled_rowstream()) return !kernel_problem.gated();
   if (!kernel_problem.gated() || !choice.uses_maps()) return true;
   if (!kernel_problem.gates_along_lines()) return false;
-  // A gated tile has half as many columns of D as it multiplies. Kernels that store D by TMA stage
-  // it in slabs with rows of 128 bytes, and cannot do so if half a tile is not whole slabs wide. A
-  // split-K kernel with a factor of 1 is then faster. Kernels with split-K or swap-AB use ordinary
-  // stores, so this does not concern them.
+  // With a gate, a tile has half as many columns of D as of A B. Kernels without split-K and
+  // swap-AB store D by TMA, from slabs whose rows have 128 bytes. If half a tile is not a whole
+  // number of slabs wide, they would have to use ordinary stores, as kernels with split-K or
+  // swap-AB do. A split-K kernel with a factor of 1 is then faster, so these kernels do not serve
+  // the problem.
   if (!choice.has(kGemmSplit | kGemmSwapAB) &&
       choice.entry->tile[1] / 2 * kernel_problem.out_bytes % 128 != 0)
     return false;
@@ -165,7 +166,7 @@ void GemmRanking::add_factors(const Device& device, const GemmProblem& kernel_pr
   for (choice.split = choice.min_split(); choice.split <= last; ++choice.split) {
     if (choice.cluster() > kMaxCluster) return;
     if (choice.has(kGemmStreamK) && !choice.has_stream_k_factor()) continue;
-    // What else keeps the choice from serving the problem also does so with larger factors.
+    // A choice that cannot serve the problem with this factor cannot do so with a larger one.
     if (gemm_misfit(device, kernel_problem, choice) != GemmMisfit::none) return;
     choices_.push_back(choice);
   }
@@ -213,8 +214,8 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
 
 // The error of an accumulation chain grows with its length (gemm_required_chains). Drops TMA
 // kernels that do not divide k into chains and whose split-K factor is below the required number of
-// chains, or below the largest factor available if that is smaller. Drops none if D is bf16: there
-// the error does not show up to k = 131072, and products with a larger k are not restricted.
+// chains, or below the largest factor available if that is smaller. Drops none if D is bf16: for
+// k of at most 131072 the error is hidden by the rounding of D, and a larger k is not restricted.
 void GemmRanking::drop_long_chains() {
   const GemmDesc& d = problem_.desc;
   if (d.d_dtype == DType::BF16) return;
@@ -285,8 +286,8 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
   }
 }
 
-// Sets `out` to the entry with the lowest step of all that serve m; of several in one step, to the
-// last.
+// Among the tuning entries that serve m, sets *out to the one whose step is the lowest. If several
+// entries have this step, it is the last of them. Returns false if no entry serves m.
 bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   if (tuned_.empty()) return false;
   GemmProblem at_step_end = problem_;

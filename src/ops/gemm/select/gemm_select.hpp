@@ -76,16 +76,16 @@ struct GemmChoice {
            gemm_keeps_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
                              entry->variant);
   }
-  /// The second way keeps the upper 16 bits of each accumulator in registers until the next chain
-  /// is added. It requires that the TMA writes all of D.
-  bool parks_upper_halves() const {
+  /// The second way parks the upper 16 bits of each accumulator: it keeps them in registers until
+  /// the next chain is added. It requires that the TMA writes all of D.
+  bool parks_upper_16_bits() const {
     return divides_k_into_chains() &&
            gemm_parks_chains(static_cast<u32>(entry->tile[0]), static_cast<u32>(entry->tile[1]),
                              entry->variant);
   }
   /// The third way writes D once per chain, and adds all chains but the first to what D holds.
   bool adds_chains_in_d() const {
-    return divides_k_into_chains() && !keeps_whole_chains() && !parks_upper_halves();
+    return divides_k_into_chains() && !keeps_whole_chains() && !parks_upper_16_bits();
   }
   /// Whether a stream-K kernel adds the chains of a CTA in the second way. Other stream-K kernels
   /// add them in the workspace (Config::kStreamParksChains).

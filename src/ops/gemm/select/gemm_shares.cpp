@@ -47,7 +47,7 @@ uint32_t widest_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int
   const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.cluster_n();
   // If the elements of a tile are held until the next one is multiplied, they take shared memory,
   // which limits the width.
-  const int32_t max_width = gemm_tiles_together(choice, kernel_desc) > 1
+  const int32_t max_width = gemm_consecutive_tiles(choice, kernel_desc) > 1
                                 ? std::min(choice.entry->tile[1], kGemmMaxHeldColumns)
                                 : choice.entry->tile[1];
   const int64_t tiles = ceil_div(columns, max_width * cluster);
@@ -76,9 +76,10 @@ void share_rest(const GemmChoice& choice, int64_t resident_clusters, GemmShares*
     s->share = aligned;
     // A unit must begin with a share, so the last share of the previous unit is filled up with k
     // blocks that are empty.
-    s->depth = round_up(s->k_blocks, aligned);
+    s->padded_k_blocks = round_up(s->k_blocks, aligned);
   }
-  s->workers = s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->depth, s->share);
+  s->workers =
+      s->whole_units > 0 ? resident_clusters : ceil_div(rest * s->padded_k_blocks, s->share);
 }
 
 // The most shared memory of a joined CTA that may be used to add up the parts of a unit. The rest
@@ -93,7 +94,7 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
                GemmShares* s) {
   // A joined CTA multiplies only one tile. The other conditions are those of stream_is_joined() in
   // stream_join.cuh.
-  const bool can_join = choice.cluster() == 1 && s->tiles_together == 1 &&
+  const bool can_join = choice.cluster() == 1 && s->consecutive_tiles == 1 &&
                         choice.has(kGemmSwapAB) && choice.shares_last_addition();
   if (!can_join) return false;
   const int64_t max_parts = std::min(
@@ -105,7 +106,7 @@ bool join_ctas(const GemmChoice& choice, int64_t resident_clusters, const uint32
     // shares of several chains. Fewer parts would only make shares longer.
     if (s->share > s->chain_blocks && !choice.stream_parks_chains()) break;
     if (s->units() <= clusters[s->joined] && s->joined_bytes(choice) <= kMaxJoinedBytes) {
-      s->depth = s->joined * s->share;
+      s->padded_k_blocks = s->joined * s->share;
       s->whole_units = 0;
       s->workers = s->units() * s->joined;
       return true;
@@ -122,7 +123,7 @@ void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t r
   s->width_index = width_index;
   s->width = kGemmWidths[width_index];
   s->units_n = ceil_div(n, s->width * choice.cluster_n());
-  s->depth = s->k_blocks;
+  s->padded_k_blocks = s->k_blocks;
   s->share = 1;
   s->joined = 0;
   if (!join_ctas(choice, resident_clusters, clusters, s)) share_rest(choice, resident_clusters, s);
@@ -157,7 +158,7 @@ bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
                      const GemmShares& widest) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
   const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
-  return !promotes && !choice.is_scaled_rowstream() && widest.tiles_together == 1 &&
+  return !promotes && !choice.is_scaled_rowstream() && widest.consecutive_tiles == 1 &&
          widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
 }
 
@@ -241,7 +242,7 @@ bool gemm_needs_no_workspace(const GemmChoice& choice, const GemmDesc& desc) {
          (choice.split == 1 && (choice.stream_parks_chains() || gemm_required_chains(desc) == 1));
 }
 
-int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_desc) {
+int64_t gemm_consecutive_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc) {
   const bool quantizes_d =
       choice.has(kGemmNarrow) && choice.has(kGemmStreamK) && kernel_desc.d_quantize.any();
   // With a gate, the 128 columns of D that have a scale in common come from two tiles.
@@ -251,7 +252,7 @@ int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_des
 int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m) {
   const KernelEntry& entry = *choice.entry;
   return round_up(ceil_div(m, entry.tile[0] * choice.cluster_m()),
-                  gemm_tiles_together(choice, kernel_desc));
+                  gemm_consecutive_tiles(choice, kernel_desc));
 }
 
 int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
@@ -259,7 +260,7 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
   // The stages of the pipeline come first, then elements of a gated D that are held until the next
   // tile is multiplied, then the slabs of D.
   const int64_t held_bytes =
-      gemm_tiles_together(choice, kernel_desc) > 1 ? kGemmHeldColumnBytes * width : 0;
+      gemm_consecutive_tiles(choice, kernel_desc) > 1 ? kGemmHeldColumnBytes * width : 0;
   return gemm_shared(tile).d_offset - held_bytes;
 }
 
@@ -272,7 +273,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
                        int64_t resident_clusters, const uint32_t* clusters) {
   GemmShares s;
   const KernelEntry& entry = *choice.entry;
-  s.tiles_together = gemm_tiles_together(choice, kernel_desc);
+  s.consecutive_tiles = gemm_consecutive_tiles(choice, kernel_desc);
   s.units_m = gemm_units_m(choice, kernel_desc, m);
   s.batch = std::max<int64_t>(kernel_desc.batch, 1);
   s.k_blocks = std::max<int64_t>(ceil_div(kernel_desc.k, entry.tile[2]), 1);
@@ -295,7 +296,7 @@ int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t columns,
 
 void GemmShares::divide_no_unit(int64_t resident_clusters) {
   whole_units = units();
-  workers = std::clamp<int64_t>(units() / tiles_together, 1, resident_clusters);
+  workers = std::clamp<int64_t>(units() / consecutive_tiles, 1, resident_clusters);
   joined = 0;
 }
 
@@ -309,7 +310,7 @@ int64_t GemmShares::max_parts() const {
   if (divided_units() == 0) return 1;
   // In the worst case, the first and the last of the even shares in a unit have only one of its k
   // blocks each.
-  return depth % share == 0 ? depth / share : (depth - 2) / share + 2;
+  return padded_k_blocks % share == 0 ? padded_k_blocks / share : (padded_k_blocks - 2) / share + 2;
 }
 
 int64_t GemmShares::counter_bytes(uint32_t cluster) const {

@@ -22,14 +22,14 @@ struct GemmShares {
   int64_t width = 0;         // columns of a tile
   uint32_t width_index = 0;  // index of width in kGemmWidths
   int64_t units_m = 0, units_n = 0, batch = 1;
-  int64_t whole_units = 0;     // units that are not divided along k
-  int64_t depth = 0;           // k blocks of a divided unit, padded to whole aligned shares
-  int64_t share = 1;           // k blocks that each worker multiplies in divided units
-  int64_t workers = 1;         // workers of the grid
-  int64_t chain_blocks = 1;    // the largest number of k blocks in an accumulation chain
-  int64_t k_blocks = 1;        // k blocks of a unit, without padding
-  int64_t tiles_together = 1;  // see gemm_tiles_together()
-  int64_t joined = 0;          // CTAs that are joined to multiply one unit; 0: none are joined
+  int64_t whole_units = 0;        // units that are not divided along k
+  int64_t padded_k_blocks = 0;    // k blocks of a divided unit, padded to whole aligned shares
+  int64_t share = 1;              // k blocks that each worker multiplies in divided units
+  int64_t workers = 1;            // workers of the grid
+  int64_t chain_blocks = 1;       // the largest number of k blocks in an accumulation chain
+  int64_t k_blocks = 1;           // k blocks of a unit, without padding
+  int64_t consecutive_tiles = 1;  // see gemm_consecutive_tiles()
+  int64_t joined = 0;             // CTAs that are joined to multiply one unit; 0: none are joined
 
   int64_t units() const { return units_m * units_n * batch; }
   int64_t divided_units() const { return units() - whole_units; }
@@ -61,11 +61,11 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
 int64_t gemm_max_workspace_bytes(const GemmChoice& choice, int64_t columns,
                                  int64_t resident_clusters);
 
-/// Number of tiles along m that one worker multiplies one after the other: 2 if a scale of a gated
-/// D covers elements from two tiles (wgmma/narrow/narrow_blocks.cuh), else 1.
-int64_t gemm_tiles_together(const GemmChoice& choice, const GemmDesc& kernel_desc);
+/// Number of tiles along m that one worker must multiply one after the other: 2 if a scale of a
+/// gated D covers elements from two tiles (wgmma/narrow/narrow_blocks.cuh), else 1.
+int64_t gemm_consecutive_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc);
 
-/// Units along m, rounded up to a multiple of gemm_tiles_together().
+/// Units along m, rounded up to a multiple of gemm_consecutive_tiles().
 int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m);
 
 /// Bytes of shared memory for the stages of the pipeline, if a tile has `width` columns.
@@ -77,10 +77,10 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
 int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
 
 /// Number of accumulation chains into which k must be divided. Tensor cores truncate every sum, so
-/// the error of a chain grows with its length. In an f16 D the error of a single chain does not
-/// show up to k = 16384. For bf16, which is eight times as coarse, the limit is eight times as
-/// high. A longer k is divided into as many chains as reduce the error to that of a single chain at
-/// the limit (gemm_chain_count()).
+/// the error of a chain grows with its length. If k is at most 16384, the rounding of an f16 D
+/// hides the error of a single chain. For bf16, which is rounded eight times as coarsely, the limit
+/// is eight times as high. A longer k is divided into as many chains as reduce the error to that of
+/// a single chain at the limit (gemm_chain_count()).
 int32_t gemm_required_chains(const GemmDesc& desc);
 /// The largest number of products along k in one chain.
 int64_t gemm_chain_length(const GemmDesc& desc);

@@ -77,17 +77,17 @@ __device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::
                                               const StreamItem& item,
                                               const GemmPipeline<Config>& pipeline, u32 group) {
   const GemmStreamArgs& args = narrow_args.stream;
-  const i32 split_unit = item.unit - work.whole_units;
+  const i32 divided_unit = item.unit - work.whole_units;
   if (stream_is_joined<Config>(args)) {
     if (!stream_reduce_in_cluster<Config>(d, args, pipeline)) return;
-  } else if (split_unit >= 0) {
+  } else if (divided_unit >= 0) {
     const auto worker = static_cast<i32>(ptx::reread_block_id());
-    const i32 slot = gemm_stream_slot(split_unit, args.depth, args.share, worker);
+    const i32 slot = gemm_stream_slot(divided_unit, args.padded_k_blocks, args.share, worker);
     StreamPartial<Config>(args, worker, slot, 0).store(d);
     const StreamSlice slice = stream_take_slice<Config>(
-        args, split_unit, worker, 0, work.is_finished(), pipeline.reduction_word());
+        args, divided_unit, worker, 0, work.is_finished(), pipeline.reduction_word());
     if (slice.columns <= 0) return;
-    stream_add_parts<Config>(d, args, split_unit, slice, 0);
+    stream_add_parts<Config>(d, args, divided_unit, slice, 0);
   }
   narrow_write_slice<Config>(d, narrow_args, work, item.unit, pipeline, group);
 }
@@ -108,9 +108,10 @@ __device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& narrow_args
       narrow_promote<Config>(d[0], narrow_args, item, pipeline, group);
     } else {
       const auto worker = static_cast<i32>(ptx::reread_block_id());
-      const i32 split_unit = item.unit - work.whole_units;
-      const i32 slot =
-          split_unit < 0 ? 0 : gemm_stream_slot(split_unit, args.depth, args.share, worker);
+      const i32 divided_unit = item.unit - work.whole_units;
+      const i32 slot = divided_unit < 0 ? 0
+                                        : gemm_stream_slot(divided_unit, args.padded_k_blocks,
+                                                           args.share, worker);
       const StreamPartial<Config> partial(args, worker, slot, 0);
       stream_accumulate<Config>(d, args, item, partial, pipeline, group);
     }

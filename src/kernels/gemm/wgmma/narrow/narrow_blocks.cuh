@@ -79,8 +79,9 @@ __device__ __forceinline__ void narrow_raise_largest(const float (&v)[8], i32 co
     if (i < count) largest = max(largest, gemm_finite(v[i]));
 }
 
-// Returns the largest magnitude of a line's scale block, given the one of each thread's own eight
-// elements. All consumer threads of the CTA must call it.
+// Returns the largest magnitude in the scale block of the thread's line. `largest` is the largest
+// magnitude among the elements of the block that the thread itself has. The threads that have the
+// others pass theirs, so all consumer threads of the CTA must call it.
 template <class Config>
 __device__ __forceinline__ u32 narrow_largest(u32 largest, bool gated,
                                               const NarrowElements<Config>& own, u32 slab,
@@ -117,7 +118,7 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& narrow
                                                     u32 shared, i32 slab, u32 group, u32 staged,
                                                     const NarrowElements<Config>& own, i32 line,
                                                     bool inside, float (&v)[8]) {
-  constexpr i32 kTile = Config::kTileM / 2;  // gated elements of a line
+  constexpr i32 kGatedTileElements = Config::kTileM / 2;  // gated elements of a line in one tile
   const u32 type = narrow_args.scales.d_type;
   const bool gated = narrow_args.stream.full.gate != kGateNone;
   const auto held = NarrowHeld::at<Config>(shared, narrow_args.stream.width, slab, group);
@@ -130,7 +131,7 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& narrow
   float first[8] = {};
   if (inside && gated) {
     held.get(first);
-    narrow_raise_largest(first, own.count + kTile, largest);
+    narrow_raise_largest(first, own.count + kGatedTileElements, largest);
   }
   largest = narrow_largest<Config>(largest, gated, own, staged, group);
   if (!inside) return;
@@ -140,7 +141,8 @@ __device__ __forceinline__ void narrow_write_blocks(const GemmNarrowArgs& narrow
 #pragma unroll
   for (int i = 0; i < 8; ++i) v[i] *= inverse, first[i] *= inverse;
   scaled_store(type, run.d, element, own.count, v);
-  if (gated) scaled_store(type, run.d, element - kTile, own.count + kTile, first);
+  if (gated)
+    scaled_store(type, run.d, element - kGatedTileElements, own.count + kGatedTileElements, first);
   if (group == 0 && own.place == 0)
     narrow_store_scale(narrow_args.scales, tile, line, own.at, scale);
 }

@@ -74,7 +74,7 @@ __device__ __forceinline__ bool narrow_is_short(const GemmEpilogueArgs& args, co
   const auto bytes = static_cast<u64>(scaled_bytes(type));
   const u64 alignments =
       run.d | static_cast<u64>(args.base.d_stride_m) * bytes | static_cast<u64>(run.extent) * bytes;
-  return bytes > 1 && alignments % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
+  return bytes > 1 && alignments % 16 == 0 && args.d_factor_by == kFullNone && args.amax == 0 &&
          args.bias_by != kFullPerLine && run.beta == 0.0f && args.gate == kGateNone &&
          args.activation <= kActRelu;
 }

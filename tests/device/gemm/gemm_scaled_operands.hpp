@@ -25,7 +25,7 @@ namespace tw::test {
 
 struct ScaledCase {
   GemmDesc desc;
-  float alpha = 1.0f, beta = 0.0f, scale_value = 1.0f;
+  float alpha = 1.0f, beta = 0.0f, d_factor_value = 1.0f;
   uint64_t offset = 0;  ///< of A, B, C and D past a multiple of 1024 bytes
   int64_t run_m = -1;
   int64_t device_m = -1;  ///< -1: the device reads no m
@@ -44,14 +44,15 @@ inline std::string describe(const ScaledCase& c) {
   std::snprintf(
       text, sizeof text,
       "m %d n %d k %d x%d, %s by %s to %s, orders %d%d%d, ld %d %d %d %d, scales %d %d orders %d%d "
-      "ld %d %d, quantize %d order %d, bias %d %s, act %d, gate %d, scale %d (%g), amax %d, alpha "
+      "ld %d %d, quantize %d order %d, bias %d %s, act %d, gate %d, d_factor %d (%g), amax %d, "
+      "alpha "
       "%g beta %g, offset %d, run m %d, device m %d%s%s%s",
       int(d.m), int(d.n), int(d.k), int(d.batch), dtype_name(d.a_dtype), dtype_name(d.b_type()),
       dtype_name(d.d_dtype), int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb),
       int(d.ldc), int(d.ldd), int(d.a_scaling.kind), int(d.b_scaling.kind), int(d.a_scaling.order),
       int(d.b_scaling.order), int(d.a_scaling.leading), int(d.b_scaling.leading),
       int(d.d_quantize.kind), int(d.d_quantize.order), int(e.bias), dtype_name(e.bias_dtype),
-      int(e.activation), int(e.gate), int(e.scale), double(c.scale_value), int(e.amax),
+      int(e.activation), int(e.gate), int(e.d_factor), double(c.d_factor_value), int(e.amax),
       double(c.alpha), double(c.beta), int(c.offset), int(c.run_m), int(c.device_m),
       c.device_scalars ? ", device scalars" : "", c.specials ? ", specials" : "",
       d.fast_accumulate ? ", fast" : "");
@@ -84,10 +85,10 @@ struct Stack {
   }
 };
 
-/// The operands and the result of a case.
-class ScaledBench {
+/// The operands and the result of a case, in guarded memory.
+class ScaledOperands {
  public:
-  ScaledBench(const std::shared_ptr<Device>& device, Stream& stream, const ScaledCase& of)
+  ScaledOperands(const std::shared_ptr<Device>& device, Stream& stream, const ScaledCase& of)
       : c(of),
         m(of.device_m >= 0 ? of.device_m
           : of.run_m < 0   ? of.desc.m
@@ -105,8 +106,8 @@ class ScaledBench {
         d_scales(scales(device, stream, c.desc.d_quantize, gemm_d_scales(c.desc, c.desc.m))),
         bias(device, stream, 1, length(c.desc.epilogue.bias, c.desc.m, c.desc.n), Order::row,
              bias_type(), 0, 0),
-        scale(device, stream, 1, length(c.desc.epilogue.scale, c.desc.m, d_columns()), Order::row,
-              DType::F32, 0, 0),
+        d_factor(device, stream, 1, length(c.desc.epilogue.d_factor, c.desc.m, d_columns()),
+                 Order::row, DType::F32, 0, 0),
         words(device, stream, 1, 6, Order::row, DType::F32, 0, 0),
         arrays(device, stream, static_cast<uint64_t>(32 * c.desc.batch)) {}
 
@@ -144,7 +145,7 @@ class ScaledBench {
     fill_scales(a_scale.all);
     fill_scales(b_scale.all);
     bias.fill_normal(random);
-    scale.fill_normal(random);
+    d_factor.fill_normal(random);
     const int64_t rows = c.device_m;
     std::memcpy(words.at(0, 0), &rows, 8);
     encode_element(words.at(0, 2), DType::F32, c.alpha);
@@ -171,9 +172,9 @@ class ScaledBench {
                 .m = c.run_m,
                 .device_m = c.device_m < 0 ? 0 : words.memory.address(),
                 .bias = given(e.bias != Per::none, bias),
-                .scale = given(e.scale != Per::none && c.scale_value == 1.0f, scale),
+                .d_factor = given(e.d_factor != Per::none && c.d_factor_value == 1.0f, d_factor),
                 .amax = e.amax ? words.memory.address() + 16 : 0,
-                .scale_value = c.scale_value,
+                .d_factor_value = c.d_factor_value,
                 .a_scale = given(c.desc.a_scaling.any(), a_scale.all),
                 .b_scale = given(c.desc.b_scaling.any(), b_scale.all),
                 .d_block_scale = given(c.desc.d_quantize.any(), d_scales.all)};
@@ -195,7 +196,7 @@ class ScaledBench {
     for (const Stack* of : {&a, &b, &cc, &d, &a_scale, &b_scale, &d_scales})
       if (of != &b || !c.desc.has(kGemmConstantB))
         to->add(of->all.memory.address(), of->all.memory.bytes());
-    for (const Matrix* of : {&bias, &scale, &words})
+    for (const Matrix* of : {&bias, &d_factor, &words})
       to->add(of->memory.address(), of->memory.bytes());
     to->add(arrays.address(), arrays.bytes());
   }
@@ -220,7 +221,7 @@ class ScaledBench {
   }
 
   /// Checks D, its scales and amax after a run, and that the memory around them is unchanged.
-  void look();
+  void check_result();
 
  private:
   static int64_t length(Per per, int64_t rows, int64_t columns) {
@@ -244,7 +245,7 @@ class ScaledBench {
   Stack scales(const std::shared_ptr<Device>& device, Stream& stream, const GemmScaling& of,
                GemmScaleExtent extent) {
     const bool used = of.any(), matrices = of.kind >= ScaleKind::row128;
-    // The scale vectors of a batch are stacked: a row each.
+    // The d_factors of a batch are stacked: a row each.
     if (!matrices) extent = {1, extent.rows * extent.columns};
     return {device,
             stream,
@@ -286,7 +287,7 @@ class ScaledBench {
   ScaledCase c;
   int64_t m;
   Stack a, b, cc, d, a_scale, b_scale, d_scales;
-  Matrix bias, scale, words;
+  Matrix bias, d_factor, words;
   Guarded arrays;  // arrays of addresses of A, B, C and D
 
  private:
@@ -329,7 +330,7 @@ inline BlockSum cut_block(const double* a, const double* b, int64_t count, doubl
 }
 
 /// The scaled sum of an element of A B.
-inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
+inline Near ScaledOperands::products(int64_t z, int64_t i, int64_t j) {
   const GemmDesc& desc = c.desc;
   const double cut = is_f8(desc.a_dtype) ? 0x1p-13 : 0.0;
   const double rest = desc.a_dtype == DType::TF32 ? 0x1p-20 : 0.0;
@@ -359,7 +360,7 @@ inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
 }
 
 /// Cached, because all kernels that run a case are compared with the same sums.
-inline Near ScaledBench::products_once(int64_t z, int64_t i, int64_t j) {
+inline Near ScaledOperands::products_once(int64_t z, int64_t i, int64_t j) {
   const auto place = static_cast<size_t>((z * c.desc.m + i) * c.desc.n + j);
   sums_.resize(static_cast<size_t>(c.desc.batch * c.desc.m * c.desc.n), Near{0, -1});
   Near& sum = sums_[place];
@@ -367,7 +368,7 @@ inline Near ScaledBench::products_once(int64_t z, int64_t i, int64_t j) {
   return sum;
 }
 
-inline Near ScaledBench::before(int64_t z, int64_t i, int64_t j) {
+inline Near ScaledOperands::before(int64_t z, int64_t i, int64_t j) {
   Near sum{0, 0};
   if (c.alpha != 0.0f) sum = products_once(z, i, j);
   double value = double(c.alpha) * sum.value;
@@ -384,23 +385,23 @@ inline Near ScaledBench::before(int64_t z, int64_t i, int64_t j) {
 }
 
 /// *unscaled is the value before the multiplication by d_factor.
-inline Near ScaledBench::wanted(int64_t z, int64_t i, int64_t j, Near* unscaled) {
+inline Near ScaledOperands::wanted(int64_t z, int64_t i, int64_t j, Near* unscaled) {
   const GemmEpilogue& e = c.desc.epilogue;
   const int64_t first = e.gate == Gate::interleaved ? 2 * j : j;
   const int64_t second = e.gate == Gate::interleaved ? 2 * j + 1 : j + c.desc.n / 2;
   Near out = activated(e.activation, before(z, i, first));
   if (e.gate != Gate::none) out = product(out, before(z, i, second));
   *unscaled = out;
-  if (e.scale == Per::none) return out;
-  const double factor = e.scale == Per::row      ? scale.value(0, i)
-                        : e.scale == Per::column ? scale.value(0, j)
-                        : c.scale_value != 1.0f  ? double(c.scale_value)
-                                                 : scale.value(0, 0);
+  if (e.d_factor == Per::none) return out;
+  const double factor = e.d_factor == Per::row      ? d_factor.value(0, i)
+                        : e.d_factor == Per::column ? d_factor.value(0, j)
+                        : c.d_factor_value != 1.0f  ? double(c.d_factor_value)
+                                                    : d_factor.value(0, 0);
   return product(out, {factor, 0});
 }
 
 /// `divisor` is the scale of D's block.
-inline bool ScaledBench::is_right(double got, const Near& near, double divisor) const {
+inline bool ScaledOperands::is_right(double got, const Near& near, double divisor) const {
   const DType type = c.desc.d_dtype;
   const double most = type == DType::F8E4M3   ? 448
                       : type == DType::F8E5M2 ? 57344
@@ -426,7 +427,8 @@ inline bool ScaledBench::is_right(double got, const Near& near, double divisor) 
   return std::fabs(got - value) <= bound;
 }
 
-inline void ScaledBench::look() {
+/// Compares the result with the expected one.
+inline void ScaledOperands::check_result() {
   d.all.memory.read();
   words.memory.read();
   if (c.desc.d_quantize.any()) d_scales.all.memory.read();

@@ -79,8 +79,8 @@ TEST_CASE("injective, surjective, contiguous") {
 
 TEST_CASE("surjective and contiguous with a swizzle, which fills gaps and leaves the range") {
   Random random(21);
-  int whole_of_gaps = 0;
-  int gaps_of_whole = 0;
+  int gaps_filled = 0;
+  int gaps_made = 0;
   for (int i = 0; i < kRounds; ++i) {
     const Layout a = random.layout(16, true);
     const int64_t bits = 1 + random.below(3);
@@ -105,16 +105,16 @@ TEST_CASE("surjective and contiguous with a swizzle, which fills gaps and leaves
       before.insert(value + offset);
       after.insert(swizzled(value + offset));
     }
-    whole_of_gaps += is_whole(after) && !is_whole(before);
-    gaps_of_whole += is_whole(before) && !is_whole(after);
+    gaps_filled += is_whole(after) && !is_whole(before);
+    gaps_made += is_whole(before) && !is_whole(after);
     bool yes = false;
     REQUIRE(is_surjective(L(text), &yes).ok());
     REQUIRE(yes == is_whole(after));
     REQUIRE(is_contiguous(L(text), &yes).ok());
     REQUIRE(yes == (is_whole(after) && static_cast<int64_t>(after.size()) == size(a)));
   }
-  CHECK(whole_of_gaps > 10);
-  CHECK(gaps_of_whole > 10);
+  CHECK(gaps_filled > 10);
+  CHECK(gaps_made > 10);
 }
 
 TEST_CASE("what a swizzle does to the gaps of a layout too large to list") {
