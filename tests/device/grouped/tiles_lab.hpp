@@ -4,6 +4,7 @@
 // not read are NaN; bytes that it must not write are compared.
 
 #include "kernels/common/convert.h"
+#include "tests/device/common/counts.hpp"
 #include "tests/device/common/predecessor.hpp"
 #include "tests/device/grouped/tiles_case.hpp"
 
