@@ -63,11 +63,29 @@ class Subject:
     needed: list = dataclasses.field(default_factory=lambda: NEEDED)
     also: list = dataclasses.field(default_factory=lambda: ALSO)
     front: str = ""  # part of the preceding copy kernel, which plans take from the image too
+    kernels: str = ""  # the program runs only kernels whose name has this text (TW_KERNELS)
 
     @property
     def family(self):
         return PARTS[self.part].family
 
+    @property
+    def by_rows(self):
+        """Whether the program runs the kernels of chosen entries of gemm's table."""
+        return self.program == "kernel_mutant_gemm"
+
+    @property
+    def relatives(self):
+        """All parts that the program can run."""
+        narrow = "narrow|scaled" if self.family == "gemm" else ""
+        return [name for name, part in PARTS.items() if part.family == self.family and re.search(narrow, name)]
+
+
+# The narrow GEMM kernels: the source of those with wgmma, what it includes without code in their images, and
+# the cases that use their stages and slabs most.
+NARROW = "gemm/wgmma/narrow/gemm_stream_narrow.cuh"
+NARROW_BUT = "split|stored|turns|lines|basic|full_begin"
+SCALED_CASES = "*taken again*,*every width*,*scales of its own*,*long sums*"
 
 SUBJECTS = [
     Subject("gemm", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm:*"),
@@ -86,6 +104,17 @@ SUBJECTS = [
     Subject("gemm_realign", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm realigned:*",
             "basic|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
             front="gemm_realign_0"),
+    # Of the stream-K kernels for narrow types: sums of each 128 of k with swap-AB, sums of all k in the tensor
+    # cores, and rows that the TMA stores.
+    Subject("gemm_narrow", "gemm_stream_narrow_0", NARROW, "mutant_gemm_scaled", SCALED_CASES, NARROW_BUT,
+            kernels="f8e4m3_f8e4m3_any_rc_128x160"),
+    Subject("gemm_narrow_fast", "gemm_stream_narrow_2", NARROW, "mutant_gemm_scaled", SCALED_CASES, NARROW_BUT,
+            kernels="f8e4m3_f8e4m3_any_rc_128x256"),
+    Subject("gemm_narrow_rows", "gemm_stream_narrow_6", NARROW, "mutant_gemm_scaled", SCALED_CASES, NARROW_BUT,
+            kernels="f8e4m3_f8e4m3_any_rc_128x192"),
+    Subject("gemm_scaled_mma", "gemm_scaled_mma_0", "gemm/mma/gemm_scaled_mma.cuh", "mutant_gemm_scaled", SCALED_CASES,
+            "epilogue|split|full_|convert|types", needed=["sync_block"], also=["grid_dependency_wait_and_launch"],
+            kernels="plainscaled"),
     Subject("copy_rings", "copy_0", "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
     Subject("copy_turns", "copy_1", "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
     Subject("copy_planes", "copy_2", "copy/copy_interleave.cuh", "repeat", "copy:*"),
@@ -102,6 +131,12 @@ SUBJECTS = [
     # The fence after cp.async is only tried, see NOT_MISSED.
     Subject("grouped", "grouped_wgmma_0", "grouped/grouped_wgmma.cuh", "mutant_grouped_wgmma", "grouped wgmma: *",
             needed=["mbarrier_wait"], also=["fence_async_shared", *ALSO, STAGED, "grid_dependency_wait"]),
+    Subject("grouped_rows", "grouped_wgmma_3", "grouped/grouped_wgmma.cuh", "mutant_grouped_wgmma", "grouped wgmma: *",
+            needed=["mbarrier_wait"], also=["fence_async_shared", *ALSO, STAGED, "grid_dependency_wait"],
+            kernels="grouped_bf16_f32_rr"),
+    Subject("grouped_narrow", "grouped_wgmma_10", "grouped/grouped_scaled_wgmma.cuh", "mutant_grouped_wgmma",
+            "grouped wgmma: *8 bits*,*taken again*", "ranges", needed=["mbarrier_wait"],
+            also=["fence_async_shared", *ALSO, STAGED, "grid_dependency_wait"], kernels="grouped_f8e4m3_bf16_rc"),
     Subject("grouped_ranges", "grouped_wgmma_8", "grouped/grouped_ranges_wgmma.cuh", "mutant_grouped_wgmma",
             "grouped wgmma: *", "pieces|produce|lines|tiles|table|work|write", needed=["mbarrier_wait"],
             also=["fence_async_shared", *ALSO, "grid_dependency_wait"]),
@@ -109,6 +144,9 @@ SUBJECTS = [
             "table|write", needed=["sync_block"], also=["grid_dependency_wait_and_launch"]),
     Subject("grouped_mma_ranges", "grouped_mma_1", "grouped/grouped_ranges.cuh", "mutant_grouped_tiles",
             "grouped tiles: *", "mma|table|write", needed=["sync_block"], also=["grid_dependency_wait_and_launch"]),
+    Subject("grouped_scaled", "grouped_scaled_0", "grouped/grouped_scaled.cuh", "mutant_grouped_scaled",
+            "grouped scaled: *products*,*many rows*,*long sums*", "table|write", needed=["sync_block"],
+            also=["grid_dependency_wait_and_launch"], kernels="_mma_32x128x32"),
     # A block must not exit while others of the cluster read its shared memory, so both barriers are needed.
     Subject("grouped_steps", "grouped_steps_0", "grouped/grouped_combine.cuh", "mutant_grouped_tiles",
             "grouped tiles: *", "write", needed=[CLUSTER_BARRIER], also=["sync_block", "grid_dependency_wait_and_launch"]),
@@ -203,12 +241,12 @@ def find_mutants(options):
         if options.subjects and subject.name not in options.subjects.split(","):
             continue
         parts, groups = [subject.part, *filter(None, [subject.front])], [[]]
-        if options.unchanged and subject.family != "gemm":  # all parts of the family, once for each of its tests
+        if options.unchanged and not subject.by_rows:  # all parts of the family, once for each of its tests
             if (subject.family, subject.program) in whole:
                 continue
             whole.add((subject.family, subject.program))
-            parts = [name for name, part in PARTS.items() if part.family == subject.family]
-        if subject.family == "gemm":
+            parts = subject.relatives
+        if subject.by_rows:
             types = [["BF16", "BF16"]] + ([["BF16", "F32"], ["F16", "F16"]] if options.unchanged else [])
             rows = few_rows(subject, types)
             # Many unchanged kernels are slow to compile, so each has an image of its own.
@@ -217,7 +255,8 @@ def find_mutants(options):
             unchanged = {"kind": "none", "file": "", "line": 0, "text": ""}
             for removal in [unchanged, *removals(subject, kinds, options.files)]:
                 mutants.append({"number": len(mutants), "subject": subject.name, **removal, "parts": parts,
-                                "table": rows, "rows": [row[3] for row in rows]})
+                                "table": rows, "rows": [row[3] for row in rows],
+                                "kernels": "" if options.unchanged else subject.kernels})
     return mutants
 
 
@@ -234,7 +273,7 @@ def show(options):
     for subject in SUBJECTS:
         own = [m for m in mutants if m["subject"] == subject.name]
         texts = " ".join(m["text"] for m in own if m["kind"] == "needed")
-        wrong += len(own) < 2 or (subject.family == "gemm" and not own[0]["rows"])
+        wrong += len(own) < 2 or (subject.by_rows and not own[0]["rows"])
         # A family need not have all of NEEDED, but all of its own list.
         wrong += subject.needed is not NEEDED and not all(re.search(name, texts) for name in subject.needed)
     texts = " ".join(m["text"] for m in mutants if m["kind"] == "needed")
@@ -303,12 +342,13 @@ def run_mutant(options, out, mutant):
     """Runs the test with a mutant. Returns the result (right, wrong, faults, hangs) and a detail."""
     subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
     environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
-    if subject.family == "gemm":
+    if subject.by_rows:
         environment.update(TW_MUTANT_IMAGE=str(image_of(out, mutant)), TW_MUTANT_ROWS=",".join(mutant["rows"]))
-    if subject.front or subject.family != "gemm":
+    if subject.front or not subject.by_rows:
         environment["TW_KERNEL_IMAGES"] = str(folder_of(out, mutant))
-    program = pathlib.Path(options.tests) / (
-        subject.program + ("" if subject.family == "gemm" else "_device_test"))
+    if mutant["kernels"]:
+        environment["TW_KERNELS"] = mutant["kernels"]
+    program = pathlib.Path(options.tests) / (subject.program + ("" if subject.by_rows else "_device_test"))
     try:
         done = subprocess.run([program, "-aa=1", f"-tc={subject.cases}"], capture_output=True, text=True,
                               timeout=options.seconds, env=environment)

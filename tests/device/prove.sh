@@ -41,7 +41,8 @@ if wants delays; then
 fi
 if wants repeat; then
   running=()
-  for name in gemm_full_stress gemm_stress repeat repeat_moves repeat_rows; do
+  for name in gemm_full_stress gemm_scaled gemm_scaled_bits gemm_stress grouped_scaled repeat repeat_grouped repeat_moves \
+    repeat_rows; do
     part "$name" "$tests/${name}_device_test" &
     running+=($!)
   done

@@ -60,11 +60,14 @@ export -f check unknown
   echo "racecheck rows_sums -tce='*the last of equal indices*'"
   for name in repeat_moves repeat_rows; do echo "racecheck $name TW_RUNS=1"; done
   for tool in memcheck synccheck; do
-    for name in rows elementwise elementwise_activations gemm_epilogue copy quantize ragged route grouped gemm gemm_batch gemm_chain gemm_realign gemm_scaled copies rows_sums rows_order \
-      rows_values rows_capture copy_window prefetch gemm_entries; do
-      echo "$tool $name TW_EVERY=${TW_EVERY:-40}"
+    for name in rows elementwise elementwise_activations gemm_epilogue copy quantize ragged route grouped \
+      grouped_wgmma grouped_tiles grouped_scaled gemm gemm_batch gemm_chain gemm_realign gemm_scaled \
+      gemm_scaled_bits copies rows_sums rows_order rows_values rows_capture copy_window prefetch gemm_entries; do
+      echo "$tool $name TW_EVERY=${TW_EVERY:-40} TW_RUNS=1"
     done
   done
+  for name in grouped_wgmma grouped_tiles grouped_scaled; do echo "racecheck $name -tc='*a few small*'"; done
+  echo "racecheck gemm_scaled -tc='*a few of each*'"
   echo "racecheck copy -tc='*widths around*,*odd extents*'"
   for name in elementwise quantize ragged route rows_order copy_window copies prefetch; do echo "racecheck $name"; done
 } | grep -E "^(${tools// /|}) " |

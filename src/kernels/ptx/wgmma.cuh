@@ -173,9 +173,10 @@ TW_WGMMA_SIZES(F16)
   TW_WIDTH(80, __VA_ARGS__)                                                            \
   TW_WIDTH(96, __VA_ARGS__)                                                            \
   TW_WIDTH(112, __VA_ARGS__)                                                           \
-  TW_WIDTH(128, __VA_ARGS__) TW_WIDTH(144, __VA_ARGS__) TW_WIDTH(160, __VA_ARGS__)     \
-      TW_WIDTH(176, __VA_ARGS__) TW_WIDTH(192, __VA_ARGS__) TW_WIDTH(208, __VA_ARGS__) \
-          TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
+  TW_WIDTH(128, __VA_ARGS__)                                                           \
+  TW_WIDTH(144, __VA_ARGS__) TW_WIDTH(160, __VA_ARGS__) TW_WIDTH(176, __VA_ARGS__)     \
+      TW_WIDTH(192, __VA_ARGS__) TW_WIDTH(208, __VA_ARGS__) TW_WIDTH(224, __VA_ARGS__) \
+          TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
       " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"

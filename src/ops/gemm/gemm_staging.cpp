@@ -196,6 +196,10 @@ bool fill_kernel_args(const Operand& from, int32_t bytes, GemmStagingOperand* ou
   const int64_t pieces = ceil_div(from.line_elements * bytes, kPiece);
   const bool countable = pieces > 0 && from.lines > 0 && pieces <= kMaxPieces / from.lines;
   if (from.matrices > 1 || from.transposes || !countable) return false;
+  // The kernel loads the last piece of an operand in units of 2 bytes.
+  const bool is_even = bytes > 1 || (from.alignment != 0 &&
+                                     (from.alignment | from.leading | from.line_elements) % 2 == 0);
+  if (!is_even) return false;
   out->src_pitch = from.leading * bytes;
   out->dst_pitch = from.copy_pitch(bytes) * bytes;
   out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.line_elements) *

@@ -3,6 +3,7 @@
 // order of scales, odd sizes and pitches, guard bytes, epilogues, batches, values in device memory,
 // and an 8-bit D with scales. Each case runs with the plan's choice and with every candidate
 // forced.
+#include "tests/device/common/counts.hpp"
 #include "tests/device/gemm/gemm_scaled_operands.hpp"
 
 using namespace tw;
@@ -44,6 +45,7 @@ class Lab {
   explicit operator bool() const { return device_ != nullptr; }
 
   void check(std::mt19937_64& random, const ScaledCase& c) {
+    if (cases_++ % case_step() != 0) return;
     INFO(describe(c));
     ScaledOperands operands(device_, *stream_, c);
     operands.fill(random);
@@ -113,6 +115,7 @@ class Lab {
   }
   std::shared_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
+  int cases_ = 0;
 };
 
 void scales(int number, int orders, ScaledCase* c) {
@@ -513,6 +516,6 @@ TEST_CASE("gemm scaled: a thousand equal runs of each type on a GPU") {
       c.desc.k = 3000;
       scales(form, number % 4, &c);
       pitches(16, number % 2, &c);
-      lab.repeat(random, c, 1000);
+      lab.repeat(random, c, repeat_runs());
     }
 }

@@ -6,6 +6,7 @@
 #include "base/float_formats.hpp"
 #include "ops/grouped/grouped.hpp"
 #include "ops/route/route.hpp"
+#include "tests/device/common/counts.hpp"
 #include "tests/device/common/fixture.hpp"
 
 using namespace tw;
@@ -193,7 +194,7 @@ TEST_CASE("grouped: a captured layer serves other logits and other local experts
     layer.run();
     TW_REQUIRE_OK(stream->end_capture(&graph));
     TW_REQUIRE_OK(graph->instantiate());
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < cases_here(100, 20); ++i) {
       CAPTURE(i);
       draw_logits(layer, random);
       TW_REQUIRE_OK(graph->launch(*stream));

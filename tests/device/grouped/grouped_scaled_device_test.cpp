@@ -2,8 +2,6 @@
 // Compares grouped GEMMs of 8-bit types with float64 loops over the dequantized operands: each pair
 // of types, kind, order and pitch of scales with each grouping, rows by index, gates, and invalid
 // numbers. Scales that must not be read are NaN.
-#include <cstdlib>
-
 #include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
@@ -11,16 +9,10 @@ using namespace tw::test;
 
 namespace {
 
-// TW_EVERY=n runs every n-th case, for tools that slow kernels down.
-int every() {
-  const char* text = std::getenv("TW_EVERY");
-  return text ? std::max(1, std::atoi(text)) : 1;
-}
-
 void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
   GroupedLab lab(seed);
   if (!lab.device) return;
-  for (int i = 0; i < cases; i += every()) {
+  for (int i = 0; i < cases; i += case_step()) {
     CAPTURE(i);
     lab.check(ranges ? draw_ranges(lab.random, most, true) : draw_case(lab.random, most, true));
   }
@@ -76,7 +68,7 @@ TEST_CASE("grouped scaled: NaN and infinity among scales") {
   GroupedLab lab(6);
   if (!lab.device) return;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (int i = 0; i < 12; i += every()) {
+  for (int i = 0; i < 12; i += case_step()) {
     CAPTURE(i);
     GroupedCase c;
     GroupedDesc& d = c.desc;

@@ -10,6 +10,7 @@
 #include "ops/grouped/grouped.hpp"
 #include "ops/quantize/quantize.hpp"
 #include "ops/route/route.hpp"
+#include "tests/device/common/counts.hpp"
 #include "tests/device/common/fixture.hpp"
 
 using namespace tw;
@@ -300,7 +301,7 @@ TEST_CASE("grouped scaled: a captured layer is what its calls are one by one") {
     layer.run(false);
     TW_REQUIRE_OK(stream->end_capture(&graph));
     TW_REQUIRE_OK(graph->instantiate());
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < cases_here(100, 4); ++i) {
       CAPTURE(i);
       layer.draw();
       layer.clear();

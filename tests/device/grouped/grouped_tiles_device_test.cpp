@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the grouped kernels that allow any pitches and addresses with float64 loops.
-#include <cstdlib>
-
 #include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
@@ -11,16 +9,10 @@ namespace {
 
 constexpr uint32_t kAnyPitch = kGroupedMma | kGroupedRanges;
 
-// TW_EVERY=n runs every n-th case, for tools that slow kernels down.
-int every() {
-  const char* text = std::getenv("TW_EVERY");
-  return text ? std::max(1, std::atoi(text)) : 1;
-}
-
 void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
   GroupedLab lab(seed);
   if (!lab.device) return;
-  for (int i = 0; i < cases; i += every()) {
+  for (int i = 0; i < cases; i += case_step()) {
     CAPTURE(i);
     GroupedCase c = ranges ? draw_ranges(lab.random, most) : draw_case(lab.random, most);
     c.desc.methods = kAnyPitch;

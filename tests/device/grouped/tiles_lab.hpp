@@ -4,6 +4,7 @@
 // not read are NaN; bytes that it must not write are compared.
 
 #include "kernels/common/convert.h"
+#include "tests/device/common/counts.hpp"
 #include "tests/device/common/predecessor.hpp"
 #include "tests/device/grouped/tiles_case.hpp"
 
@@ -116,6 +117,14 @@ inline GroupedLayout layout_of_b_scales(const GroupedCase& c) {
                           c.desc.b_scale_stride);
 }
 
+/// A case on a device: its plan, its memory and the arguments of a run.
+struct GroupedJob {
+  std::unique_ptr<Plan> plan;
+  std::vector<std::unique_ptr<GroupedOperand>> inputs;
+  std::unique_ptr<GroupedOperand> d, faults, workspace;
+  GroupedRun run;
+};
+
 class GroupedLab {
  public:
   std::shared_ptr<Device> device;
@@ -128,46 +137,64 @@ class GroupedLab {
     if (device) stream = new_stream(device);
   }
 
+  /// A plan of a case with its memory on the device.
+  GroupedJob job(const GroupedCase& c) {
+    GroupedJob made = planned(c);
+    put(c, &made);
+    return made;
+  }
+  void start(const GroupedJob& of) {
+    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*of.plan).run(*stream, of.run));
+  }
   /// Runs a case and compares it with the reference.
   void check(const GroupedCase& c) {
     INFO(describe(c));
-    std::unique_ptr<Plan> plan;
-    TW_REQUIRE_OK(GroupedPlan::create(device, c.desc, &plan));
-    INFO(plan->explain());
-    if (!is_chosen_kernel(plan->info().kernel)) return;
-    std::vector<std::unique_ptr<GroupedOperand>> kept;
-    GroupedRun run = inputs(c, &kept);
-    const GroupedLayout layout = layout_of_d(c);
-    const auto size = static_cast<uint64_t>(dtype_bytes(c.d_type()));
-    GroupedOperand d(device, *stream, layout.bytes(), c.d_shift * size);
-    layout.each([&](size_t i, int64_t at) { put_number(d.data() + at, c.d_type(), c.d[i]); });
-    const uint64_t faults_before = 5;
-    GroupedOperand faults(device, *stream, 8);
-    std::memcpy(faults.data(), &faults_before, 8);
-    const auto bytes = static_cast<int64_t>(plan->info().workspace_bytes);
-    GroupedOperand workspace(device, *stream, bytes);
-    for (GroupedOperand* operand : {&d, &faults, &workspace}) operand->arena->upload();
-    run.d = d.address();
-    run.invalid_count = c.counts ? faults.address() : 0;
-    run.workspace = workspace.address();
-    run.workspace_bytes = static_cast<uint64_t>(bytes);
+    GroupedJob made = planned(c);
+    INFO(made.plan->explain());
+    if (!is_chosen_kernel(made.plan->info().kernel)) return;
+    put(c, &made);
     Predecessor before(device, *stream);
     if (c.behind) {
-      for (const auto& operand : kept) before.add(operand->address(), operand->bytes());
-      for (const auto* operand : {&d, &faults, &workspace})
-        before.add(operand->address(), operand->bytes());
+      for (const auto& operand : made.inputs) before.add(operand->address(), operand->bytes());
+      for (const auto* operand : {&made.d, &made.faults, &made.workspace})
+        before.add((*operand)->address(), (*operand)->bytes());
       before.launch();
     }
-    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*stream, run));
+    start(made);
     const GroupedResult wanted = c.ranges() ? ranges_reference(c) : grouped_reference(c);
-    compare(c, wanted, d);
-    if (c.counts) CHECK(word(faults) == faults_before + wanted.faults);
-    for (auto& operand : kept)
+    compare(c, wanted, *made.d);
+    if (c.counts) CHECK(word(*made.faults) == kFaultsBefore + wanted.faults);
+    for (auto& operand : made.inputs)
       CHECK(first_difference(operand->arena->read(), operand->arena->image()) == -1);
-    check_guards(workspace);
+    check_guards(*made.workspace);
   }
 
  private:
+  static constexpr uint64_t kFaultsBefore = 5;
+
+  GroupedJob planned(const GroupedCase& c) {
+    GroupedJob made;
+    TW_REQUIRE_OK(GroupedPlan::create(device, c.desc, &made.plan));
+    return made;
+  }
+  void put(const GroupedCase& c, GroupedJob* to) {
+    const auto operand = [&](int64_t bytes, uint64_t shift = 0) {
+      return std::make_unique<GroupedOperand>(device, *stream, bytes, shift);
+    };
+    to->run = inputs(c, &to->inputs);
+    const GroupedLayout layout = layout_of_d(c);
+    to->d = operand(layout.bytes(), c.d_shift * static_cast<uint64_t>(dtype_bytes(c.d_type())));
+    layout.each([&](size_t i, int64_t at) { put_number(to->d->data() + at, c.d_type(), c.d[i]); });
+    to->faults = operand(8);
+    std::memcpy(to->faults->data(), &kFaultsBefore, 8);
+    const auto bytes = static_cast<int64_t>(to->plan->info().workspace_bytes);
+    to->workspace = operand(bytes);
+    for (const auto* memory : {&to->d, &to->faults, &to->workspace}) (*memory)->arena->upload();
+    to->run.d = to->d->address();
+    to->run.invalid_count = c.counts ? to->faults->address() : 0;
+    to->run.workspace = to->workspace->address();
+    to->run.workspace_bytes = static_cast<uint64_t>(bytes);
+  }
   static uint64_t word(const GroupedOperand& operand) {
     const auto image = operand.arena->read();
     uint64_t value = 0;
@@ -429,10 +456,9 @@ inline void poison(GroupedCase* c) {
     if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
 }
 
-/// Draws the numbers and the operands of a description.
-inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+/// Draws all operands of a description but the numbers of its groups.
+inline void draw_other_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   const GroupedDesc& d = c->desc;
-  draw_groups(random, c, wrong && pick(random, 0, 1) != 0);
   if (c->mapped) draw_map(random, c, wrong && pick(random, 0, 1) != 0);
   if (c->gathers()) draw_gather(random, c, wrong);
   if (c->scatters()) draw_scatter(random, c, wrong);
@@ -446,6 +472,12 @@ inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
   if (c->weighted)
     c->row_weights = draw_values(random, d.has(kGroupedDescRowWeightByIndex) ? c->pairs() : d.m);
   if (!c->ranges()) poison(c);
+}
+
+/// Draws the numbers and the operands of a description.
+inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  draw_groups(random, c, wrong && pick(random, 0, 1) != 0);
+  draw_other_operands(random, c, wrong);
 }
 
 /// Limits of drawn extents.
@@ -584,7 +616,21 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most,
   return c;
 }
 
-/// Draws a case of ranges of k. Outside of all ranges A is infinite and B is 0.
+/// Makes A infinite and B 0 outside of all ranges of k.
+inline void spoil_unused_k(GroupedCase* c) {
+  const GroupedDesc& d = c->desc;
+  if (d.a_dtype == DType::I8) return;  // i8 has no infinity
+  std::vector<char> used(static_cast<size_t>(d.k));
+  for (int64_t g = 0; g < d.groups; ++g)
+    for (int64_t k = span_of(*c, g).begin; k < span_of(*c, g).end; ++k) used[size_t(k)] = 1;
+  for (int64_t k = 0; k < d.k; ++k) {
+    if (used[size_t(k)]) continue;
+    std::fill_n(c->a.begin() + k * d.m, d.m, std::numeric_limits<float>::infinity());
+    std::fill_n(c->b.begin() + k * d.n, d.n, 0.0f);
+  }
+}
+
+/// Draws a case of ranges of k.
 inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most,
                                bool narrow = false) {
   GroupedCase c;
@@ -602,15 +648,7 @@ inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most,
   if (narrow) draw_narrow(random, &c);
   if (pick(random, 0, 1)) draw_pitches(random, &c);
   draw_operands(random, &c, pick(random, 0, 2) == 0);
-  if (d.a_dtype == DType::I8) return c;  // i8 has no infinity
-  std::vector<char> used(static_cast<size_t>(d.k));
-  for (int64_t g = 0; g < d.groups; ++g)
-    for (int64_t k = span_of(c, g).begin; k < span_of(c, g).end; ++k) used[size_t(k)] = 1;
-  for (int64_t k = 0; k < d.k; ++k) {
-    if (used[size_t(k)]) continue;
-    std::fill_n(c.a.begin() + k * d.m, d.m, std::numeric_limits<float>::infinity());
-    std::fill_n(c.b.begin() + k * d.n, d.n, 0.0f);
-  }
+  spoil_unused_k(&c);
   return c;
 }
 

@@ -4,24 +4,17 @@
 // method leaves. This finds most with kernels that wait for random times (TW_KERNEL_IMAGES, or a
 // build with kernel_delays) or lack a wait (kernel_mutants.py).
 
-#include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
 
 #include "ops/plan/plan.hpp"
+#include "tests/device/common/counts.hpp"
 #include "tests/device/common/fixture.hpp"
 #include "tests/device/common/kernel_folder.hpp"
 #include "tests/device/gemm/gemm_check.hpp"
 
 namespace tw::test {
-
-/// Runs per case: 1000, or TW_RUNS, for tools that slow kernels down.
-inline int repeat_runs() {
-  const char* runs = std::getenv("TW_RUNS");
-  return runs ? std::max(1, std::atoi(runs)) : 1000;
-}
 
 /// GPU memory in regions of kBytes, which it compares on the GPU.
 class RepeatLab {

@@ -208,6 +208,38 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
     }
 }
 
+// The kernel loads the ends of operands in units of 2 bytes.
+TEST_CASE("8-bit operands that may begin or end between these units are copied by copy plans") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  struct Form {
+    int64_t k, pitch;
+    uint32_t alignment;
+    bool by_kernel;
+  };
+  for (const Form& form :
+       {Form{600, 602, 2, true}, Form{600, 602, 0, false}, Form{600, 602, 1, false},
+        Form{600, 601, 2, false}, Form{599, 602, 2, false}}) {
+    INFO("k " << form.k << ", pitch " << form.pitch << ", alignment " << form.alignment);
+    GemmDesc desc = gemm_desc(500, 1000, form.k);
+    desc.a_dtype = DType::F8E4M3;
+    desc.a_order = Order::row, desc.b_order = Order::column;
+    desc.lda = desc.ldb = form.pitch;
+    desc.a_alignment = desc.b_alignment = form.alignment;
+    desc.staging_copy = true;
+    desc.min_m = desc.m;
+    std::unique_ptr<Plan> plan;
+    REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+    GemmRun run{.a = kA + 2, .b = kB + 2, .c = kC, .d = kD, .workspace = 1ull << 52};
+    run.workspace_bytes = plan->info().workspace_bytes;
+    device->launches.clear();
+    REQUIRE(static_cast<GemmPlan&>(*plan).run(*stream, run).ok());
+    CHECK(device->launches.size() == (form.by_kernel ? 2 : 3));
+    CHECK((device->launches[0].kernel == "gemm_realign") == form.by_kernel);
+  }
+}
+
 TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
   const KernelEntry* copy = nullptr;
   for (const KernelEntry& entry : kernel_entries(Family::gemm)) {
