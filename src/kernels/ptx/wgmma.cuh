@@ -166,17 +166,20 @@ TW_WGMMA_SIZES(F16)
 #define TW_WIDTH_TARGETS                                                                       \
   "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160, N176, N192, N208, " \
   "N224, N240, N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t"
-#define TW_EACH_WIDTH(...)                                                             \
-  TW_WIDTH(32, __VA_ARGS__)                                                            \
-  TW_WIDTH(48, __VA_ARGS__)                                                            \
-  TW_WIDTH(64, __VA_ARGS__)                                                            \
-  TW_WIDTH(80, __VA_ARGS__)                                                            \
-  TW_WIDTH(96, __VA_ARGS__)                                                            \
-  TW_WIDTH(112, __VA_ARGS__)                                                           \
-  TW_WIDTH(128, __VA_ARGS__)                                                           \
-  TW_WIDTH(144, __VA_ARGS__) TW_WIDTH(160, __VA_ARGS__) TW_WIDTH(176, __VA_ARGS__)     \
-      TW_WIDTH(192, __VA_ARGS__) TW_WIDTH(208, __VA_ARGS__) TW_WIDTH(224, __VA_ARGS__) \
-          TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
+#define TW_EACH_WIDTH(...)   \
+  TW_WIDTH(32, __VA_ARGS__)  \
+  TW_WIDTH(48, __VA_ARGS__)  \
+  TW_WIDTH(64, __VA_ARGS__)  \
+  TW_WIDTH(80, __VA_ARGS__)  \
+  TW_WIDTH(96, __VA_ARGS__)  \
+  TW_WIDTH(112, __VA_ARGS__) \
+  TW_WIDTH(128, __VA_ARGS__) \
+  TW_WIDTH(144, __VA_ARGS__) \
+  TW_WIDTH(160, __VA_ARGS__) \
+  TW_WIDTH(176, __VA_ARGS__) \
+  TW_WIDTH(192, __VA_ARGS__) \
+  TW_WIDTH(208, __VA_ARGS__) \
+  TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
       " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"
