@@ -3092,13 +3092,12 @@ enum {
  *  - With TW_GROUPING_K_RANGES, TW_SCALE_ROW means one f32 for each row of A^T (m in all) and for
  *    each column of B. Scales of blocks along k are refused with TW_ERROR_UNSUPPORTED.
  *
- *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
- *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16; packed matrices satisfy this if k is a multiple of 16. With a gate, n must also
- *  be a multiple of 16. Other products of 8-bit types take slower kernels. So do all products of
- *  8-bit types with TW_GROUPING_K_RANGES, because their B is row-major.
+ *  On compute capability 9.0 the fast kernels for 8-bit floats need a column-major B. lda, ldb and
+ *  b_stride must be multiples of 16; packed matrices satisfy this if k is a multiple of 16. With a
+ *  gate, n must also be a multiple of 16. Other products of 8-bit types take slower kernels: those
+ *  of TW_DTYPE_I8, and all with TW_GROUPING_K_RANGES, because their B is row-major.
  *
- *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
+ *  The fast kernels for 8-bit floats multiply the sum of each 128 elements along k by its scales,
  *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
  *  finished sum would give infinity.
  *
