@@ -3039,7 +3039,8 @@ enum {
   /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
    *  TW_GROUPED_COMBINE_SUM faster. Needs TW_GROUPED_COMBINE_SUM. */
   TW_GROUPED_INVERSE = 64,
-  /** The same as TW_GEMM_FAST_ACCUMULATE. @experimental{the flag, like all 8-bit floats} */
+  /** The same as TW_GEMM_FAST_ACCUMULATE. Only the fast kernels for 8-bit floats use it: see
+   *  tw_grouped_desc. @experimental{the flag, like all 8-bit floats} */
   TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
@@ -3098,8 +3099,8 @@ enum {
  *  of TW_DTYPE_I8, and all with TW_GROUPING_K_RANGES, because their B is row-major.
  *
  *  The fast kernels for 8-bit floats multiply the sum of each 128 elements along k by its scales,
- *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
- *  finished sum would give infinity.
+ *  even if the scales do not change along k, unless TW_GROUPED_FAST_ACCUMULATE is set. An infinite
+ *  scale may then give NaN where scaling the finished sum would give infinity.
  *
  *  The forms of grouping are those of DeepGEMM (masked, psum and k-grouped layouts), of torch's
  *  grouped_mm (ends), and of vLLM and llama.cpp (TW_GROUPED_GATHER with the indices token * top_k +

@@ -4,12 +4,13 @@
 // grouped_wgmma.cuh in four points:
 // - The arguments select the type of D.
 // - The accumulators of each k block of 128 are multiplied by the block's scales and added in f32,
-//   even if the scales do not change along k.
+//   even if the scales do not change along k, unless kGroupedFast is set (narrow_fast.cuh).
 // - No tile is divided along k.
 // - Each stage also has the block's scales, one for each column of B and each row of A in the tile.
 //   All threads of the producer warpgroup copy them. Without scales these are 1, see
 //   grouped_fill_scales().
 
+#include "kernels/gemm/wgmma/narrow/narrow_fast.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
 #include "kernels/grouped/grouped_scales.h"
@@ -143,7 +144,7 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
   ptx::grid_dependency_launch();
 }
 
-/// The functions that NarrowLoop calls in grouped kernels.
+/// The functions that NarrowLoop and NarrowFastLoop call in grouped kernels.
 template <class Config>
 struct GroupedStages {
   const GroupedArgs& args;
@@ -184,8 +185,25 @@ __device__ __forceinline__ void grouped_scaled_write_tile(float (&d)[Config::kAc
 /// Whether each thread's two rows of a tile, which are columns of B, have the same scales.
 __device__ __forceinline__ bool grouped_shares_scales(const GroupedScaledArgs& scaled_args) {
   const GemmScales& scales = scaled_args.scales;
-  return scales.b_by == kScaleNone ||
+  return scales.b_by <= kScaleOne ||
          (scales.b_by == kScaleBlock && scaled_args.grouped.gate == kGateNone);
+}
+
+/// Sets d to the sum of a tile, multiplied by its scales.
+template <class Config>
+__device__ __forceinline__ void grouped_scaled_sum(float (&d)[Config::kAccumulators],
+                                                   const GroupedScaledArgs& scaled_args,
+                                                   i32 k_blocks, i32 width,
+                                                   GemmPipeline<Config>& pipeline, u32 group) {
+  const GroupedStages<Config> stages{scaled_args.grouped};
+  if (scaled_args.grouped.flags & kGroupedFast)
+    NarrowFastLoop<Config, GroupedStages<Config>>(stages, pipeline, group).sum(d, k_blocks, width);
+  else if (grouped_shares_scales(scaled_args))
+    NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, pipeline, group)
+        .sum(d, k_blocks, width);
+  else
+    NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
+        .sum(d, k_blocks, width);
 }
 
 /// Multiplies and writes all tiles of this block.
@@ -197,17 +215,12 @@ __device__ __forceinline__ void grouped_scaled_consume(const GroupedScaledArgs& 
   const GroupedArgs& args = scaled_args.grouped;
   GroupedRowTargets targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
                                       group * GroupedSmemOffsets<Config>::kDRowBytes);
-  const GroupedStages<Config> stages{args};
   float d[Config::kAccumulators];
   for (auto unit = static_cast<i32>(ptx::reread_block_id()); unit < schedule.units;
        unit += static_cast<i32>(ptx::reread_grid_size())) {
-    const i32 width = grouped_wgmma_tile<Config>(args, table, schedule, unit).width;
-    if (grouped_shares_scales(scaled_args))
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, pipeline, group)
-          .sum(d, schedule.k_blocks, width);
-    else
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
-          .sum(d, schedule.k_blocks, width);
+    grouped_scaled_sum<Config>(d, scaled_args, schedule.k_blocks,
+                               grouped_wgmma_tile<Config>(args, table, schedule, unit).width,
+                               pipeline, group);
     // The tile is computed again, because the main loop has no registers to keep it in. opaque()
     // keeps nvcc from reusing the first result.
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(

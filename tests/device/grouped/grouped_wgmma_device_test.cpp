@@ -99,6 +99,7 @@ GroupedCase again(GroupedLab& lab, Types types, Order order, DType out, Writes w
   if (d.is_narrow()) {
     d.b_scaling.kind = kOfB[number % 5];
     d.a_scaling.kind = std::min(kOfB[number % 5], ScaleKind::row128);
+    if (d.a_scaling.kind < ScaleKind::row128 && number / 5 % 2 == 0) d.flags |= kGroupedDescFast;
   }
   if (writes == Writes::gated) d.gate = Gate::halves, d.activation = Activation::silu;
   // Both tiles then have an odd number of slabs, so that the next tile begins with the last one's.
@@ -179,6 +180,41 @@ TEST_CASE("grouped wgmma: hundreds of random products in 8 bits") {
   check_narrow(22, 150, {.m = 200, .n = 300, .k = 500, .groups = 12});
   check_narrow(23, 40, {.m = 900, .n = 300, .k = 300, .groups = 6});
   check_narrow(24, 40, {.m = 60, .n = 400, .k = 300, .groups = 40});
+}
+
+// A sum of 128 products of the largest number, then of small ones. Next to the former a wgmma loses
+// the latter, whose sums of 128 an addition in f32 keeps.
+TEST_CASE("grouped wgmma: accumulation in f32 and in the tensor cores") {
+  GroupedLab lab(26);
+  if (!lab.device) return;
+  const bool wgmma = (lab.device->info().kernel_features & feature::wgmma) != 0;
+  for (const ScaleKind kind : {ScaleKind::none, ScaleKind::tensor, ScaleKind::row})
+    for (const bool fast : {false, true})
+      for (const bool gather : {false, true}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(fast);
+        GroupedCase c;
+        GroupedDesc& d = c.desc;
+        d.a_dtype = DType::F8E4M3, d.d_dtype = DType::F32;
+        d.grouping = Grouping::one;
+        d.m = 90, d.n = 144, d.k = 1024, d.groups = 1;
+        d.a_scaling.kind = d.b_scaling.kind = kind;
+        if (fast) d.flags |= kGroupedDescFast, c.loss = 0x1p-13;
+        if (gather) d.flags |= kGroupedDescGather, d.a_count = 60;
+        suit_maps(lab, &c);
+        draw_operands(lab.random, &c, false);
+        if (gather) c.a_rows.assign(c.a_rows.size(), 0);
+        for (int64_t k = 0; k < d.k; ++k) {
+          const float value = k < 128 ? 448.0f : 1.0f;
+          for (int64_t line = 0; line < c.a_lines(); ++line) c.a[size_t(line * d.k + k)] = value;
+          std::fill_n(c.b.begin() + k * d.n, d.n, value);
+        }
+        std::fill(c.a_scale.begin(), c.a_scale.end(), 0.5f);
+        std::fill(c.b_scale.begin(), c.b_scale.end(), 2.0f);
+        const double exact = 128 * 448.0 * 448 + (1024 - 128), got = lab.check(c);
+        if (!fast) CHECK(got == exact);
+        if (fast && wgmma) CHECK(got < exact);
+      }
 }
 
 TEST_CASE("grouped wgmma: a few small products") {

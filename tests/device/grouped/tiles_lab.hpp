@@ -128,13 +128,13 @@ class GroupedLab {
     if (device) stream = new_stream(device);
   }
 
-  /// Runs a case and compares it with the reference.
-  void check(const GroupedCase& c) {
+  /// Runs a case and compares it with the reference. Returns the first element of D.
+  double check(const GroupedCase& c) {
     INFO(describe(c));
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GroupedPlan::create(device, c.desc, &plan));
     INFO(plan->explain());
-    if (!is_chosen_kernel(plan->info().kernel)) return;
+    if (!is_chosen_kernel(plan->info().kernel)) return 0;
     std::vector<std::unique_ptr<GroupedOperand>> kept;
     GroupedRun run = inputs(c, &kept);
     const GroupedLayout layout = layout_of_d(c);
@@ -165,6 +165,7 @@ class GroupedLab {
     for (auto& operand : kept)
       CHECK(first_difference(operand->arena->read(), operand->arena->image()) == -1);
     check_guards(workspace);
+    return take_number(d.arena->read().data() + d.before, c.d_type());
   }
 
  private:
