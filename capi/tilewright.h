@@ -2418,7 +2418,8 @@ enum {
    *  TW_SCALE_ROW): the tensor cores may accumulate over all of k. Without the flag their
    *  accumulators are added in f32 after every 128 elements along k. The flag is faster and less
    *  accurate: on compute capability 9.0 an accumulator of the tensor cores keeps about 14 bits of
-   *  the significand. @experimental{the flag, like all 8-bit floats} */
+   *  the significand. ::tw_scale_kind has the bound of the error.
+   *  @experimental{the flag, like all 8-bit floats} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
@@ -2457,6 +2458,17 @@ enum {
  *  TW_SCALE_1X128, and one for each 128 columns with TW_SCALE_128X128. For example, if B is stored
  *  as n rows of k elements and the scales of 128 columns are contiguous along k, then the matrix of
  *  scales is column-major. Quantization makes such scales: see ::tw_quantize_desc.
+ *
+ *  For 8-bit floats, the error of A B on compute capability 9.0 has two parts:
+ *  - The tensor cores add up the products of 128 elements along k or, with
+ *    TW_GEMM_FAST_ACCUMULATE, of all k elements. Let L be the larger of the largest magnitude among
+ *    the products and the largest magnitude of a partial sum. Each product, and each sum of 32
+ *    products, loses at most L * 2^-13, and a product at most itself. So 128 elements lose at most
+ *    132 * L * 2^-13, times their scales.
+ *  - The arithmetic in f32 that follows adds at most 2^-20 of the sum of the magnitudes of all
+ *    products, times their scales.
+ *  Rounding D then adds half a unit in its last place. This is the largest possible error; that of
+ *  typical products is far smaller.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields that describe scales of A and B
  *  in ::tw_gemm_desc, ::tw_gemm_args, ::tw_grouped_desc and ::tw_grouped_args} */
