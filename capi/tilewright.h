@@ -2423,7 +2423,8 @@ enum {
    *  TW_SCALE_ROW): the tensor cores may accumulate over all of k. Without the flag their
    *  accumulators are added in f32 after every 128 elements along k. The flag is faster and less
    *  accurate: on compute capability 9.0 an accumulator of the tensor cores keeps about 14 bits of
-   *  the significand. @experimental{the flag, like all 8-bit floats} */
+   *  the significand. ::tw_scale_kind has the bound of the error.
+   *  @experimental{the flag, like all 8-bit floats} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
@@ -2462,6 +2463,17 @@ enum {
  *  TW_SCALE_1X128, and one for each 128 columns with TW_SCALE_128X128. For example, if B is stored
  *  as n rows of k elements and the scales of 128 columns are contiguous along k, then the matrix of
  *  scales is column-major. Quantization makes such scales: see ::tw_quantize_desc.
+ *
+ *  For 8-bit floats, the error of A B on compute capability 9.0 has two parts:
+ *  - The tensor cores add up the products of 128 elements along k or, with
+ *    TW_GEMM_FAST_ACCUMULATE, of all k elements. Let L be the larger of the largest magnitude among
+ *    the products and the largest magnitude of a partial sum. Each product, and each sum of 32
+ *    products, loses at most L * 2^-13, and a product at most itself. So 128 elements lose at most
+ *    132 * L * 2^-13, times their scales.
+ *  - The arithmetic in f32 that follows adds at most 2^-20 of the sum of the magnitudes of all
+ *    products, times their scales.
+ *  Rounding D then adds half a unit in its last place. This is the largest possible error; that of
+ *  typical products is far smaller.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields that describe scales of A and B
  *  in ::tw_gemm_desc, ::tw_gemm_args, ::tw_grouped_desc and ::tw_grouped_args} */
@@ -3046,7 +3058,8 @@ enum {
   /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
    *  TW_GROUPED_COMBINE_SUM faster. Needs TW_GROUPED_COMBINE_SUM. */
   TW_GROUPED_INVERSE = 64,
-  /** The same as TW_GEMM_FAST_ACCUMULATE. @experimental{the flag, like all 8-bit floats} */
+  /** The same as TW_GEMM_FAST_ACCUMULATE. Only the fast kernels for 8-bit floats use it: see
+   *  tw_grouped_desc. @experimental{the flag, like all 8-bit floats} */
   TW_GROUPED_FAST_ACCUMULATE = 128
 };
 
@@ -3099,15 +3112,14 @@ enum {
  *  - With TW_GROUPING_K_RANGES, TW_SCALE_ROW means one f32 for each row of A^T (m in all) and for
  *    each column of B. Scales of blocks along k are refused with TW_ERROR_UNSUPPORTED.
  *
- *  On compute capability 9.0 the fast kernels for 8-bit types need TW_DTYPE_F8E4M3 for both A and
- *  B, scales, a column-major B, and a D that is bf16 or f32. lda, ldb and b_stride must be
- *  multiples of 16; packed matrices satisfy this if k is a multiple of 16. With a gate, n must also
- *  be a multiple of 16. Other products of 8-bit types take slower kernels. So do all products of
- *  8-bit types with TW_GROUPING_K_RANGES, because their B is row-major.
+ *  On compute capability 9.0 the fast kernels for 8-bit floats need a column-major B. lda, ldb and
+ *  b_stride must be multiples of 16; packed matrices satisfy this if k is a multiple of 16. With a
+ *  gate, n must also be a multiple of 16. Other products of 8-bit types take slower kernels: those
+ *  of TW_DTYPE_I8, and all with TW_GROUPING_K_RANGES, because their B is row-major.
  *
- *  The fast kernels for 8-bit types multiply the sum of each 128 elements along k by its scales,
- *  even if the scales do not change along k. An infinite scale may then give NaN where scaling the
- *  finished sum would give infinity.
+ *  The fast kernels for 8-bit floats multiply the sum of each 128 elements along k by its scales,
+ *  even if the scales do not change along k, unless TW_GROUPED_FAST_ACCUMULATE is set. An infinite
+ *  scale may then give NaN where scaling the finished sum would give infinity.
  *
  *  The forms of grouping are those of DeepGEMM (masked, psum and k-grouped layouts), of torch's
  *  grouped_mm (ends), and of vLLM and llama.cpp (TW_GROUPED_GATHER with the indices token * top_k +

@@ -92,7 +92,8 @@ enum : unsigned char {
 enum : u32 {
   kGroupedRowWeightByIndex = 1,  // row r's weight is row_weights[d_rows[r]], else row_weights[r]
   kGroupedInvariant = 2,         // no stream-K: a row's bits do not depend on other rows
-  kGroupedFound = 4              // `groups` has the begins and ends (i32) that kGroupedFind wrote
+  kGroupedFound = 4,             // `groups` has the begins and ends (i32) that kGroupedFind wrote
+  kGroupedFast = 8               // 8-bit floats: the tensor cores may accumulate over all of k
 };
 
 inline constexpr u32 kGroupedMaxGroups = 1024;

@@ -324,7 +324,8 @@ struct Types {
   [[maybe_unused]] static constexpr DType BF16 = DType::BF16;
   [[maybe_unused]] static constexpr DType F16 = DType::F16;
   [[maybe_unused]] static constexpr DType F32 = DType::F32;
-  [[maybe_unused]] static constexpr DType F8E4M3 = DType::F8E4M3;  // and F8E5M2
+  [[maybe_unused]] static constexpr DType F8E4M3 = DType::F8E4M3;  // by mma.sync also F8E5M2
+  [[maybe_unused]] static constexpr DType F8E5M2 = DType::F8E5M2;
   [[maybe_unused]] static constexpr DType I8 = DType::I8;
 };
 
@@ -337,7 +338,7 @@ constexpr TileShape kNoTile = {0, 0, 0};
 
 constexpr KernelEntry grouped_entry(FeatureMask needs, const char* symbol, const char* part,
                                     HostBody host, u32 threads, TileShape tile, DType in, DType out,
-                                    u32 variant) {
+                                    u32 variant, DType b = DType{}) {
   return {.family = Family::grouped,
           .feature = needs,
           .symbol = symbol,
@@ -347,7 +348,7 @@ constexpr KernelEntry grouped_entry(FeatureMask needs, const char* symbol, const
           .tile = {tile.m, tile.n, tile.k},
           .stages = 0,
           .cluster = {1, 1},
-          .dtypes = {in, out},
+          .dtypes = {in, out, b},
           .variant = variant};
 }
 
@@ -362,10 +363,10 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)
 #define TW_GROUPED_RANGES(feature_, part, symbol, in, out, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kGroupedRanges)
-#define TW_GROUPED_SCALED_WGMMA(feature_, part, symbol, in, out, tm)                      \
-  grouped_entry(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),  \
-                {kGroupedScaledTileRows, tm, kGroupedScaledTileK}, Types::in, Types::out, \
-                kGroupedWgmma | kGroupedNarrow | kGroupedColumnB),
+#define TW_GROUPED_SCALED_WGMMA(feature_, part, symbol, a, b, tm)                        \
+  grouped_entry(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)), \
+                {kGroupedScaledTileRows, tm, kGroupedScaledTileK}, Types::a, DType{},    \
+                kGroupedWgmma | kGroupedNarrow | kGroupedColumnB, Types::b),
 #define TW_GROUPED_BODY_host(symbol) symbol
 #define TW_GROUPED_BODY_tma(symbol) nullptr
 #define TW_GROUPED_BODY_mma(symbol) nullptr

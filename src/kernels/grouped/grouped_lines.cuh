@@ -10,7 +10,6 @@ namespace tw {
 
 /// A consumer warpgroup reads the rows of D and the weights from global memory before its main
 /// loop, which hides the latency. Then it puts them into its own shared memory for the epilogue.
-template <class Config>
 struct GroupedRowTargets {
   u32 base;
   bool has_table;  // false: row r goes to row r of D with a weight of 1
@@ -49,13 +48,12 @@ struct GroupedRowTargets {
     if (!has_table) return r;
     return static_cast<i32>(ptx::shared_load<4>(base + static_cast<u32>(r - tile.row0) * 8));
   }
-  /// Address in D of row r of the run; 0: the row is not written.
-  template <class Out>
+  /// Address in D of row r of the run; 0: the row is not written. D's elements have `bytes` bytes.
   __device__ __forceinline__ u64 address(const GroupedArgs& args, const GroupedWgmmaTile& tile,
-                                         i32 r) const {
+                                         i32 r, i64 bytes) const {
     const i32 to = row(tile, r);
     if (to < 0) return 0;
-    return args.d + static_cast<u64>(to * args.d_pitch * static_cast<i64>(Out::kBytes));
+    return args.d + static_cast<u64>(to * args.d_pitch * bytes);
   }
 };
 

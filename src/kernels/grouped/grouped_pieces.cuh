@@ -45,7 +45,7 @@ template <class Config>
 struct GroupedPieceWriter {
   const GroupedArgs& args;
   const GroupedWgmmaTile& tile;
-  const GroupedRowTargets<Config>& targets;
+  const GroupedRowTargets& targets;
 
   __device__ __forceinline__ void operator()(i32 r, i32 column, uint4 piece) const {
     using Out = typename Config::Out;
@@ -69,7 +69,7 @@ __device__ __forceinline__ float grouped_bias_at(const GroupedArgs& args,
 /// columns of the tile: a thread has kCount values for kTileN of them, in groups of eight.
 template <class Config, int kCount>
 __device__ __forceinline__ void grouped_weigh(float (&v)[kCount], const GroupedArgs& args,
-                                              const GroupedRowTargets<Config>& targets, i32 width) {
+                                              const GroupedRowTargets& targets, i32 width) {
   if (args.row_weights == 0) return;
   constexpr int kValuesPerGroup = kCount / (Config::kTileN / 8);
   const u32 first = ptx::lane_id() % 4 * 2;
@@ -131,8 +131,8 @@ template <class Config>
 __device__ __forceinline__ void grouped_write_ungated(float (&d)[Config::kAccumulators],
                                                       const GroupedArgs& args,
                                                       const GroupedWgmmaTile& tile,
-                                                      const GroupedRowTargets<Config>& targets,
-                                                      u32 staging, u32 group) {
+                                                      const GroupedRowTargets& targets, u32 staging,
+                                                      u32 group) {
   const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
   const i32 column0 = tile.column0 + static_cast<i32>(group) * 64;
   const i32 bias_column =
@@ -164,8 +164,8 @@ template <class Config>
 __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumulators],
                                                     const GroupedArgs& args,
                                                     const GroupedWgmmaTile& tile,
-                                                    const GroupedRowTargets<Config>& targets,
-                                                    u32 staging, u32 group) {
+                                                    const GroupedRowTargets& targets, u32 staging,
+                                                    u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   const GroupedAlphaBias alpha_bias = grouped_alpha_bias(args, tile.weight_index);
@@ -212,6 +212,20 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kAccumula
     }
   }
   stream_sync_group(group);  // the next tile overwrites the first slab
+}
+
+/// Writes a tile if grouped_can_write_pieces() is true, which it is not for a gate if the
+/// configuration has no grouped_write_gated().
+template <class Config>
+__device__ __forceinline__ void grouped_write_pieces(float (&d)[Config::kAccumulators],
+                                                     const GroupedArgs& args,
+                                                     const GroupedWgmmaTile& tile,
+                                                     const GroupedRowTargets& targets, u32 staging,
+                                                     u32 group) {
+  if (args.gate == kGateNone)
+    grouped_write_ungated<Config>(d, args, tile, targets, staging, group);
+  else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
+    grouped_write_gated<Config>(d, args, tile, targets, staging, group);
 }
 
 }  // namespace tw

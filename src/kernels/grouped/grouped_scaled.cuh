@@ -42,15 +42,6 @@ __device__ __forceinline__ void grouped_scaled_rows(const GroupedScaledArgs& sca
   tile_rows.targets[row] = target;
 }
 
-/// Stores or adds eight elements of a D of type f32, f16 or bf16.
-__device__ __forceinline__ void grouped_scaled_store_or_add(const GroupedArgs& args, u32 type,
-                                                            u64 to, i32 count,
-                                                            const float (&v)[8]) {
-  if (type == kFormatF32) return grouped_store_or_add<F32>(args, to, count, v);
-  if (type == kFormatF16) return grouped_store_or_add<F16>(args, to, count, v);
-  grouped_store_or_add<Bf16>(args, to, count, v);
-}
-
 /// Applies the epilogue to the tile's accumulators, which are in shared memory, and writes D.
 template <class In>
 __device__ __forceinline__ void grouped_scaled_write(const GroupedScaledArgs& scaled_args,
@@ -86,7 +77,7 @@ __device__ __forceinline__ void grouped_scaled_write(const GroupedScaledArgs& sc
         },
         v);
     const u64 to = target.address + static_cast<u64>((column0 + column) * static_cast<i64>(bytes));
-    grouped_scaled_store_or_add(args, scaled_args.scales.d_type, to, count, v);
+    grouped_store_or_add(args, scaled_args.scales.d_type, to, count, v);
   }
 }
 

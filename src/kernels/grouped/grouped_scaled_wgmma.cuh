@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Grouped products of 8-bit floats with scales on Hopper. They differ from those in
-// grouped_wgmma.cuh in three points:
+// grouped_wgmma.cuh in four points:
+// - The arguments select the type of D.
 // - The accumulators of each k block of 128 are multiplied by the block's scales and added in f32,
-//   even if the scales do not change along k.
+//   even if the scales do not change along k, unless kGroupedFast is set (narrow_fast.cuh).
 // - No tile is divided along k.
 // - Each stage also has the block's scales, one for each column of B and each row of A in the tile.
-//   All threads of the producer warpgroup copy them.
+//   All threads of the producer warpgroup copy them. Without scales these are 1, see
+//   grouped_fill_scales().
 
+#include "kernels/gemm/wgmma/narrow/narrow_fast.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
 #include "kernels/grouped/grouped_scales.h"
 #include "kernels/grouped/grouped_wgmma.cuh"
 
@@ -87,15 +91,19 @@ __device__ __forceinline__ void grouped_copy_scales(const GroupedScaledArgs& sca
       copy(addresses.rows[i], to + (1 + i) * (kGatherThreads * 4), scaled_args.scales.a.block_step);
 }
 
-/// Whether rows of A are gathered. Kernels with a 16-bit D keep this in the pipeline. Kernels with
-/// an f32 D have no register for it and read the arguments again.
+/// Sets the scales of all stages to 1 for operands without scales. The threads of the block divide
+/// them; a barrier must follow.
 template <class Config>
-__device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args,
-                                                const GemmPipeline<Config>& pipeline) {
-  if constexpr (Config::Out::kBytes == 2)
-    return pipeline.copied();
-  else
-    return args.a_rows != 0;
+__device__ __forceinline__ void grouped_fill_scales(const GemmPipeline<Config>& pipeline) {
+  const u32 end = pipeline.base + Config::kShared.d_offset;
+  const u32 bytes = static_cast<u32>(pipeline.own_stages) * kGroupedStageScaleBytes<Config>;
+  for (u32 i = threadIdx.x * 4; i < bytes; i += Config::kThreads * 4)
+    ptx::store_shared(end - bytes + i, 1.0f);
+}
+
+/// Whether rows of A are gathered. There is no register to keep this in.
+__device__ __forceinline__ bool grouped_gathers(const GroupedArgs& args) {
+  return args.a_rows != 0;
 }
 
 /// Loads the stages of all tiles of this block. All threads of the producer warpgroup call it:
@@ -112,24 +120,23 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(args, table, schedule, unit);
     const i32 loaded_rows = grouped_loaded_rows(tile);
     GroupedScaleAddresses addresses = grouped_scale_addresses(scaled_args, tile);
-    if (grouped_gathers<Config>(args, pipeline))
-      grouped_look_up_rows<Config>(args, tile, row_list, loaded_rows);
+    if (grouped_gathers(args)) grouped_look_up_rows<Config>(args, tile, row_list, loaded_rows);
 #pragma unroll 1
     for (i32 block = 0; block < schedule.k_blocks; ++block) {
       ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
       if (threadIdx.x == 0) {
-        const u32 bytes =
-            grouped_gathers<Config>(args, pipeline) ? 0 : static_cast<u32>(loaded_rows) * 128;
+        const u32 bytes = grouped_gathers(args) ? 0 : static_cast<u32>(loaded_rows) * 128;
         ptx::mbarrier_arrive_expect(pipeline.full_barrier(pipeline.stage),
                                     Config::kShared.a_bytes + bytes);
         grouped_load_weights<Config>(args, pipeline, tile, block * Config::kTileK);
-        if (!grouped_gathers<Config>(args, pipeline))
+        if (!grouped_gathers(args))
           grouped_load_rows<Config>(args, pipeline, tile, loaded_rows, block * Config::kTileK);
       }
-      if (grouped_gathers<Config>(args, pipeline))
+      if (grouped_gathers(args))
         grouped_copy_rows<Config>(args, pipeline, row_list, loaded_rows, block * Config::kTileK);
-      grouped_copy_scales<Config>(scaled_args, addresses, grouped_stage_scales<Config>(pipeline),
-                                  loaded_rows);
+      if (scaled_args.scales.a_by != kScaleNone)
+        grouped_copy_scales<Config>(scaled_args, addresses, grouped_stage_scales<Config>(pipeline),
+                                    loaded_rows);
       ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
       pipeline.advance();
     }
@@ -137,45 +144,91 @@ __device__ __forceinline__ void grouped_scaled_produce(const GroupedScaledArgs& 
   ptx::grid_dependency_launch();
 }
 
-/// The functions that NarrowLoop calls in grouped kernels.
+/// The functions that NarrowLoop and NarrowFastLoop call in grouped kernels.
 template <class Config>
 struct GroupedStages {
   const GroupedArgs& args;
-  __device__ __forceinline__ void before_reading(const GemmPipeline<Config>& pipeline) const {
+  __device__ __forceinline__ void before_reading(const GemmPipeline<Config>&) const {
     // wgmma may read rows that threads have copied only after a proxy fence.
-    if (grouped_gathers<Config>(args, pipeline)) ptx::fence_async_shared();
+    if (grouped_gathers(args)) ptx::fence_async_shared();
   }
   __device__ __forceinline__ u32 scales(const GemmPipeline<Config>& pipeline, i32 /*width*/) const {
     return ptx::opaque(grouped_stage_scales<Config>(pipeline));
   }
 };
 
-/// Multiplies and writes all tiles of this block. `shared_row` selects NarrowScaling::shared_row.
+/// Writes a warpgroup's accumulators to D with the fastest function that the run's epilogue allows.
 template <class Config>
-__device__ __forceinline__ void grouped_scaled_consume(const GroupedArgs& args, bool shared_row,
+__device__ __forceinline__ void grouped_scaled_write_tile(float (&d)[Config::kAccumulators],
+                                                          const GroupedScaledArgs& scaled_args,
+                                                          const GroupedWgmmaTile& tile,
+                                                          const GroupedRowTargets& targets,
+                                                          u32 staging, u32 group) {
+  const GroupedArgs& args = scaled_args.grouped;
+  const u32 type = scaled_args.scales.d_type;
+  const auto write = [&](auto out) {
+    using Typed = NarrowConfigWithOut<Config, decltype(out)>;
+    if (!grouped_can_write_pieces<Typed>(args)) return false;
+    grouped_write_pieces<Typed>(d, args, tile, targets, staging, group);
+    return true;
+  };
+  const bool written = type == kFormatF32   ? write(F32{})
+                       : type == kFormatF16 ? write(F16{})
+                                            : write(Bf16{});
+  if (written) return;
+  grouped_write_general<Config>(d, args, tile, targets, staging, group, scaled_bytes(type),
+                                [&](u64 to, i32 count, const float(&v)[8]) {
+                                  grouped_store_or_add(args, type, to, count, v);
+                                });
+}
+
+/// Whether each thread's two rows of a tile, which are columns of B, have the same scales.
+__device__ __forceinline__ bool grouped_shares_scales(const GroupedScaledArgs& scaled_args) {
+  const GemmScales& scales = scaled_args.scales;
+  return scales.b_by <= kScaleOne ||
+         (scales.b_by == kScaleBlock && scaled_args.grouped.gate == kGateNone);
+}
+
+/// Sets d to the sum of a tile, multiplied by its scales.
+template <class Config>
+__device__ __forceinline__ void grouped_scaled_sum(float (&d)[Config::kAccumulators],
+                                                   const GroupedScaledArgs& scaled_args,
+                                                   i32 k_blocks, i32 width,
+                                                   GemmPipeline<Config>& pipeline, u32 group) {
+  const GroupedStages<Config> stages{scaled_args.grouped};
+  if (scaled_args.grouped.flags & kGroupedFast)
+    NarrowFastLoop<Config, GroupedStages<Config>>(stages, pipeline, group).sum(d, k_blocks, width);
+  else if (grouped_shares_scales(scaled_args))
+    NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, pipeline, group)
+        .sum(d, k_blocks, width);
+  else
+    NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
+        .sum(d, k_blocks, width);
+}
+
+/// Multiplies and writes all tiles of this block.
+template <class Config>
+__device__ __forceinline__ void grouped_scaled_consume(const GroupedScaledArgs& scaled_args,
                                                        const GroupedRowTileTable& table,
                                                        const GroupedSchedule& schedule,
                                                        GemmPipeline<Config> pipeline, u32 group) {
-  GroupedRowTargets<Config> targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
-                                              group * GroupedSmemOffsets<Config>::kDRowBytes);
-  const GroupedStages<Config> stages{args};
+  const GroupedArgs& args = scaled_args.grouped;
+  GroupedRowTargets targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
+                                      group * GroupedSmemOffsets<Config>::kDRowBytes);
   float d[Config::kAccumulators];
   for (auto unit = static_cast<i32>(ptx::reread_block_id()); unit < schedule.units;
        unit += static_cast<i32>(ptx::reread_grid_size())) {
-    const i32 width = grouped_wgmma_tile<Config>(args, table, schedule, unit).width;
-    if (shared_row)
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::shared_row>(stages, pipeline, group)
-          .sum(d, schedule.k_blocks, width);
-    else
-      NarrowLoop<Config, GroupedStages<Config>, NarrowScaling::by_row>(stages, pipeline, group)
-          .sum(d, schedule.k_blocks, width);
+    grouped_scaled_sum<Config>(d, scaled_args, schedule.k_blocks,
+                               grouped_wgmma_tile<Config>(args, table, schedule, unit).width,
+                               pipeline, group);
     // The tile is computed again, because the main loop has no registers to keep it in. opaque()
     // keeps nvcc from reusing the first result.
     const GroupedWgmmaTile tile = grouped_wgmma_tile<Config>(
         args, table, schedule, static_cast<i32>(ptx::opaque(static_cast<u32>(unit))));
     targets.read(args, tile);
     targets.put(group);
-    grouped_write_tile<Config>(d, args, tile, targets, pipeline, group);
+    grouped_scaled_write_tile<Config>(d, scaled_args, tile, targets,
+                                      grouped_staging<Config>(pipeline.base, group), group);
   }
 }
 
@@ -194,18 +247,17 @@ __device__ __forceinline__ void grouped_scaled_wgmma(const GroupedScaledArgs& sc
   grouped_fill_row_tiles<kThreads, Config::kTileN>(table, args);
   const i32 widest = grouped_width(min(table.max_rows(), Config::kTileN)).width;
   const u32 step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
-  pipeline.set(step, Config::Out::kBytes == 2 && args.a_rows != 0);
+  pipeline.set(step, false);
   // The scales of the stages share the pipeline's memory.
   pipeline.own_stages = static_cast<i32>(
       min(Config::kShared.d_offset / (step + kGroupedStageScaleBytes<Config>), kGemmMaxStages));
   auto& schedule = *reinterpret_cast<GroupedSchedule*>(gemm_shared_memory + Offsets::kSchedule);
   if (threadIdx.x == 0) schedule = grouped_make_schedule<Config>(args, table, widest);
+  if (scaled_args.scales.a_by == kScaleNone) grouped_fill_scales<Config>(pipeline);
   ptx::sync_block();
   if (warp >= 4) {
     ptx::set_max_registers_up<GroupedRegisters<Config>::kConsumer>();
-    grouped_scaled_consume<Config>(args,
-                                   scaled_args.scales.b_by == kScaleBlock && args.gate == kGateNone,
-                                   table, schedule, pipeline, warp / 4 - 1);
+    grouped_scaled_consume<Config>(scaled_args, table, schedule, pipeline, warp / 4 - 1);
   } else {
     ptx::set_max_registers_down<GroupedRegisters<Config>::kProducer>();
     grouped_scaled_produce<Config>(scaled_args, table, schedule, pipeline,

@@ -59,15 +59,14 @@ __device__ __forceinline__ void grouped_each_staged_row(const float (&d)[Config:
 
 // Writes a warpgroup's accumulators to D with any epilogue. A thread writes the same eight columns
 // of D in all its rows, so that it reads their bias once. Because of swap-AB, the lines of a slab
-// are rows of D.
-template <class Config>
+// are rows of D. D's elements have `bytes` bytes, and put(to, count, v) writes `count` of them.
+template <class Config, class Put>
 __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::kAccumulators],
                                                       const GroupedArgs& args,
                                                       const GroupedWgmmaTile& tile,
-                                                      const GroupedRowTargets<Config>& targets,
-                                                      u32 staging, u32 group) {
+                                                      const GroupedRowTargets& targets, u32 staging,
+                                                      u32 group, i64 bytes, Put put) {
   using In = typename Config::In;
-  using Out = typename Config::Out;
   using Slab = StreamSumSlab<Config>;
   // Gate columns and linear columns alternate, eight at a time, see grouped_load_weights().
   constexpr bool kAlternate = Config::kColumnA == 0;
@@ -83,12 +82,12 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
   grouped_each_staged_row<Config>(
       d, tile.row0, tile.row_end, threads_per_row, staging, group,
       [&](const Slab& staged, u32 line, i32 r) {
-        if (count <= 0) return;
-        grouped_write_eight<Out>(
-            args, alpha_bias,
-            GroupedRowTarget{targets.template address<Out>(args, tile, r),
-                             targets.weight_of(tile, r)},
-            column, count,
+        const GroupedRowTarget target = {targets.address(args, tile, r, bytes),
+                                         targets.weight_of(tile, r)};
+        if (count <= 0 || target.address == 0) return;
+        float values[8];
+        grouped_values(
+            args, alpha_bias, target,
             [&](bool linear, float(&v)[8]) {
               if (gated && kAlternate)
                 staged.get(line, slab_column * 2 + (linear ? 8 : 0), v);
@@ -99,7 +98,9 @@ __device__ __forceinline__ void grouped_write_general(const float (&d)[Config::k
               if (linear) return grouped_bias<In>(args, alpha_bias, column, count, true, own);
 #pragma unroll
               for (i32 i = 0; i < 8; ++i) own[i] = bias[i];
-            });
+            },
+            values);
+        put(target.address + static_cast<u64>(column * bytes), count, values);
       });
 }
 
@@ -151,20 +152,26 @@ __device__ __forceinline__ bool grouped_reduce(float (&d)[Config::kAccumulators]
   return true;
 }
 
+// Where a consumer warpgroup stages what it writes, if the block's shared memory begins at `base`.
+template <class Config>
+__device__ __forceinline__ u32 grouped_staging(u32 base, u32 group) {
+  return base + Config::kShared.d_offset +
+         group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+}
+
 // Writes a warpgroup's accumulators to D with the fastest function that the run's epilogue allows.
-// If a configuration has no grouped_write_gated(), grouped_can_write_pieces() is false for gates.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(
     float (&d)[Config::kAccumulators], const GroupedArgs& args, const GroupedWgmmaTile& tile,
-    const GroupedRowTargets<Config>& targets, const GemmPipeline<Config>& pipeline, u32 group) {
-  const u32 staging = pipeline.base + Config::kShared.d_offset +
-                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  if (!grouped_can_write_pieces<Config>(args))
-    grouped_write_general<Config>(d, args, tile, targets, staging, group);
-  else if (args.gate == kGateNone)
-    grouped_write_ungated<Config>(d, args, tile, targets, staging, group);
-  else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
-    grouped_write_gated<Config>(d, args, tile, targets, staging, group);
+    const GroupedRowTargets& targets, const GemmPipeline<Config>& pipeline, u32 group) {
+  using Out = typename Config::Out;
+  const u32 staging = grouped_staging<Config>(pipeline.base, group);
+  if (grouped_can_write_pieces<Config>(args))
+    return grouped_write_pieces<Config>(d, args, tile, targets, staging, group);
+  grouped_write_general<Config>(d, args, tile, targets, staging, group, i64{Out::kBytes},
+                                [&](u64 to, i32 count, const float(&v)[8]) {
+                                  grouped_store_or_add<Out>(args, to, count, v);
+                                });
 }
 
 template <class Config>
@@ -172,8 +179,8 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args,
                                                 const GroupedRowTileTable& table,
                                                 const GroupedSchedule& schedule,
                                                 GemmPipeline<Config> pipeline, u32 group) {
-  GroupedRowTargets<Config> targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
-                                              group * GroupedSmemOffsets<Config>::kDRowBytes);
+  GroupedRowTargets targets(args, pipeline.base + GroupedSmemOffsets<Config>::kDRows +
+                                      group * GroupedSmemOffsets<Config>::kDRowBytes);
   GroupedWork work(schedule);
   StreamItem item;
   float d[Config::kRowBlocks][Config::kAccumulators];

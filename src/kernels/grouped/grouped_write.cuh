@@ -13,6 +13,7 @@
 // "full" in names marks code of the gemm family's epilogue kernels: full_load() loads the first
 // `count` of eight elements.
 
+#include "kernels/common/convert.h"
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
 #include "kernels/grouped/grouped.h"
 #include "kernels/ptx/reduce.cuh"
@@ -207,28 +208,29 @@ __device__ __forceinline__ void grouped_store_or_add(const GroupedArgs& args, u6
     full_store<Out>(to, count, v);
 }
 
-/// Computes eight elements of a row of D from `column` on, and writes the first `count` of them.
-template <class Out, class Fetch, class FetchBias>
-__device__ __forceinline__ void grouped_write_eight(const GroupedArgs& args,
-                                                    const GroupedAlphaBias& alpha_bias,
-                                                    const GroupedRowTarget& row, i32 column,
-                                                    i32 count, Fetch fetch, FetchBias fetch_bias) {
-  if (row.address == 0) return;
-  float v[8];
-  grouped_values(args, alpha_bias, row, fetch, fetch_bias, v);
-  grouped_store_or_add<Out>(args, row.address + static_cast<u64>(column) * Out::kBytes, count, v);
+/// The same for a D whose type, f32, f16 or bf16, the arguments select.
+__device__ __forceinline__ void grouped_store_or_add(const GroupedArgs& args, u32 type, u64 to,
+                                                     i32 count, const float (&v)[8]) {
+  if (type == kFormatF32) return grouped_store_or_add<F32>(args, to, count, v);
+  if (type == kFormatF16) return grouped_store_or_add<F16>(args, to, count, v);
+  grouped_store_or_add<Bf16>(args, to, count, v);
 }
 
-/// Does the same and reads the bias from memory.
+/// Computes eight elements of a row of D from `column` on, and writes the first `count` of them.
 template <class In, class Out, class Fetch>
 __device__ __forceinline__ void grouped_write_eight(const GroupedArgs& args,
                                                     const GroupedAlphaBias& alpha_bias,
                                                     const GroupedRowTarget& row, i32 column,
                                                     i32 count, Fetch fetch) {
-  grouped_write_eight<Out>(args, alpha_bias, row, column, count, fetch,
-                           [&](bool linear, float(&bias)[8]) {
-                             grouped_bias<In>(args, alpha_bias, column, count, linear, bias);
-                           });
+  if (row.address == 0) return;
+  float v[8];
+  grouped_values(
+      args, alpha_bias, row, fetch,
+      [&](bool linear, float(&bias)[8]) {
+        grouped_bias<In>(args, alpha_bias, column, count, linear, bias);
+      },
+      v);
+  grouped_store_or_add<Out>(args, row.address + static_cast<u64>(column) * Out::kBytes, count, v);
 }
 
 /// Writes the first `count` of eight neighboring elements of D for groups that are ranges of k.

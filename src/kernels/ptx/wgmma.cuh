@@ -245,6 +245,27 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #undef TW_PAIR16
 #undef TW_WGMMA_ANY_WIDTH
 
+// The same for up to 160 columns, which leaves more registers. `step` is (columns - 32) / 16.
+#define TW_WIDTH_IN_80(n, kinds) TW_WIDTH(n, kinds, ", 1, 1", "%80", "%81", "p")
+#define TW_WGMMA_TO_160(A, B, kinds)                                                                 \
+  __device__ __forceinline__ void wgmma_to_160(float(&d)[80], A, B, u64 desc_a, u64 desc_b,          \
+                                               u32 accumulate, u32 step) {                           \
+    asm volatile(                                                                                  \
+        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %82, 0;\n\t" TW_STEPS("%80", "%81")                  \
+        "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160;\n\t"              \
+        "brx.idx.uni %83, WIDTHS;\n\t" TW_WIDTH_IN_80(32, kinds) TW_WIDTH_IN_80(48, kinds)         \
+            TW_WIDTH_IN_80(64, kinds) TW_WIDTH_IN_80(80, kinds) TW_WIDTH_IN_80(96, kinds)          \
+                TW_WIDTH_IN_80(112, kinds) TW_WIDTH_IN_80(128, kinds) TW_WIDTH_IN_80(144, kinds)   \
+                    TW_WIDTH_IN_80(160, kinds) "END:\n\t}"                                         \
+        : TW_OUTS_160(d)                                                                           \
+        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(step)); \
+  }
+TW_WGMMA_TO_160(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
+TW_WGMMA_TO_160(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
+TW_WGMMA_TO_160(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
+#undef TW_WGMMA_TO_160
+#undef TW_WIDTH_IN_80
+
 // The products of a k block of 128 bytes for narrow types, as one wgmma group that overwrites d.
 // `a` and `b` are the lower halves of descriptors; 1024 bytes are between groups of eight rows.
 // Additions of whole descriptors would take twice as many instructions.

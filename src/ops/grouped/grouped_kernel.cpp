@@ -13,7 +13,15 @@ constexpr uint32_t kProductBlocksPerSm = 4;
 constexpr uint32_t kStepBlocksPerSm = 4;   // at most, in the grid of a step (grouped.h)
 constexpr int64_t kFindRowsPerThread = 4;  // if threads had more rows, the cluster gets more blocks
 
-// Kernel entries without a type serve every type. One kernel serves both types of 8-bit floats.
+// Whether a wgmma kernel multiplies the types of a product.
+bool serves_types(const KernelEntry& entry, const GroupedDesc& d) {
+  const DType b = entry.dtypes[2] == DType{} ? entry.dtypes[0] : entry.dtypes[2];
+  return entry.dtypes[0] == d.a_dtype && b == d.b_type() &&
+         (entry.dtypes[1] == DType{} || entry.dtypes[1] == d.d_dtype);
+}
+
+// Kernel entries without a type serve every type. One mma.sync kernel serves both types of 8-bit
+// floats.
 bool serves(DType entry_type, DType type) {
   return entry_type == DType{} || entry_type == type || (is_f8(entry_type) && is_f8(type));
 }
@@ -45,7 +53,7 @@ const KernelEntry* grouped_wgmma_entry(const Device& device, const GroupedProble
   const uint32_t narrow = d.is_narrow() ? kGroupedNarrow : 0u;
   return find_entry(device, Family::grouped, [&](const KernelEntry& entry) {
     return entry.variant == (kGroupedWgmma | narrow | form) && (kGroupedWgmma & ~d.methods) == 0 &&
-           entry.dtypes[0] == d.a_dtype && entry.dtypes[1] == d.d_dtype && caller_allows(d, entry);
+           serves_types(entry, d) && caller_allows(d, entry);
   });
 }
 

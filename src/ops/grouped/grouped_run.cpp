@@ -348,7 +348,8 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedWorkspace& 
   args.gate_limit = d.gate_limit > 0.0f ? d.gate_limit : std::numeric_limits<float>::infinity();
   args.gate_offset = d.gate_offset, args.gate_slope = d.gate_slope;
   args.flags = (d.has(kGroupedDescRowWeightByIndex) ? kGroupedRowWeightByIndex : 0u) |
-               (d.has(kGroupedDescInvariant) ? kGroupedInvariant : 0u);
+               (d.has(kGroupedDescInvariant) ? kGroupedInvariant : 0u) |
+               (d.has(kGroupedDescFast) ? kGroupedFast : 0u);
   args.grouping = static_cast<unsigned char>(d.grouping);
   args.groups_i64 = d.index_dtype == DType::I64;
   args.rows_i64 = d.row_index_dtype == DType::I64;

@@ -63,10 +63,7 @@ bool is_map_pitch(int64_t elements, const GroupedProblem& problem) {
 // The reason why the wgmma kernels do not support a product of 8-bit types, or nullptr.
 const char* narrow_refusal(const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
-  if (d.a_dtype != DType::F8E4M3 || d.b_type() != DType::F8E4M3)
-    return "of the 8-bit types it supports only f8e4m3 for A and B";
-  if (!d.a_scaling.any()) return "8-bit floats have no scales";
-  if (d.d_dtype == DType::F16) return "with 8-bit floats it supports only a D of bf16 or f32";
+  if (!is_f8(d.a_dtype)) return "of the 8-bit types it supports only floats";
   if (d.b_order != Order::column) return "8-bit weights are not contiguous along k";
   return nullptr;
 }

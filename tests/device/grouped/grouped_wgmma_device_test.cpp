@@ -55,17 +55,14 @@ void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges
   }
 }
 
-// The same with random products that the kernels for 8-bit floats with scales support.
+// The same with 8-bit floats: every pair of types, kind of scales and type of D.
 void check_narrow(uint64_t seed, int cases, const GroupedMost& most) {
   GroupedLab lab(seed);
   if (!lab.device) return;
   for (int i = 0; i < cases;) {
     CAPTURE(i);
     GroupedCase c = draw_case(lab.random, most, true);
-    const GroupedDesc& d = c.desc;
-    if (d.a_dtype != DType::F8E4M3 || d.b_type() != DType::F8E4M3 || d.d_dtype == DType::F16 ||
-        !d.a_scaling.any())
-      continue;
+    if (!is_f8(c.desc.a_dtype)) continue;
     suit_maps(lab, &c);
     lab.check(c);
     i += case_step();
@@ -81,22 +78,28 @@ void behind_on_one_sm(GroupedCase* c) {
 // How a kernel writes D: with any epilogue, or in whole pieces of 16 bytes without or with a gate.
 enum class Writes { general, pieces, gated };
 
+struct Types {
+  DType a, b;
+};
+
 // A product of several tiles. With alpha 0 nothing is multiplied between them.
-GroupedCase again(GroupedLab& lab, DType type, Order order, DType out, Writes writes, bool gather,
+GroupedCase again(GroupedLab& lab, Types types, Order order, DType out, Writes writes, bool gather,
                   float alpha, int number) {
   constexpr Grouping kGroupings[] = {Grouping::ends, Grouping::masked, Grouping::by_row,
                                      Grouping::psum};
-  constexpr ScaleKind kOfB[] = {ScaleKind::block128, ScaleKind::row128, ScaleKind::row};
+  constexpr ScaleKind kOfB[] = {ScaleKind::block128, ScaleKind::row128, ScaleKind::row,
+                                ScaleKind::tensor, ScaleKind::none};
   GroupedCase c;
   GroupedDesc& d = c.desc;
   behind_on_one_sm(&c);
-  d.a_dtype = type, d.d_dtype = out, d.b_order = order;
+  d.a_dtype = types.a, d.b_dtype = types.b, d.d_dtype = out, d.b_order = order;
   d.grouping = kGroupings[number % 4];
   d.m = 130, d.n = writes == Writes::general ? 149 : 160, d.groups = 2;
-  d.k = type == DType::BF16 ? 450 : 900;
-  if (type != DType::BF16) {
-    d.b_scaling.kind = kOfB[number % 3];
-    d.a_scaling.kind = number % 3 == 2 ? ScaleKind::row : ScaleKind::row128;
+  d.k = d.is_narrow() ? 900 : 450;
+  if (d.is_narrow()) {
+    d.b_scaling.kind = kOfB[number % 5];
+    d.a_scaling.kind = std::min(kOfB[number % 5], ScaleKind::row128);
+    if (d.a_scaling.kind < ScaleKind::row128 && number / 5 % 2 == 0) d.flags |= kGroupedDescFast;
   }
   if (writes == Writes::gated) d.gate = Gate::halves, d.activation = Activation::silu;
   // A tile with an odd number of slabs ends in the slab in which the next tile begins.
@@ -125,15 +128,23 @@ GroupedCase again(GroupedLab& lab, DType type, Order order, DType out, Writes wr
 TEST_CASE("grouped wgmma: stages and slabs that are taken again, behind another kernel") {
   GroupedLab lab(25);
   if (!lab.device) return;
+  constexpr Types kPairs[] = {{DType::BF16, DType::BF16},
+                              {DType::F8E4M3, DType::F8E4M3},
+                              {DType::F8E4M3, DType::F8E5M2},
+                              {DType::F8E5M2, DType::F8E4M3}};
   int number = 0;
-  for (const DType type : {DType::BF16, DType::F8E4M3})
+  for (const Types types : kPairs)
     for (const Order order : {Order::row, Order::column})
-      for (const DType out : {DType::BF16, DType::F32})
+      for (const DType out : {DType::BF16, DType::F16, DType::F32})
         for (const Writes writes : {Writes::general, Writes::pieces, Writes::gated}) {
-          if (order == Order::row && (type != DType::BF16 || writes == Writes::gated)) continue;
-          for (const bool gather : {false, true})
-            lab.check(again(lab, type, order, out, writes, gather, 1.0f, number++));
-          lab.check(again(lab, type, order, out, writes, false, 0.0f, number++));
+          const bool narrow = is_f8(types.a);
+          if (order == Order::row && (narrow || writes == Writes::gated)) continue;
+          if (out == DType::F16 && !narrow) continue;
+          const bool gathers = number % 2 != 0;
+          lab.check(again(lab, types, order, out, writes, gathers, 1.0f, number++));
+          if (types.a != types.b) continue;
+          lab.check(again(lab, types, order, out, writes, !gathers, 1.0f, number++));
+          lab.check(again(lab, types, order, out, writes, false, 0.0f, number++));
         }
   for (int i = 0; i < 4; ++i) {
     GroupedCase c = draw_ranges(lab.random, {.k = 1500});
@@ -148,7 +159,7 @@ TEST_CASE("grouped wgmma: stages and slabs that are taken again, behind another 
     if (i == 0) c.groups = {0, 700, 1400};  // an empty range has two tiles without products
     lab.check(c);
   }
-  GroupedCase c = again(lab, DType::BF16, Order::column, DType::F32, Writes::pieces, false, 1, 0);
+  GroupedCase c = again(lab, kPairs[0], Order::column, DType::F32, Writes::pieces, false, 1, 0);
   c.desc.k = 2500, c.desc.max_sms = 0;
   suit_maps(lab, &c);
   draw_operands(lab.random, &c, false);
@@ -169,6 +180,41 @@ TEST_CASE("grouped wgmma: hundreds of random products in 8 bits") {
   check_narrow(22, 150, {.m = 200, .n = 300, .k = 500, .groups = 12});
   check_narrow(23, 40, {.m = 900, .n = 300, .k = 300, .groups = 6});
   check_narrow(24, 40, {.m = 60, .n = 400, .k = 300, .groups = 40});
+}
+
+// A sum of 128 products of the largest number, then of small ones. Next to the former a wgmma loses
+// the latter, whose sums of 128 an addition in f32 keeps.
+TEST_CASE("grouped wgmma: accumulation in f32 and in the tensor cores") {
+  GroupedLab lab(26);
+  if (!lab.device) return;
+  const bool wgmma = (lab.device->info().kernel_features & feature::wgmma) != 0;
+  for (const ScaleKind kind : {ScaleKind::none, ScaleKind::tensor, ScaleKind::row})
+    for (const bool fast : {false, true})
+      for (const bool gather : {false, true}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(fast);
+        GroupedCase c;
+        GroupedDesc& d = c.desc;
+        d.a_dtype = DType::F8E4M3, d.d_dtype = DType::F32;
+        d.grouping = Grouping::one;
+        d.m = 90, d.n = 144, d.k = 1024, d.groups = 1;
+        d.a_scaling.kind = d.b_scaling.kind = kind;
+        if (fast) d.flags |= kGroupedDescFast, c.loss = 0x1p-13;
+        if (gather) d.flags |= kGroupedDescGather, d.a_count = 60;
+        suit_maps(lab, &c);
+        draw_operands(lab.random, &c, false);
+        if (gather) c.a_rows.assign(c.a_rows.size(), 0);
+        for (int64_t k = 0; k < d.k; ++k) {
+          const float value = k < 128 ? 448.0f : 1.0f;
+          for (int64_t line = 0; line < c.a_lines(); ++line) c.a[size_t(line * d.k + k)] = value;
+          std::fill_n(c.b.begin() + k * d.n, d.n, value);
+        }
+        std::fill(c.a_scale.begin(), c.a_scale.end(), 0.5f);
+        std::fill(c.b_scale.begin(), c.b_scale.end(), 2.0f);
+        const double exact = 128 * 448.0 * 448 + (1024 - 128), got = lab.check(c);
+        if (!fast) CHECK(got == exact);
+        if (fast && wgmma) CHECK(got < exact);
+      }
 }
 
 TEST_CASE("grouped wgmma: a few small products") {

@@ -32,6 +32,8 @@ struct GroupedCase {
   int64_t m = -1;  // the run's m; -1: desc.m
   float alpha = 1, beta = 0;
   bool mapped = false, group_scaled = false, weighted = false, counts = true;
+  // What tensor cores may lose of a sum over k, relative to the sum of magnitudes.
+  double loss = 0;
   bool behind = false;  // runs as a dependent launch behind a kernel that writes all of its memory
   uint64_t a_shift = 0, b_shift = 0, d_shift = 0;  // in elements, past an aligned address
   std::vector<int64_t> groups, a_rows, d_rows;
@@ -215,7 +217,8 @@ inline Bounded before_of(const GroupedCase& c, const GroupedSource& from, int64_
     bias = double{c.bias[static_cast<size_t>(from.weight * c.desc.n + column)]};
   const double value = from.scale * sum + bias;
   const double additions = static_cast<double>(1 + c.desc.k / 128);  // number of f32 additions
-  return {value, 0x1p-22 * additions * (std::abs(from.scale) * size + std::abs(value))};
+  return {value, 0x1p-22 * additions * (std::abs(from.scale) * size + std::abs(value)) +
+                     c.loss * std::abs(from.scale) * size};
 }
 
 inline Bounded gated(const GroupedCase& c, Bounded gate, Bounded linear) {

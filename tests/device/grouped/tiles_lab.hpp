@@ -146,12 +146,12 @@ class GroupedLab {
   void start(const GroupedJob& of) {
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*of.plan).run(*stream, of.run));
   }
-  /// Runs a case and compares it with the reference.
-  void check(const GroupedCase& c) {
+  /// Runs a case and compares it with the reference. Returns the first element of D.
+  double check(const GroupedCase& c) {
     INFO(describe(c));
     GroupedJob made = planned(c);
     INFO(made.plan->explain());
-    if (!is_chosen_kernel(made.plan->info().kernel)) return;
+    if (!is_chosen_kernel(made.plan->info().kernel)) return 0;
     put(c, &made);
     Predecessor before(device, *stream);
     if (c.behind) {
@@ -167,6 +167,7 @@ class GroupedLab {
     for (auto& operand : made.inputs)
       CHECK(first_difference(operand->arena->read(), operand->arena->image()) == -1);
     check_guards(*made.workspace);
+    return take_number(made.d->arena->read().data() + made.d->before, c.d_type());
   }
 
  private:

@@ -208,7 +208,7 @@ TEST_CASE("grouped scaled: what scales by blocks exclude is refused by name") {
   refused(kInvalid, "b_scale_stride", "excluded", ranges, [](D& d) { d.b_scale_stride = 300; });
 }
 
-TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it") {
+TEST_CASE("grouped scaled: 8-bit floats take wgmma where maps can read them") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   device->set_shared_memory(kGemmSharedLimit);
   const auto kernel_of = [&](const D& desc, const char* says = nullptr) -> std::string {
@@ -221,7 +221,7 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
     CHECK(plan->info().workspace_bytes == 0);
     return plan->info().kernel;
   };
-  constexpr const char* kFast = "grouped_f8e4m3_bf16_rc_128";
+  constexpr const char* kFast = "grouped_f8e4m3_f8e4m3_any_rc_128";
   constexpr const char* kAny = "grouped_f8_mma_32x128x32";
   D d = blocks();
   d.k = 512;
@@ -231,24 +231,25 @@ TEST_CASE("grouped scaled: f8e4m3 with scales takes wgmma where maps can read it
   CHECK(kernel_of(d) == kFast);  // gathered rows are not copied first
   d.b_scaling.kind = ScaleKind::row128;
   CHECK(kernel_of(d) == kFast);
-  d.d_dtype = DType::F32;
-  CHECK(kernel_of(d) == "grouped_f8e4m3_f32_rc_128");
-  d.d_dtype = DType::F16;
-  CHECK(kernel_of(d, "not by wgmma: with 8-bit floats it supports only a D of bf16 or f32") ==
-        kAny);
+  for (const DType out : {DType::F16, DType::F32}) {
+    d.d_dtype = out;
+    CHECK(kernel_of(d) == kFast);
+  }
+  for (const ScaleKind kind : {ScaleKind::row, ScaleKind::tensor, ScaleKind::none}) {
+    d = of_kinds(kind, kind);
+    d.k = 512;
+    CHECK(kernel_of(d) == kFast);
+  }
   d = blocks();
   CHECK(kernel_of(d, "not by wgmma: lda is not a multiple of 16 bytes") == kAny);
   d.k = 512;
   d.b_dtype = DType::F8E5M2;
-  CHECK(kernel_of(d, "not by wgmma: of the 8-bit types it supports only f8e4m3") == kAny);
+  CHECK(kernel_of(d) == "grouped_f8e4m3_f8e5m2_any_rc_128");
+  std::swap(d.a_dtype, d.b_dtype);
+  CHECK(kernel_of(d) == "grouped_f8e5m2_f8e4m3_any_rc_128");
   d.a_dtype = DType::I8, d.b_dtype = {};
-  CHECK(kernel_of(d) == "grouped_i8_mma_32x128x32");
-  d = of_kinds(ScaleKind::row, ScaleKind::row);
-  d.k = 512;
-  CHECK(kernel_of(d) == kFast);
-  d = of_kinds(ScaleKind::none, ScaleKind::none);
-  d.k = 512;
-  CHECK(kernel_of(d, "not by wgmma: 8-bit floats have no scales") == kAny);
+  CHECK(kernel_of(d, "not by wgmma: of the 8-bit types it supports only floats") ==
+        "grouped_i8_mma_32x128x32");
   d = blocks();
   d.k = d.n = 512;
   d.b_order = Order::row;
