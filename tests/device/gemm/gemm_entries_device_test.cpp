@@ -73,7 +73,8 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   return c;
 }
 
-// More tiles than blocks, so that blocks of a persistent kernel compute several.
+// 20 units of tiles for three clusters, so that the clusters of a persistent kernel compute several,
+// and those of a stream-K kernel divide the last two.
 GemmCase many_tiles(const GemmChoice& choice, int number) {
   GemmCase c;
   const KernelEntry& entry = *choice.entry;
@@ -82,7 +83,7 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
   c.desc.m = 3 * int64_t{entry.tile[turned ? 1 : 0]} * choice.cluster_along(turned ? 1 : 0) + 9;
   c.desc.n = 5 * int64_t{entry.tile[turned ? 0 : 1]} * choice.cluster_along(turned ? 0 : 1) - 8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.divides_k_among_ctas() ? choice.split * 64 : 0);
-  if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
+  if (!choice.has(kGemmSplit)) c.desc.max_sms = 3 * choice.cluster();
   set_pitches(choice, number, &c.desc);
   c.seed = static_cast<uint64_t>(number + 70000);
   return c;
