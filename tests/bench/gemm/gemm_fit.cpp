@@ -4,9 +4,11 @@
 // a line with 1 for each case whose kernel the library has, else 0. Then, until its input ends, it
 // reads vectors of parameters (doubles in the order of gemm_model.inc) and answers each with the
 // nanoseconds of all cases marked 1, as doubles.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <thread>
 #include <vector>
 
 #include "ops/gemm/gemm_staging.hpp"
@@ -86,10 +88,16 @@ int main(int argc, char** argv) {
   std::printf("%s\n", known_cases.c_str());
   std::fflush(stdout);
   GemmModel model;
+  const size_t workers = std::max(1u, std::thread::hardware_concurrency());
   std::vector<double> nanoseconds(cases.size());
   while (std::fread(&model, sizeof model, 1, stdin) == 1) {
-    for (size_t i = 0; i < cases.size(); ++i)
-      nanoseconds[i] = gemm_terms(cases[i].choice, cases[i].seen, cases[i].chip, model).total;
+    std::vector<std::thread> threads;
+    for (size_t first = 0; first < workers; ++first)
+      threads.emplace_back([&, first] {
+        for (size_t i = first; i < cases.size(); i += workers)
+          nanoseconds[i] = gemm_terms(cases[i].choice, cases[i].seen, cases[i].chip, model).total;
+      });
+    for (std::thread& thread : threads) thread.join();
     std::fwrite(nanoseconds.data(), sizeof(double), nanoseconds.size(), stdout);
     std::fflush(stdout);
   }

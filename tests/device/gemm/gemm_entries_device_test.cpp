@@ -73,8 +73,8 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   return c;
 }
 
-// 20 units of tiles for three clusters, so that the clusters of a persistent kernel compute several,
-// and those of a stream-K kernel divide the last two.
+// 20 units of tiles for three clusters, so that the clusters of a persistent kernel compute
+// several, and those of a stream-K kernel divide the last two.
 GemmCase many_tiles(const GemmChoice& choice, int number) {
   GemmCase c;
   const KernelEntry& entry = *choice.entry;
