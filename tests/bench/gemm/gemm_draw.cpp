@@ -113,9 +113,9 @@ const GemmFusion kOthers[] = {
     {"GeGLU", {.activation = Activation::gelu_tanh, .gate = Gate::halves}},
     {"bias SwiGLU", {.bias = Per::column, .activation = Activation::silu, .gate = Gate::halves}},
     {"SwiGLU +C", {.activation = Activation::silu, .gate = Gate::halves}, 1.0f, 1.0f},
-    {"scale by row", {.scale = Per::row}},
-    {"scale by column", {.scale = Per::column}},
-    {"scale by column +C", {.scale = Per::column}, 1.0f, 1.0f}};
+    {"scale by row", {.d_factor = Per::row}},
+    {"scale by column", {.d_factor = Per::column}},
+    {"scale by column +C", {.d_factor = Per::column}, 1.0f, 1.0f}};
 
 template <size_t kCount>
 GemmShape draw_fusion(Draw& draw, GemmShape shape, const GemmFusion (&fusions)[kCount]) {

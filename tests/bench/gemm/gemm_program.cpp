@@ -215,7 +215,7 @@ void print_list(const Arguments& arguments, const std::vector<GemmShape>& shapes
         static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
         dtype_name(arguments.race.dtype), static_cast<double>(s.fusion.alpha),
         static_cast<double>(s.fusion.beta), static_cast<int>(e.bias),
-        static_cast<int>(e.activation), static_cast<int>(e.gate), static_cast<int>(e.scale),
+        static_cast<int>(e.activation), static_cast<int>(e.gate), static_cast<int>(e.d_factor),
         more_json(s).c_str());
   }
 }

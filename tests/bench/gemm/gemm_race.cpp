@@ -132,7 +132,7 @@ GemmRun GemmRacer::run_of(const GemmShape& shape, const Operands& at) const {
           .workspace = workspace_,
           .workspace_bytes = kWorkspaceBytes,
           .bias = epilogue.bias == Per::none ? 0 : bias_,
-          .scale = epilogue.scale == Per::none ? 0 : scale_};
+          .d_factor = epilogue.d_factor == Per::none ? 0 : scale_};
 }
 
 Variant GemmRacer::variant(const GemmPlan& plan, const GemmShape& shape, const Copies& copies) {

@@ -21,7 +21,7 @@ struct GemmFusion {
   bool gates() const { return epilogue.gate != Gate::none; }
   /// Whether cuBLASLt's epilogues include all of it.
   bool in_cublaslt() const {
-    return !gates() && epilogue.scale == Per::none && !epilogue.amax &&
+    return !gates() && epilogue.d_factor == Per::none && !epilogue.amax &&
            (epilogue.bias == Per::none || epilogue.bias == Per::column) &&
            (epilogue.activation == Activation::identity ||
             epilogue.activation == Activation::relu ||

@@ -50,7 +50,7 @@ ScaledCase case_of(const std::pair<DType, DType>& pair, After after, int number)
   }
   if (after == options) {
     e.activation = Activation::gelu;
-    e.bias = Per::row, e.scale = Per::column;
+    e.bias = Per::row, e.d_factor = Per::column;
     e.amax = true;
     c.beta = 0.5f;
   }
