@@ -2470,8 +2470,8 @@ enum {
  *    the products and the largest magnitude of a partial sum. Each product, and each sum of 32
  *    products, loses at most L * 2^-13, and a product at most itself. So 128 elements lose at most
  *    132 * L * 2^-13, times their scales.
- *  - The arithmetic in f32 that follows adds at most 2^-20 of the sum of the magnitudes of all
- *    products, times their scales.
+ *  - The arithmetic in f32 that follows adds at most (k / 128 + 16) * 2^-24 of the sum of the
+ *    magnitudes of all products, times their scales.
  *  Rounding D then adds half a unit in its last place. This is the largest possible error; that of
  *  typical products is far smaller.
  *
@@ -2757,8 +2757,9 @@ typedef struct tw_gemm_candidate {
                      "/<split>" for split-K and stream-K kernels. If the blocks of a stream-K
                      kernel's cluster share their loads, "/<rows>x<columns>" comes last. These are
                      numbers of blocks: those along the rows, and those along the columns, of the
-                     matrix that the kernel computes. If D is row-major, that matrix is D transposed
-                     (see the glossary: swap-AB), and the rows are columns of D */
+                     matrix that the kernel computes. A "rowstream" kernel computes D, or D
+                     transposed if D is column-major; a "stream" kernel, which uses swap-AB (see
+                     the glossary), does the reverse */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.

@@ -101,10 +101,10 @@ __device__ __forceinline__ void ranges_clear_tail(const GemmPipeline<Config>& pi
 template <class Config>
 __device__ __forceinline__ void ranges_accumulate(
     float (&d)[Config::kRowBlocks][Config::kAccumulators], const GroupedArgs& args,
-    const RangesTiles& tiles, i32 depth, const StreamPartial<Config>& partial,
+    const RangesTiles& tiles, i32 k, const StreamPartial<Config>& partial,
     GemmPipeline<Config>& pipeline, u32 group) {
-  const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
-  const i32 whole_blocks = depth / Config::kTileK;
+  const i32 blocks = (k + Config::kTileK - 1) / Config::kTileK;
+  const i32 whole_blocks = k / Config::kTileK;
   const auto multiply = [&](i32 begin, i32 end, u32 accumulate) {
     gemm_multiply<Config>(
         d, {begin * Config::kTileK, end * Config::kTileK}, pipeline, group, accumulate, nullptr,
@@ -121,7 +121,7 @@ __device__ __forceinline__ void ranges_accumulate(
     if (begin < middle) multiply(begin, middle, 0);
     if (middle < end) {
       ranges_clear_tail<Config>(pipeline, (tiles.width.width + 63) / 64,
-                                depth - whole_blocks * Config::kTileK);
+                                k - whole_blocks * Config::kTileK);
       multiply(middle, end, 1);
     }
     if (begin > 0) partial.add_to(d[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products of 8-bit floats with scales on Hopper. They differ from those in
+// Grouped products of 8-bit floats, with or without scales, on Hopper. They differ from those in
 // grouped_wgmma.cuh in four points:
 // - The arguments select the type of D.
 // - The accumulators of each k block of 128 are multiplied by the block's scales and added in f32,

@@ -354,8 +354,10 @@ inline Near ScaledOperands::products(int64_t z, int64_t i, int64_t j) {
     out = {out.value * factor, out.error * std::fabs(factor)};
     size *= std::fabs(factor);
   }
-  // Sums of i8 without block scales are exact.
-  out.error += size * (desc.d_dtype == DType::I32 ? 0 : 0x1p-20);
+  // Sums of i8 without block scales are exact. Others are rounded once for each block and a few
+  // times more.
+  const double roundings = desc.d_dtype == DType::I32 ? 0 : static_cast<double>(desc.k) / 128 + 16;
+  out.error += size * roundings * 0x1p-24;
   return out;
 }
 

@@ -138,7 +138,8 @@ struct GemmTile {
 };
 
 /// Tile widths of stream-K kernels: each run chooses one. wgmma_any_width has the same list in the
-/// same order. All are multiples of kGemmWidthStep, half of a slab's lines (gemm_slab).
+/// same order. All are multiples of kGemmWidthStep, half of the lines of a slab with swap-AB
+/// (gemm_slab).
 inline constexpr i32 kGemmWidths[] = {32,  48,  64,  80,  96,  112, 128, 144,
                                       160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;

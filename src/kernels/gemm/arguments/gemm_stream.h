@@ -87,8 +87,8 @@ TW_KERNEL_HD constexpr GemmParts gemm_stream_parts(i32 unit, i32 padded_k_blocks
 }
 
 /// Columns of a slice if `parts` CTAs share a tile of `width` columns; the last slices may have
-/// fewer. The result is a multiple of `step`. `step` is 16, or 64 in kernels without swap-AB, which
-/// write a tile in pieces of 64 columns.
+/// fewer. The result is a multiple of `step`, which is 16, or 64 in kernels for narrow types
+/// without swap-AB (GemmConfig::kSliceStep).
 TW_KERNEL_HD constexpr i32 gemm_slice_columns(i32 width, i32 parts, i32 step = 16) {
   return ((width + step - 1) / step + parts - 1) / parts * step;
 }

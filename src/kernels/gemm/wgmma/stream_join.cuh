@@ -9,10 +9,10 @@
 
 namespace tw {
 
-// Whether the CTAs are joined. Two kinds of kernels cannot join CTAs: kernels for integers, which
-// lack the registers (GemmChoice::shares_last_addition()), and kernels without swap-AB, whose
-// staging memory for a whole tile would leave too few stages. A launch with multicast has clusters
-// for another purpose. join_ctas() in gemm_shares.cpp excludes the same cases.
+// Whether the CTAs are joined. Kernels for integers lack the registers
+// (GemmChoice::shares_last_addition()). Kernels without swap-AB are for products of many tiles,
+// which need not be joined. A launch with multicast has clusters for another purpose. join_ctas()
+// in gemm_shares.cpp excludes the same cases.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
   return !Config::kIntegerSums && !Config::kAnyCluster && Config::kSwapAB && args.joined > 0;

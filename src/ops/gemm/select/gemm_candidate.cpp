@@ -200,9 +200,9 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
             name);
       if (!choice.has(kGemmEpilogue))
         return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
-                    "candidate %s only computes alpha * A B + beta * C: bias, activation, gate, "
-                    "d_factor and TW_GEMM_AMAX need an epilogue kernel",
-                    name);
+                    "candidate %s only computes alpha * A B%s: bias, activation, gate, d_factor "
+                    "and TW_GEMM_AMAX need an epilogue kernel",
+                    name, choice.has(kGemmStreamK) ? "" : " + beta * C");
       if (gemm_consecutive_tiles(choice, d) > 1 && choice.split > 1)
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 1),
@@ -220,12 +220,14 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     case GemmMisfit::d_map:
       return fail(
           Code::ERROR_UNSUPPORTED, fault("candidate_stores", d.ldd, kMapAlignment),
-          "candidate %s writes D only through a tensor map, which needs pitches and strides that "
-          "are multiples of 16 bytes below 2^40, and rows (of a column-major D: columns) whose "
+          "candidate %s writes D in aligned pieces of 16 bytes, which needs pitches and strides "
+          "that are multiples of 16 bytes below 2^40, and rows (of a column-major D: columns) "
+          "whose "
           "length is a multiple of 16 bytes: ldd is %" PRId64 ", d_batch_stride %" PRId64
           " and %s %" PRId64 " elements of %d bytes: change them, or use an epilogue kernel",
-          name, d.ldd, d.d_batch_stride, kernel_problem.swapped ? "m" : "n", d.n,
-          kernel_problem.out_bytes);
+          name, d.ldd, d.d_batch_stride,
+          kernel_problem.swapped == choice.has(kGemmSwapAB) ? "n" : "m",
+          kernel_problem.d_contiguous(), kernel_problem.out_bytes);
     case GemmMisfit::split_factor:
       return fail(
           Code::ERROR_UNSUPPORTED, fault("candidate_parts", choice.split, 8),

@@ -279,7 +279,7 @@ void Cost::count_segments() {
   const int64_t a_alignment = segment_alignment(ak, d_.lda, tile_m_, units_m_);
   // If B is not contiguous along k, a tile whose width is no multiple of 64 columns loads as slowly
   // as an unaligned one.
-  const bool odd_tile = !bk && units_n_ > 1 && entry_.tile[1] % 64 != 0;
+  const bool odd_tile = !bk && units_n_ > 1 && std::fmod(tile_n_, 64) != 0;
   const int64_t b_alignment =
       odd_tile ? kL2Sector / 2 : segment_alignment(bk, d_.ldb, tile_n_, units_n_);
   const double a_straddle = straddle_fraction(a_alignment);
@@ -463,7 +463,8 @@ GemmTerms Cost::terms() const {
   if (split) complete.restart = end;
   GemmTerms t;
   t.units = d_.m == 0 || d_.n == 0 ? 0 : units_;
-  t.launch = launch_ns();
+  // Nothing overlaps the loads of the first k block.
+  t.launch = launch_ns() + model_.fill * last.load / last_k_blocks_;
   t.epilogue = end + complete_waves_ * complete.restart;
   t.tensor = complete_waves_ * complete.tensor + last.tensor;
   t.memory = complete_waves_ * complete.memory + last.memory;

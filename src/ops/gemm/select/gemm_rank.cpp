@@ -96,8 +96,8 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
            (!along_m || d.min_m == kernel_problem.rows())));
 }
 
-// Stream-K kernels without swap-AB support scales that change along k only if those of A are 1x128
-// and those of B are 128x128. They cannot compute scales of D.
+// Stream-K kernels for narrow types without swap-AB support scales that change along k only if
+// those of A are 1x128 and those of B are 128x128. They cannot compute scales of D.
 bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
   if (!choice.is_scaled_rowstream()) return true;
   if (kernel_desc.d_quantize.any()) return false;

@@ -28,9 +28,9 @@ static_assert(kMaxCluster + 1 <= 12);
 constexpr int64_t kPartsPerWorker = 2;
 
 // Rounding a number of columns up to a multiple of this step never gives less than the width that
-// widest_index() chooses for them. Without swap-AB, tiles must consist of pieces of 64 columns:
-// the TMA stores one piece at a time, and the kernel reads one scale of B (TW_SCALE_128X128) for
-// all columns of a piece.
+// widest_index() chooses for them. In kernels for narrow types without swap-AB, tiles must consist
+// of pieces of 64 columns: the TMA stores one piece at a time, and the kernel reads one scale of B
+// (TW_SCALE_128X128) for all columns of a piece.
 int64_t width_step(const GemmChoice& choice) {
   return choice.is_scaled_rowstream() ? 64 : 32;
 }

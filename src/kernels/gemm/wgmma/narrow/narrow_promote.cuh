@@ -162,10 +162,13 @@ struct NarrowLoop {
     }
   }
 
-  /// sum_width() for the one of kWidths that `width` is.
-  template <int... kWidths>
+  /// sum_width() for the one of kWidth and kWider that `width` is.
+  template <int kWidth, int... kWider>
   __device__ __forceinline__ void sum_any_width(Sums& d, i32 blocks, i32 width) const {
-    static_cast<void>(((width == kWidths && (sum_width<kWidths>(d, blocks), true)) || ...));
+    if constexpr (sizeof...(kWider) > 0) {
+      if (width != kWidth) return sum_any_width<kWider...>(d, blocks, width);
+    }
+    sum_width<kWidth>(d, blocks);
   }
 
   /// Sets d to the sum of `blocks` k blocks of a tile of `width` columns. Each width has its own
