@@ -100,8 +100,7 @@ void draw_some(GroupedLab& lab, GroupedCase* c) {
 void check_all(const GroupedLab& lab, const TakenRows& taken, bool narrow) {
   if (!on_gpu()) return;
   taken.check_all(*lab.device, Family::grouped, [&](const KernelEntry& entry) {
-    return multiplies(entry) &&
-           ((entry.dtypes[0] == DType::F8E4M3 || entry.dtypes[0] == DType::I8) == narrow);
+    return multiplies(entry) && (is_f8(entry.dtypes[0]) || entry.dtypes[0] == DType::I8) == narrow;
   });
 }
 
@@ -154,7 +153,8 @@ TEST_CASE("grouped scaled: a thousand runs of products of 8 bits with every kern
     bool mma;
   };
   for (const Pair& pair :
-       {Pair{DType::F8E4M3, DType::F8E4M3, false}, Pair{DType::F8E4M3, DType::F8E4M3, true},
+       {Pair{DType::F8E4M3, DType::F8E4M3, false}, Pair{DType::F8E4M3, DType::F8E5M2, false},
+        Pair{DType::F8E5M2, DType::F8E4M3, false}, Pair{DType::F8E4M3, DType::F8E4M3, true},
         Pair{DType::F8E5M2, DType::F8E4M3, true}, Pair{DType::I8, DType::I8, true}}) {
     for (const DType out : {DType::BF16, DType::F32})
       for (const Way way : kWays) {
