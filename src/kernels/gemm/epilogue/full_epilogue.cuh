@@ -48,30 +48,46 @@ __device__ __forceinline__ void full_matrix(const GemmEpilogueArgs& args, i32 z,
   run->lines = matrix.d == 0 ? 0 : lines;
 }
 
+/// Eight neighboring elements of 16 or 32 bits as they are in memory. A loop that loads them for
+/// its next round converts them there, so that it need not wait for them in this round.
+template <class Type>
+struct FullPieces {
+  uint4 pieces[Type::kBytes / 2];
+
+  __device__ __forceinline__ void load(u64 address) {
+#pragma unroll
+    for (u32 i = 0; i < Type::kBytes / 2; ++i)
+      pieces[i] = reinterpret_cast<const uint4*>(address)[i];
+  }
+  __device__ __forceinline__ void convert(float (&v)[8]) const {
+    const auto* words = &pieces[0].x;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if constexpr (Type::kBytes == 2)
+        v[i] =
+            Type::to_float(static_cast<typename Type::Storage>(words[i / 2] >> (i % 2 ? 16 : 0)));
+      else
+        v[i] = act::from_bits(words[i]);
+    }
+  }
+};
+
 /// Loads eight elements that are `step` apart. Only the first `count` exist; the others of v stay
 /// unchanged.
 template <class Type>
 __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
   const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
   if (step == 1 && count >= 8 && address % (Type::kBytes == 1 ? 8 : 16) == 0) {
-    if constexpr (Type::kBytes == 2) {
-      const uint4 raw = *reinterpret_cast<const uint4*>(from);
-      const u32 words[4] = {raw.x, raw.y, raw.z, raw.w};
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-        v[i] =
-            Type::to_float(static_cast<typename Type::Storage>(words[i / 2] >> (i % 2 ? 16 : 0)));
-    } else if constexpr (Type::kBytes == 1) {
+    if constexpr (Type::kBytes == 1) {
       const uint2 raw = *reinterpret_cast<const uint2*>(from);
 #pragma unroll
       for (int i = 0; i < 8; ++i)
         v[i] = Type::to_float(
             static_cast<typename Type::Storage>((i < 4 ? raw.x : raw.y) >> (i % 4 * 8)));
     } else {
-      const float4 low = *reinterpret_cast<const float4*>(from);
-      const float4 high = *reinterpret_cast<const float4*>(from + 4);
-      v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
-      v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+      FullPieces<Type> elements;
+      elements.load(address);
+      elements.convert(v);
     }
     return;
   }
@@ -330,19 +346,28 @@ __device__ __forceinline__ void full_every_other(const float (&low)[8], const fl
   }
 }
 
-/// A warpgroup prefetches C of a tile into the L2: `lines` lines from line0, `columns` from at0.
+/// A warpgroup prefetches a piece of C into the L2: `lines` lines from line0, and of these
+/// `columns` from at0. C's lines have `extent` elements.
 template <class Out>
 __device__ __forceinline__ void full_prefetch(const GemmEpilogueArgs& args, const FullRun& run,
-                                              i32 line0, i32 at0, i32 lines, i32 columns) {
-  if (run.beta == 0.0f || args.gate != kGateNone) return;
+                                              i32 line0, i32 at0, i32 lines, i32 columns,
+                                              i32 extent) {
   constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
   const i32 across = (columns + kTogether - 1) / kTogether;
 #pragma unroll 1
   for (auto i = static_cast<i32>(threadIdx.x % 128); i < lines * across; i += 128) {
     const FullPlace place = {line0 + i / across, at0 + i % across * kTogether, 1};
-    if (place.line < run.lines && place.at < run.extent)
+    if (place.line < run.lines && place.at < extent)
       ptx::prefetch_line(full_c<Out>(args, run, place));
   }
+}
+
+/// The same for C of a tile without a gate.
+template <class Out>
+__device__ __forceinline__ void full_prefetch(const GemmEpilogueArgs& args, const FullRun& run,
+                                              i32 line0, i32 at0, i32 lines, i32 columns) {
+  if (run.beta == 0.0f || args.gate != kGateNone) return;
+  full_prefetch<Out>(args, run, line0, at0, lines, columns, run.extent);
 }
 
 }  // namespace tw

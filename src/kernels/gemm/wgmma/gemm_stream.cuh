@@ -15,12 +15,21 @@
 
 namespace tw {
 
-// Prefetches a tile's C into the L2.
+// Prefetches a tile's C into the L2. With a gate of halves, the tile has 32 elements of a line in
+// each half.
 template <class Config>
 __device__ __forceinline__ void stream_prefetch_c(const GemmStreamArgs& args, const FullRun& run,
                                                   const GemmTileOrigin& tile, u32 group) {
-  full_prefetch<typename Config::Out>(args.full, run, tile.n0,
-                                      tile.m0 + static_cast<i32>(group) * 64, args.width, 64);
+  using Out = typename Config::Out;
+  if (run.beta == 0.0f) return;
+  const GemmEpilogueArgs& full = args.full;
+  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
+  const bool halves = full.gate == kGateHalves;
+  const i32 extent = full.gate == kGateNone ? run.extent : 2 * run.extent;
+#pragma unroll 1
+  for (i32 half = 0; half < (halves ? 2 : 1); ++half)
+    full_prefetch<Out>(full, run, tile.n0, halves ? m0 / 2 + half * full.half : m0, args.width,
+                       halves ? 32 : 64, extent);
 }
 
 // The epilogue arguments for the matrix of a tile.

@@ -307,16 +307,16 @@ struct StreamElements {
 };
 
 // Whether this is a common case: D's lines have a multiple of eight elements, and D has an address
-// and a stride that are multiples of 16 bytes, as has C if it is read. The epilogue has nothing but
-// alpha, a bias per element of a line, an activation, and either beta * C or a gate.
+// and a stride that are multiples of 16 bytes, as has C if it is read. The bias does not vary by
+// line, there is no amax, and an interleaved gate has no C.
 template <class Config>
 __device__ __forceinline__ bool stream_is_common(const GemmEpilogueArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
   u64 alignments =
       run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
   if (run.beta != 0.0f) alignments |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
-  return alignments % 16 == 0 && args.d_factor_by == kFullNone && args.amax == 0 &&
-         args.bias_by != kFullPerLine && (run.beta == 0.0f || args.gate == kGateNone);
+  return alignments % 16 == 0 && args.amax == 0 && args.bias_by != kFullPerLine &&
+         (run.beta == 0.0f || args.gate != kGateInterleaved);
 }
 
 // Writes D in the common cases with nothing but alpha, bias and relu, which are applied in
@@ -344,65 +344,101 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kAccumulat
   stream_write_sums<Config>(d, args, run.d, run.lines, run.extent, staging, group, m0, n0);
 }
 
-// Writes D in all other common cases (stream_is_common()).
+// The bias, the part of C and the factor of D for the eight elements of a line that a thread writes
+// (StreamElements). With a gate, bias and C are those of the gate elements. The bias and a factor
+// that varies along the line are the same for all lines of the tile.
+template <class Config>
+struct StreamAddends {
+  using Out = typename Config::Out;
+  const StreamElements<Config>& own;
+  float bias[8], d_factor[8];
+  FullPieces<Out> c;
+
+  __device__ __forceinline__ explicit StreamAddends(const StreamElements<Config>& elements)
+      : own(elements), c{} {
+    FullVectors vectors;
+    full_along<typename Config::In>(own.args.full, own.run, own.at, max(own.count, 0), vectors);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i], d_factor[i] = vectors.d_factor[i];
+  }
+  // Reads C for a line, if the thread writes that line.
+  __device__ __forceinline__ void read(i32 line, bool second, FullPieces<Out>& to) const {
+    if (own.run.beta == 0.0f || line >= own.end || own.count <= 0) return;
+    const GemmEpilogueArgs& full = own.args.full;
+    to.load(full_c<Out>(full, own.run, full_place(full, line, own.at, second)));
+  }
+  // Turns accumulators into elements of the matrix P (gemm_full.h).
+  __device__ __forceinline__ void add(float (&v)[8], const float (&some_bias)[8],
+                                      const FullPieces<Out>& some_c) const {
+    float addend[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) addend[i] = some_bias[i];
+    if (own.run.beta != 0.0f) {
+      float elements[8];
+      some_c.convert(elements);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) addend[i] = act::fused(own.run.beta, elements[i], addend[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = act::fused(own.run.alpha, v[i], addend[i]);
+  }
+  __device__ __forceinline__ void scale(i32 line, float (&v)[8]) const {
+    const GemmEpilogueArgs& full = own.args.full;
+    if (full.d_factor_by == kFullNone) return;
+    const bool per_line = full.d_factor_by == kFullPerLine;
+    const float of_line = per_line ? reinterpret_cast<const float*>(full.d_factor)[line] : 1.0f;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= per_line ? of_line : d_factor[i];
+  }
+};
+
+// Multiplies gate elements by the value elements of their line.
+template <class Config>
+__device__ __forceinline__ void stream_multiply_values(const StreamAddends<Config>& addends,
+                                                       const StreamSumSlab<Config>& staged,
+                                                       u32 slab_line, i32 line, float (&v)[8]) {
+  const StreamElements<Config>& own = addends.own;
+  const GemmEpilogueArgs& full = own.args.full;
+  float values[8], bias[8];
+  FullPieces<typename Config::Out> c{};
+  addends.read(line, true, c);
+#pragma unroll
+  for (float& value : bias) value = -0.0f;
+  if (full.bias_by == kFullPerElement)
+    full_bias<typename Config::In>(full, full_place(full, 0, own.at, true), 8, bias);
+  staged.take(full.gate, slab_line, own.place, true, values);
+  addends.add(values, bias, c);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] *= values[i];
+}
+
+// Writes D in all other common cases (stream_is_common()). C of the next line is read before it is
+// needed.
 template <class Config>
 __device__ __forceinline__ void stream_write_common(const float (&d)[Config::kAccumulators],
                                                     const StreamElements<Config>& own, u32 staging,
                                                     u32 group) {
-  using In = typename Config::In;
   using Out = typename Config::Out;
   const GemmEpilogueArgs& full = own.args.full;
-  const FullRun& run = own.run;
-  const bool adds = run.beta != 0.0f, gated = full.gate != kGateNone;
-  const bool biased = full.bias_by == kFullPerElement && own.count > 0;
-  float bias[8];
-#pragma unroll
-  for (float& value : bias) value = -0.0f;
-  if (biased) full_bias<In>(full, full_place(full, 0, own.at, false), 8, bias);
-  const auto read_c = [&](i32 line, float(&c)[8]) {
-    if (adds && line < own.end && own.count > 0)
-      full_load<Out>(full_c<Out>(full, run, {line, own.at, 1}), 1, 8, c);
-  };
-  float c[8] = {};
-  read_c(own.n0 + own.first_line, c);
-  own.each_line(
-      d, staging, group, [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
-        float v[8];
-        staged.take(full.gate, slab_line, own.place, false, v);
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-          v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
-        switch (full.activation) {
-          case kActRelu:
-            full_activate<kActRelu>(v);
-            break;
-          case kActGelu:
-            full_activate<kActGelu>(v);
-            break;
-          case kActGeluTanh:
-            full_activate<kActGeluTanh>(v);
-            break;
-          case kActSilu:
-            full_activate<kActSilu>(v);
-            break;
-          default:
-            break;
-        }
-        if (gated) {
-          float value_elements[8], value_bias[8];
-#pragma unroll
-          for (float& value : value_bias) value = -0.0f;
-          if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, value_bias);
-          staged.take(full.gate, slab_line, own.place, true, value_elements);
-#pragma unroll
-          for (int i = 0; i < 8; ++i)
-            v[i] *= act::fused(run.alpha, value_elements[i], value_bias[i]);
-        }
-        full_store<Out>(run.d + static_cast<u64>((line * full.base.d_stride_m + own.at) *
-                                                 static_cast<i64>(Out::kBytes)),
-                        8, v);
-        read_c(own.next(line), c);
-      });
+  StreamAddends<Config> addends(own);
+  addends.read(own.n0 + own.first_line, false, addends.c);
+  own.each_line(d, staging, group,
+                [&](const StreamSumSlab<Config>& staged, u32 slab_line, i32 line) {
+                  float v[8];
+                  staged.take(full.gate, slab_line, own.place, false, v);
+                  addends.add(v, addends.bias, addends.c);
+                  addends.read(own.next(line), false, addends.c);
+                  if (full.activation == kActRelu) full_activate<kActRelu>(v);
+                  if (full.activation == kActGelu) full_activate<kActGelu>(v);
+                  if (full.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
+                  if (full.activation == kActSilu) full_activate<kActSilu>(v);
+                  if (full.gate != kGateNone)
+                    stream_multiply_values<Config>(addends, staged, slab_line, line, v);
+                  addends.scale(line, v);
+                  const i64 element = line * full.base.d_stride_m + own.at;
+                  full_store<Out>(
+                      own.run.d + static_cast<u64>(element * static_cast<i64>(Out::kBytes)), 8, v);
+                });
 }
 
 // Writes D with any epilogue. `largest` is the thread's largest |D|, as bits of a float, for amax.
@@ -416,7 +452,8 @@ __device__ __forceinline__ void stream_write_full(float (&d)[Config::kAccumulato
   const StreamElements<Config> own(args, run, m0, n0);
   const GemmEpilogueArgs& full = args.full;
   if (stream_is_common<Config>(full, run)) {
-    const bool is_short = run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
+    const bool is_short = run.beta == 0.0f && full.gate == kGateNone &&
+                          full.d_factor_by == kFullNone && full.activation <= kActRelu;
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);
     return stream_write_common<Config>(d, own, staging, group);
   }
