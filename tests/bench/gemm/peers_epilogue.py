@@ -261,7 +261,7 @@ def main():
     print(f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, medians of {options.rounds} rounds", flush=True)
     began, rows = time.monotonic(), []
     if options.json:
-        append(options.json, {"kind": "session", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+        append(options.json, {"kind": "card", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                               "seed": f"{options.seed:x}"})
     for shape in shapes:
         if time.monotonic() - began > options.seconds:
