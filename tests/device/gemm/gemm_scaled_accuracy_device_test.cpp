@@ -110,10 +110,11 @@ TEST_CASE("gemm scaled accuracy: mixes with e5m2, and D of 8 bits, err as exact 
   Lab lab;
   if (!lab) return;
   std::mt19937_64 random(2);
-  for (const auto& [of_a, of_b] : {std::pair{DType::F8E4M3, DType::F8E4M3},
-                                   {DType::F8E4M3, DType::F8E5M2},
-                                   {DType::F8E5M2, DType::F8E4M3}})
+  for (const auto& types : {std::pair{DType::F8E4M3, DType::F8E4M3},
+                            {DType::F8E4M3, DType::F8E5M2},
+                            {DType::F8E5M2, DType::F8E4M3}})
     for (const Size& size : sizes()) {
+      const DType of_a = types.first, of_b = types.second;
       Bench operands(random, size, of_a, of_b, 128);
       const auto check = [&](DType out, bool quantizes, const std::vector<double>& exact) {
         const double most = 1.05 * distance(exact, operands.exact.wide);
