@@ -28,7 +28,7 @@ TITLES = {
     "drawn_moves": "Copies, gathers and scatters, drawn cases", "moves": "Many copies, ragged copies", "prefetch": "Prefetches", "rows": "Gather and scatter",
     "row_sums": "Scatter with addition", "rows_more": "Gather and scatter, other cases",
     "gemm": "GEMM, drawn shapes", "gemm_batch": "GEMM, batches", "gemm_chain": "GEMM, chains",
-    "drawn_epilogues": "GEMM with epilogues, drawn shapes", "drawn_batches": "GEMM, drawn batches",
+    "drawn_options": "GEMM with epilogues and in batches, drawn shapes",
     "gemm_step": "A decode step", "gemm_epilogue": "GEMM, epilogues", "grouped": "Grouped GEMM, drawn shapes",
     "grouped_inside": "Gather and scatter inside the product", "moe": "A layer of a mixture of experts",
     "scaled": "8-bit GEMM, drawn shapes", "quantize": "Quantisation", "route": "Routing",
@@ -91,8 +91,8 @@ GROUPED = {"128 to 1,024 rows": "128 to 1,024 rows a group", "more rows": "over 
            "few rows, 100 MB": "under 128 rows a group, 100 MB and more", "few rows, less": "under 128 rows a group, less than 100 MB"}
 
 
-CLASSES = {"epi-d": "decode", "epi-p": "prefill", "oth-d": "decode", "oth-p": "prefill", "bat-d": "decode",
-           "bat-p": "prefill"}
+OPTIONS = {"epi-d": "epilogues, decode", "epi-p": "epilogues, prefill", "oth-d": "other epilogues, decode",
+           "oth-p": "other epilogues, prefill", "bat-d": "batches, decode", "bat-p": "batches, prefill"}
 
 
 # For each kind of drawn shapes: the class of a row, and the peer's time over ours.
@@ -101,8 +101,7 @@ DRAWN = {
     "grouped": (lambda row: GROUPED[row["class"]], lambda row: row["ratio"]),
     "scaled": (scaled_class, lambda row: row["ratio"]),
     "drawn_moves": (lambda row: row["operation"], lambda row: row["torch_ratio"]),
-    "drawn_epilogues": (lambda row: f"{CLASSES[row['class']]}, against {row['peer']}", lambda row: row["peer_us"] / row["us"]),
-    "drawn_batches": (lambda row: CLASSES[row["class"]], lambda row: row["cublaslt_us"] / row["us"]),
+    "drawn_options": (lambda row: f"{OPTIONS[row['class']]}, against {row['peer']}", lambda row: row["peer_us"] / row["us"]),
     "moe": (lambda row: row["model"], lambda row: row["ratio"]),
 }
 
