@@ -24,8 +24,9 @@ struct GroupedWidth {
   u32 index;
 };
 __device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
-  const i32 index = rows <= 32 ? 0 : (rows - 17) / 16;
-  return {32 + 16 * index, static_cast<u32>(index)};
+  const i32 round_up = static_cast<i32>(kGemmWidthStep) - 1;
+  const i32 index = rows <= gemm_width(0) ? 0 : gemm_width_index(rows + round_up);
+  return {gemm_width(index), static_cast<u32>(index)};
 }
 
 /// Maps row tiles to groups. It lies in shared memory, because a binary search in global memory

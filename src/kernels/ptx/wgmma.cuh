@@ -163,22 +163,21 @@ TW_WGMMA_SIZES(F16)
 // `width` is the index of the number of columns in the list below (kGemmWidths). All widths are
 // branches of one asm statement, so that they share the accumulator registers. Cases of a switch
 // would move accumulators while products run, and ptxas would serialize the wgmma.
-#define TW_WIDTH_TARGETS                                                                       \
-  "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160, N176, N192, N208, " \
-  "N224, N240, N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t"
-#define TW_EACH_WIDTH(...)   \
-  TW_WIDTH(32, __VA_ARGS__)  \
-  TW_WIDTH(48, __VA_ARGS__)  \
-  TW_WIDTH(64, __VA_ARGS__)  \
-  TW_WIDTH(80, __VA_ARGS__)  \
-  TW_WIDTH(96, __VA_ARGS__)  \
-  TW_WIDTH(112, __VA_ARGS__) \
-  TW_WIDTH(128, __VA_ARGS__) \
-  TW_WIDTH(144, __VA_ARGS__) \
-  TW_WIDTH(160, __VA_ARGS__) \
-  TW_WIDTH(176, __VA_ARGS__) \
-  TW_WIDTH(192, __VA_ARGS__) \
-  TW_WIDTH(208, __VA_ARGS__) \
+#define TW_TARGETS_TO_160 "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160"
+#define TW_WIDTHS_TO_160(...) \
+  TW_WIDTH(32, __VA_ARGS__)   \
+  TW_WIDTH(48, __VA_ARGS__)   \
+  TW_WIDTH(64, __VA_ARGS__)   \
+  TW_WIDTH(80, __VA_ARGS__)   \
+  TW_WIDTH(96, __VA_ARGS__)   \
+  TW_WIDTH(112, __VA_ARGS__)  \
+  TW_WIDTH(128, __VA_ARGS__) TW_WIDTH(144, __VA_ARGS__) TW_WIDTH(160, __VA_ARGS__)
+#define TW_WIDTH_TARGETS TW_TARGETS_TO_160 ", N176, N192, N208, N224, N240, N256;\n\t"
+#define TW_EACH_WIDTH(...)      \
+  TW_WIDTHS_TO_160(__VA_ARGS__) \
+  TW_WIDTH(176, __VA_ARGS__)    \
+  TW_WIDTH(192, __VA_ARGS__)    \
+  TW_WIDTH(208, __VA_ARGS__)    \
   TW_WIDTH(224, __VA_ARGS__) TW_WIDTH(240, __VA_ARGS__) TW_WIDTH(256, __VA_ARGS__)
 #define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
@@ -196,7 +195,8 @@ TW_WGMMA_SIZES(F16)
         "setp.ne.b32 p, %130, 0;\n\t"                                                           \
         "add.s64 a1, %128, %134;\n\tadd.s64 a2, a1, %134;\n\tadd.s64 a3, a2, %134;\n\t"         \
         "add.s64 b1, %129, %135;\n\tadd.s64 b2, b1, %135;\n\tadd.s64 b3, b2, "                  \
-        "%135;\n\t" TW_WIDTH_TARGETS TW_EACH_WIDTH(type) "END:\n\t}"                            \
+        "%135;\n\t" TW_WIDTH_TARGETS                                                            \
+        "brx.idx.uni %131, WIDTHS;\n\t" TW_EACH_WIDTH(type) "END:\n\t}"                         \
         : TW_OUTS_256(d)                                                                        \
         : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width), "n"(kColumnA), "n"(kColumnB),  \
           "n"(kStepA), "n"(kStepB));                                                            \
@@ -223,13 +223,14 @@ TW_WGMMA_ANY_WIDTH(F16)
   "2;\n\tadd.s64 a3, a2, 2;\n\tadd.s64 b1, " b          \
   ", 2;\n\tadd.s64 b2, b1, 2;\n\tadd.s64 b3, b2, "      \
   "2;\n\t"
-#define TW_WGMMA_ANY_WIDTH(Sum, outs, A, B, kinds, signs)                                          \
-  __device__ __forceinline__ void wgmma_any_width(Sum(&d)[128], A, B, u64 desc_a, u64 desc_b,      \
-                                                  u32 accumulate, u32 width) {                     \
-    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t" TW_STEPS("%128", "%129")      \
-                     TW_WIDTH_TARGETS TW_EACH_WIDTH(kinds, signs, "%128", "%129", "p") "END:\n\t}" \
-                 : outs                                                                            \
-                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width));                         \
+#define TW_WGMMA_ANY_WIDTH(Sum, outs, A, B, kinds, signs)                                     \
+  __device__ __forceinline__ void wgmma_any_width(Sum(&d)[128], A, B, u64 desc_a, u64 desc_b, \
+                                                  u32 accumulate, u32 width) {                \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t" TW_STEPS("%128", "%129") \
+                     TW_WIDTH_TARGETS "brx.idx.uni %131, WIDTHS;\n\t" TW_EACH_WIDTH(          \
+                         kinds, signs, "%128", "%129", "p") "END:\n\t}"                       \
+                 : outs                                                                       \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width));                    \
   }
 #define TW_PAIR16(d, i) TW_PAIR4(d, i), TW_PAIR4(d, i + 4), TW_PAIR4(d, i + 8), TW_PAIR4(d, i + 12)
 #define TW_PAIR64(d, i) \
@@ -245,26 +246,20 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 #undef TW_PAIR16
 #undef TW_WGMMA_ANY_WIDTH
 
-// The same for up to 160 columns, which leaves more registers. `step` is (columns - 32) / 16.
-#define TW_WIDTH_IN_80(n, kinds) TW_WIDTH(n, kinds, ", 1, 1", "%80", "%81", "p")
-#define TW_WGMMA_TO_160(A, B, kinds)                                                                 \
-  __device__ __forceinline__ void wgmma_to_160(float(&d)[80], A, B, u64 desc_a, u64 desc_b,          \
-                                               u32 accumulate, u32 step) {                           \
-    asm volatile(                                                                                  \
-        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %82, 0;\n\t" TW_STEPS("%80", "%81")                  \
-        "WIDTHS: .branchtargets N32, N48, N64, N80, N96, N112, N128, N144, N160;\n\t"              \
-        "brx.idx.uni %83, WIDTHS;\n\t" TW_WIDTH_IN_80(32, kinds) TW_WIDTH_IN_80(48, kinds)         \
-            TW_WIDTH_IN_80(64, kinds) TW_WIDTH_IN_80(80, kinds) TW_WIDTH_IN_80(96, kinds)          \
-                TW_WIDTH_IN_80(112, kinds) TW_WIDTH_IN_80(128, kinds) TW_WIDTH_IN_80(144, kinds)   \
-                    TW_WIDTH_IN_80(160, kinds) "END:\n\t}"                                         \
-        : TW_OUTS_160(d)                                                                           \
-        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(step)); \
+// The same for up to 160 columns, which leaves more registers.
+#define TW_WGMMA_TO_160(A, B, kinds)                                                         \
+  __device__ __forceinline__ void wgmma_to_160(float(&d)[80], A, B, u64 desc_a, u64 desc_b,  \
+                                               u32 accumulate, u32 width) {                  \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %82, 0;\n\t" TW_STEPS("%80", "%81")   \
+                     TW_TARGETS_TO_160 ";\n\tbrx.idx.uni %83, WIDTHS;\n\t" TW_WIDTHS_TO_160( \
+                         kinds, ", 1, 1", "%80", "%81", "p") "END:\n\t}"                     \
+                 : TW_OUTS_160(d)                                                            \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width));                   \
   }
 TW_WGMMA_TO_160(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
 TW_WGMMA_TO_160(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
 TW_WGMMA_TO_160(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_WGMMA_TO_160
-#undef TW_WIDTH_IN_80
 
 // The products of a k block of 128 bytes for narrow types, as one wgmma group that overwrites d.
 // `a` and `b` are the lower halves of descriptors; 1024 bytes are between groups of eight rows.
@@ -329,6 +324,8 @@ TW_WGMMA_NEWS(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_WIDTH
 #undef TW_EACH_WIDTH
 #undef TW_WIDTH_TARGETS
+#undef TW_WIDTHS_TO_160
+#undef TW_TARGETS_TO_160
 #undef TW_STEP
 
 // Accumulators in f16: d[2 j + h] holds columns 8 j + 2 (l % 4) and the next one, of row half h.

@@ -153,41 +153,12 @@ bool odd_peer(const GemmShape& s, int32_t) {
   return is(s, {"ODD-PEER"});
 }
 
-bool drawn_decode(const GemmShape& s, int32_t) {
-  return is(s, {"decode"});
-}
-bool drawn_prefill(const GemmShape& s, int32_t) {
-  return is(s, {"prefill"});
+// Shapes that were drawn as the class `name` of gemm_draw.hpp.
+auto drawn(const char* name) {
+  return [name](const GemmShape& s, int32_t) { return is(s, {name}); };
 }
 bool drawn_short_prefill(const GemmShape& s, int32_t) {
   return is(s, {"prefill"}) && s.m <= 800;
-}
-bool drawn_odd_decode(const GemmShape& s, int32_t) {
-  return is(s, {"odd-d"});
-}
-bool drawn_odd_prefill(const GemmShape& s, int32_t) {
-  return is(s, {"odd-p"});
-}
-bool drawn_large(const GemmShape& s, int32_t) {
-  return is(s, {"large"});
-}
-bool drawn_epilogue_decode(const GemmShape& s, int32_t) {
-  return is(s, {"epi-d"});
-}
-bool drawn_epilogue_prefill(const GemmShape& s, int32_t) {
-  return is(s, {"epi-p"});
-}
-bool drawn_other_decode(const GemmShape& s, int32_t) {
-  return is(s, {"oth-d"});
-}
-bool drawn_other_prefill(const GemmShape& s, int32_t) {
-  return is(s, {"oth-p"});
-}
-bool drawn_batch_decode(const GemmShape& s, int32_t) {
-  return is(s, {"bat-d"});
-}
-bool drawn_batch_prefill(const GemmShape& s, int32_t) {
-  return is(s, {"bat-p"});
 }
 
 // By the limits of an H200: 4.3 TB/s and about 800 TFLOP/s.
@@ -233,20 +204,20 @@ const std::vector<GemmClass>& gemm_classes() {
       {"ODD-1", 3.0, 1.0, odd_pitches},
       {"ODD-1 from 1000 on", 4.0, 1.0, large_odd_pitches},
       {"ODD-PEER", 4.0, 3.0, odd_peer},
-      {"decode", 1.06, 0.90, drawn_decode},
-      {"prefill", 1.00, 0.90, drawn_prefill},
+      {"decode", 1.06, 0.90, drawn("decode")},
+      {"prefill", 1.00, 0.90, drawn("prefill")},
       {"prefill, m <= 800", 0.98, 0.90, drawn_short_prefill},
       {"random, under 2 us", 1.10, 0.85, drawn_small},
       {"random, the rest", 0.97, 0.85, drawn_rest},
-      {"odd decode", 1.8, 0.85, drawn_odd_decode},
-      {"odd prefill", 3.0, 0.85, drawn_odd_prefill},
-      {"large", 1.00, 0.96, drawn_large},
-      {"epilogues, decode", 1.00, 0.90, drawn_epilogue_decode},
-      {"epilogues, prefill", 1.00, 0.90, drawn_epilogue_prefill},
-      {"other epilogues, decode", 1.08, 0.90, drawn_other_decode},
-      {"other epilogues, prefill", 1.08, 0.90, drawn_other_prefill},
-      {"batches, decode", 1.00, 0.90, drawn_batch_decode},
-      {"batches, prefill", 1.00, 0.90, drawn_batch_prefill}};
+      {"odd decode", 1.8, 0.85, drawn("odd-d")},
+      {"odd prefill", 3.0, 0.85, drawn("odd-p")},
+      {"large", 1.00, 0.96, drawn("large")},
+      {"epilogues, decode", 1.00, 0.90, drawn("epi-d")},
+      {"epilogues, prefill", 1.00, 0.90, drawn("epi-p")},
+      {"other epilogues, decode", 1.08, 0.90, drawn("oth-d")},
+      {"other epilogues, prefill", 1.08, 0.90, drawn("oth-p")},
+      {"batches, decode", 1.00, 0.90, drawn("bat-d")},
+      {"batches, prefill", 1.00, 0.90, drawn("bat-p")}};
   return classes;
 }
 

@@ -3,6 +3,7 @@
 // The shapes that gemm is measured on, by set, and the classes for which speed is stated.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ const std::vector<std::string>& gemm_set_names();
 struct GemmClass {
   const char* name;
   double mean, least;  ///< geometric mean and minimum of the peer's time over ours
-  bool (*has)(const GemmShape& shape, int32_t sms);
+  std::function<bool(const GemmShape& shape, int32_t sms)> has;
 };
 const std::vector<GemmClass>& gemm_classes();
 

@@ -143,6 +143,14 @@ struct GemmTile {
 inline constexpr i32 kGemmWidths[] = {32,  48,  64,  80,  96,  112, 128, 144,
                                       160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
+inline constexpr i32 kGemmLeastWidth = kGemmWidths[0];  // device code cannot read the list
+TW_KERNEL_HD constexpr i32 gemm_width(i32 index) {
+  return kGemmLeastWidth + index * static_cast<i32>(kGemmWidthStep);
+}
+TW_KERNEL_HD constexpr i32 gemm_width_index(i32 width) {
+  return (width - kGemmLeastWidth) / static_cast<i32>(kGemmWidthStep);
+}
+static_assert(kGemmWidths[gemm_width_index(256)] == 256 && gemm_width(14) == 256, "as listed");
 /// Lines of D that a stream-K epilogue kernel stages in shared memory at a time: one StreamSumSlab
 /// (stream_write.cuh), not a slab of gemm_slab(). With swap-AB the lines are columns of a tile,
 /// else the rows of one warp.

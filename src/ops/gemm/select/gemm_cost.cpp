@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model. A unit is the tiles that one cluster computes at the same time. Clusters compute
 // units in waves: complete waves, then a last one. Within a wave the work of the tensor cores, the
-// L2 loads of an SM and the memory traffic overlap. The times of the launch, of the last epilogue
-// and of the reduction of split-K or stream-K parts are added. Parameters are those of
-// gemm_model.inc.
+// L2 loads of an SM and the memory traffic overlap. The times of the launch, of the first k block's
+// loads, of the last epilogue and of the reduction of split-K or stream-K parts are added.
+// Parameters are those of gemm_model.inc.
 //
 // mma.sync kernels use no tensor maps (kGemmNoMaps), TMA kernels do.
 #include "ops/gemm/select/gemm_cost.hpp"

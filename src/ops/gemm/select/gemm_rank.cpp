@@ -183,6 +183,9 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     if (choice.has(kGemmEpilogue) != problem.wants_epilogue_kernel()) continue;
     if (choice.has(kGemmBatched) && !problem.suits_batched_kernels()) continue;
     const GemmProblem& kernel_problem = choice.has(kGemmSwapAB) ? swapped : problem;
+    // Most entries misfit already here, whatever their cluster and factor.
+    if (!gemm_types_fit(entry, kernel_problem.desc) || !orders_fit(entry, kernel_problem.desc))
+      continue;
     for (const auto& shape : kGemmClusterShapes) {
       if (shape[0] * shape[1] > 1 && !choice.takes_any_cluster()) break;
       std::copy_n(shape, 2, choice.cluster_shape);

@@ -156,7 +156,8 @@ struct GemmChip {
 Status query_cluster_occupancy(Device& device);
 
 /// The parts of the modeled time, in nanoseconds. Tensor cores, memory and L2 loads overlap, so
-/// `total` adds a softened maximum of these three to the other parts.
+/// `total` adds a softened maximum of these three to the other parts. `launch` includes the loads
+/// of the first k block.
 struct GemmTerms {
   double units = 0;  // work units: the tile or tiles that one cluster computes together
   double launch = 0, tensor = 0, memory = 0, l2 = 0, epilogue = 0, copies = 0, total = 0;

@@ -42,7 +42,8 @@ struct NarrowFastLoop {
       scales = stages.scales(pipeline, width);
       const u64 a = first + static_cast<u32>(stage) * (pipeline.step() / 16);
       ptx::wgmma_to_160(d, typename Config::In::A{}, typename Config::In::B{}, a, a + a_to_b,
-                        block > 0 ? 1 : 0, static_cast<u32>(width - 32) / 16);
+                        block > 0 ? 1 : 0,
+                        static_cast<u32>(width - kGemmLeastWidth) / kGemmWidthStep);
       pipeline.advance();
       ptx::wgmma_wait<1>();
       if (block > 0) release(previous);
