@@ -121,13 +121,13 @@ Status GemmKernel::encode_maps(Device& device) {
     OperandBoxes out{gemm_box_extent(along_k, lines, tile_.k, multicast_ctas),
                      gemm_boxes_per_cta(along_k, lines, multicast_ctas), multicast_ctas, along_k,
                      gated};
-    if (gated && along_k && multicast_ctas == 1) {
+    if (gated && along_k && (multicast_ctas == 1 || choice_.has(kGemmStreamK))) {
       // A box must lie in one half of the operand: one half has the gates, the other the lines that
-      // they gate. So a box has half of the tile's lines or, with stream-K, half of the lines that
-      // a warpgroup multiplies.
-      out.box_lines =
-          (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : out.box_lines) / 2;
-      out.count = lines / out.box_lines;
+      // they gate. So a box has half of the tile's lines or, with stream-K, at most half of the
+      // lines that a warpgroup multiplies.
+      const u32 half = (choice_.has(kGemmStreamK) ? gemm_rows_per_warpgroup(tile_) : lines) / 2;
+      out.box_lines = std::min(half, lines / multicast_ctas);
+      out.count = lines / multicast_ctas / out.box_lines;
     }
     // In stream-K kernels each CTA loads an equal part of the k block (stream_load_share()).
     if (choice_.has(kGemmStreamK) && !along_k) {

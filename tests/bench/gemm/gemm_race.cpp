@@ -282,12 +282,12 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
 }
 
-// Runs that read C may have kernels of their own, which are not among these.
 std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
                                                         std::vector<GemmTime>* candidates) {
   const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
+  problem.reads_c = shape.fusion.reads_c();  // runs that read C have other candidates
   auto ranked =
       GemmRanking(*bench_.device(), gemm_with_staging(problem)).candidates(problem.rows());
   const bool alone = is_alone(shape);

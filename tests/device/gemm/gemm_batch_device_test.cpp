@@ -194,6 +194,24 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
   }
 }
 
+// Creates a plan whose kernel is a stream-K kernel with clusters of this shape, if one can serve
+// the description. Otherwise the plan chooses.
+static std::unique_ptr<Plan> plan_in_clusters(const std::shared_ptr<Device>& device,
+                                              const GemmDesc& d, const uint8_t (&shape)[2]) {
+  GemmProblem problem;
+  TW_REQUIRE_OK(gemm_problem(d, &problem));
+  std::unique_ptr<Plan> plan;
+  for (const GemmCandidate& candidate :
+       GemmRanking(*device, gemm_with_staging(problem)).candidates(d.m)) {
+    const GemmChoice& choice = candidate.choice;
+    if (!choice.has(kGemmStreamK) || !std::equal(shape, shape + 2, choice.cluster_shape)) continue;
+    TW_REQUIRE_OK(GemmPlan::create_forced(device, d, choice, &plan));
+    return plan;
+  }
+  TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
+  return plan;
+}
+
 TEST_CASE("gemm: m and scalars in device memory") {
   const auto device = open_test_device();
   if (!device) return;
@@ -208,8 +226,8 @@ TEST_CASE("gemm: m and scalars in device memory") {
     d.flags = kGemmDeviceM | kGemmDeviceScalars;
     INFO(describe(d));
     BatchCase c(device, *stream, d, random);
-    std::unique_ptr<Plan> plan;
-    TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
+    const auto plan =
+        plan_in_clusters(device, d, kGemmClusterShapes[i % std::size(kGemmClusterShapes)]);
     GemmRun run = c.run();
     run.device_m = m_word.address();
     run.device_alpha = alpha_word.address();

@@ -392,7 +392,7 @@ TEST_CASE("texts that are no candidates") {
   for (const std::string& text :
        {stream + "/8/", stream + "/8/1x1", stream + "/8/3x1", stream + "/8/4x4", stream + "/8/8x1",
         stream + "/8/2x4/", stream + "/8 2x4", split + "/2/2x1", whole + "/1/2x1",
-        std::string("gemm_bf16_bf16_rc_64x256_1x1_fullstream/8/2x1")}) {
+        std::string("gemm_i8_i8_any_rc_128x256_1x1_faststream/8/2x1")}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_PARSE);
   }

@@ -35,8 +35,8 @@ struct GemmStreamArgs {
   i32 stages;           // of the pipeline
   u32 stage_step;       // bytes from one stage to the next
   i32 joined;  // CTAs of a cluster that multiply one unit; 0: parts are added in the workspace
-  // For basic kernels: the binary logarithms of the number of CTAs in a cluster that shares its
-  // loads (1, 2, 4 or 8 CTAs), and of their number along m.
+  // Except in kernels for narrow types: the binary logarithms of the number of CTAs in a cluster
+  // that shares its loads (1, 2, 4 or 8 CTAs), and of their number along m.
   unsigned char cluster_log, cluster_log_m;
   unsigned short cluster_row_mask;  // a bit for each CTA of the cluster whose rank along m is 0
 };

@@ -64,8 +64,10 @@ struct GemmConfig {
   static constexpr bool kFull = (kSchedule & kGemmEpilogue) != 0;
   static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
   static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
-  // Whether the arguments give the shape of the cluster (GemmAnyCluster).
-  static constexpr bool kAnyCluster = false;
+  // Whether the arguments may give a cluster that shares its loads (stream_cluster.cuh). Basic
+  // stream-K kernels have code of its own for that (GemmAnyCluster). Epilogue kernels have the same
+  // code with and without a cluster, since their epilogues are too long to compile twice.
+  static constexpr bool kAnyCluster = kStreamK && kFull && !kNarrow && !kGrouped;
   static_assert(!kStreamK || kCluster == 1, "the entries of stream-K kernels have no cluster");
   // Whether an f32 D is the sum of several accumulation chains if k is long (gemm_basic.cuh), and
   // how the chains are added up. With split-K and stream-K, each part is a chain of its own.

@@ -113,7 +113,9 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
     readers *= cluster.multicast_ctas();
     // One warp of each warpgroup releases stages, each of its lanes to another CTA.
     if (warp % 4 == 0 && cluster.shares_loads_with(ptx::lane_id()))
-      pipeline.released_base = ptx::cluster_address(pipeline.base, ptx::lane_id());
+      pipeline.released_base = stream_shares_loads<Config>(args)
+                                   ? ptx::cluster_address(pipeline.base, ptx::lane_id())
+                                   : pipeline.base;
   }
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.full.base.map_a);
@@ -127,7 +129,7 @@ __device__ __forceinline__ void stream_begin(const GemmStreamArgs& args,
   }
   ptx::sync_block();
   stream_arrive_if_joined<Config>(args);
-  if (!Config::kAnyCluster) return;
+  if (!stream_shares_loads<Config>(args)) return;
   ptx::cluster_arrive_relaxed();
   ptx::cluster_wait();
 }
@@ -138,7 +140,7 @@ __device__ __forceinline__ void stream_kernel(const GemmStreamArgs& args) {
   GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   pipeline.args = &args;
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  const u32 rank = Config::kAnyCluster ? ptx::cluster_rank() : 0;
+  const u32 rank = stream_rank<Config>(args);
   stream_begin<Config>(args, pipeline, warp, rank);
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kFull ? 224 : 232>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The clusters of basic stream-K kernels, whose CTAs share their loads through multicast. The
-// arguments give a cluster's shape, so that one kernel serves all shapes (GemmAnyCluster).
+// The clusters of stream-K kernels, whose CTAs share their loads through multicast. The arguments
+// give a cluster's shape, so that one kernel serves all shapes.
 
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/ptx/basic.cuh"
@@ -15,6 +15,21 @@ __device__ __forceinline__ u32 stream_cluster_log(const Args& args) {
     return args.cluster_log;
   else
     return 0;
+}
+
+// Whether the CTAs of a cluster share their loads.
+template <class Config, class Args>
+__device__ __forceinline__ bool stream_shares_loads(const Args& args) {
+  if constexpr (Config::kAnyCluster && !Config::kFull)
+    return true;  // GemmAnyCluster has only such launches
+  else
+    return stream_cluster_log<Config>(args) != 0;
+}
+
+// This CTA's rank in a cluster that shares its loads, otherwise 0.
+template <class Config, class Args>
+__device__ __forceinline__ u32 stream_rank(const Args& args) {
+  return stream_shares_loads<Config>(args) ? ptx::cluster_rank() : 0;
 }
 
 // This CTA's worker.

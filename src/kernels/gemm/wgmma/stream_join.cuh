@@ -11,11 +11,12 @@ namespace tw {
 
 // Whether the CTAs are joined. Kernels for integers lack the registers
 // (GemmChoice::shares_last_addition()). Kernels without swap-AB are for products of many tiles,
-// which need not be joined. A launch with multicast has clusters for another purpose. join_ctas()
-// in gemm_shares.cpp excludes the same cases.
+// which need not be joined. A launch with multicast has clusters for another purpose, so that
+// args.joined is 0. join_ctas() in gemm_shares.cpp excludes the same cases.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
-  return !Config::kIntegerSums && !Config::kAnyCluster && Config::kSwapAB && args.joined > 0;
+  constexpr bool kAlwaysShares = Config::kAnyCluster && !Config::kFull;
+  return !Config::kIntegerSums && !kAlwaysShares && Config::kSwapAB && args.joined > 0;
 }
 
 // A kernel whose CTAs may be joined calls these three functions. One thread of each CTA initializes

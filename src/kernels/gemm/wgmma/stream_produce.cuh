@@ -49,30 +49,56 @@ __device__ __forceinline__ void stream_load_share(u32 to, i32 lines, i32 first, 
   }
 }
 
-// Loads this CTA's shares of A's and B's k block, with multicast.
-template <class Config>
+// Loads this CTA's share of A's k block with a gate of halves. Each 64 rows of the tile consist of
+// 32 gate rows and the 32 value rows that belong to them, and a box has at most 32 rows.
+template <class Config, class Load>
+__device__ __forceinline__ void stream_load_halves(const GemmStreamArgs& args, u32 to, i32 m0,
+                                                   i32 k, u32 share, u32 sharers_log, Load load) {
+  const i32 part = Config::kTileM >> sharers_log;
+  const i32 begin = static_cast<i32>(share) * part;
+#pragma unroll 1
+  for (i32 line = begin; line < begin + part; line += 32)
+    load(to + static_cast<u32>(line) * 128, k,
+         full_line(args.full, m0 + line / 64 * 64, line % 64, 64));
+}
+
+// Loads this CTA's shares of A's and B's k block, with multicast if another CTA needs them too.
+template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load_shares(const GemmStreamArgs& args,
                                                    const GemmPipeline<Config>& pipeline,
+                                                   const StreamMaps<Config>& maps,
                                                    const StreamCluster& cluster,
                                                    const GemmTileOrigin& tile, i32 k,
                                                    u32 operands) {
   const u32 barrier = pipeline.full_barrier(pipeline.stage);
-  const auto loader = [&](const KernelMap* map, u32 sharers_log, u32 mask) {
+  const auto loader = [&](const KernelMap* map, i32 z, u32 sharers_log, u32 mask) {
     return [=](u32 to, i32 x, i32 y) {
-      if (sharers_log == 0)
-        ptx::load_tile(to, map, barrier, x, y);
-      else
-        ptx::load_tile_multicast(to, map, barrier, x, y, mask);
+      if constexpr (Config::kFull) {
+        if (sharers_log == 0)
+          ptx::load_tile(to, map, barrier, x, y, z);
+        else
+          ptx::load_tile_multicast(to, map, barrier, x, y, z, mask);
+      } else {
+        if (sharers_log == 0)
+          ptx::load_tile(to, map, barrier, x, y);
+        else
+          ptx::load_tile_multicast(to, map, barrier, x, y, mask);
+      }
     };
   };
-  if (operands & kGemmOperandA)
-    stream_load_share<Config, !Config::kColumnA>(
-        pipeline.a(), Config::kTileM, tile.m0, k, cluster.rank_n, cluster.log_n,
-        loader(&args.full.base.map_a, cluster.log_n, cluster.mask_a));
+  if (operands & kGemmOperandA) {
+    const auto load = loader(maps.a, maps.a_index, cluster.log_n, cluster.mask_a);
+    if constexpr (kHalves)
+      stream_load_halves<Config>(args, pipeline.a(), tile.m0, k, cluster.rank_n, cluster.log_n,
+                                 load);
+    else
+      stream_load_share<Config, !Config::kColumnA>(pipeline.a(), Config::kTileM, tile.m0, k,
+                                                   cluster.rank_n, cluster.log_n, load);
+  }
   if (operands & kGemmOperandB)
     stream_load_share<Config, !Config::kRowB>(
         pipeline.b(), args.width, tile.n0, k, cluster.rank_m, cluster.log_m,
-        loader(&args.full.base.map_b, cluster.log_m, cluster.mask_b));
+        loader(maps.b, maps.b_index, cluster.log_m, cluster.mask_b));
 }
 
 // Loads B's k block without multicast.
@@ -114,17 +140,8 @@ __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmTileOrigin& tile, i32 k, u32 operands) {
   if constexpr (Config::kNarrow) {
     if (operands & kGemmOperandA) stream_load_narrow<Config>(args, pipeline, maps, tile.m0, k);
-  } else if constexpr (Config::kFull) {
-    // With kHalves, each warpgroup has 32 gate rows and the 32 value rows that belong to them.
-    constexpr u32 kLines = kHalves ? 64 : Config::kTileM;
-#pragma unroll
-    for (u32 first = 0; first < Config::kTileM; first += kLines)
-      if (operands & kGemmOperandA)
-        full_load_share<!Config::kColumnA, kHalves, kLines, Config::kTileK, 1>(
-            args.full, pipeline.a() + first * 128, maps.a, pipeline.full_barrier(pipeline.stage),
-            tile.m0 + static_cast<i32>(first), k, maps.a_index, 0, 1);
   } else if constexpr (Config::kAnyCluster) {
-    return stream_load_shares<Config>(args, pipeline, place, tile, k, operands);
+    return stream_load_shares<Config, kHalves>(args, pipeline, maps, place, tile, k, operands);
   } else {
     if (operands & kGemmOperandA)
       gemm_load_block<Config>(args.full.base, pipeline, {tile.m0, tile.n0}, k, 0, kGemmOperandA);
@@ -192,7 +209,7 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args,
     }
   }
   ptx::grid_dependency_launch();
-  gemm_wait_all_released<Config>(pipeline);
+  if (stream_shares_loads<Config>(args)) gemm_wait_all_released<Config>(pipeline);
 }
 
 }  // namespace tw

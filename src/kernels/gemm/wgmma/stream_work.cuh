@@ -20,6 +20,11 @@ template <class Config>
 struct StreamSizes<Config, true> {
   using Type = GemmEffectiveSizes;
   static __device__ __forceinline__ Type read(const GemmStreamArgs& args) {
+    if constexpr (Config::kAnyCluster) {
+      const u32 log_n = u32{args.cluster_log} - args.cluster_log_m;
+      return gemm_effective_sizes(args.full, Config::kTileM << args.cluster_log_m,
+                                  args.width << log_n);
+    }
     return gemm_effective_sizes(args.full, Config::kTileM, args.width);
   }
 };

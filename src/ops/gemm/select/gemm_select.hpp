@@ -2,7 +2,7 @@
 #pragma once
 // Kernel selection for GEMM: pure host code that needs no GPU.
 //
-// A choice is a kernel entry, a split-K factor and, for basic stream-K kernels, the shape of a
+// A choice is a kernel entry, a split-K factor and, for most stream-K kernels, the shape of a
 // cluster. Its text is the kernel's symbol, followed by "/<factor>" for split-K and stream-K
 // kernels and by "/<m>x<n>" for clusters of several CTAs that the kernel's name does not give. A
 // candidate is a choice that can serve a problem, with its predicted or measured time. GemmRanking
@@ -38,8 +38,9 @@ inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerS
 /// blocks of a tile divided by the factor, so a tile has at most factor + 1 parts
 /// (GemmShares::max_parts()).
 ///
-/// Basic stream-K kernels run in clusters of any shape: `cluster_shape` has the CTAs of a cluster
-/// along m and n. Of other kernels the entry gives the shape, and cluster_shape is 1 x 1.
+/// Stream-K kernels, except those for narrow types, run in clusters of any shape: `cluster_shape`
+/// has the CTAs of a cluster along m and n. Of other kernels the entry gives the shape, and
+/// cluster_shape is 1 x 1.
 struct GemmChoice {
   const KernelEntry* entry = nullptr;
   uint32_t split = 1;
@@ -96,7 +97,7 @@ struct GemmChoice {
   /// registers for that.
   bool shares_last_addition() const { return entry->dtypes[0] != DType::I8; }
   /// Whether cluster_shape may differ from 1 x 1.
-  bool takes_any_cluster() const { return has(kGemmStreamK) && !has(kGemmEpilogue); }
+  bool takes_any_cluster() const { return has(kGemmStreamK) && !has(kGemmNarrow); }
   /// CTAs along m, and along n, that share their loads. CTAs along n have the same rows of A.
   int32_t cluster_m() const { return cluster_along(0); }
   int32_t cluster_n() const { return cluster_along(1); }
