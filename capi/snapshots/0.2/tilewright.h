@@ -2755,11 +2755,13 @@ typedef struct tw_gemm_candidate {
                    the tile or tiles that one cluster of blocks computes together */
   char text[104]; /**< its name for tw_gemm_plan_candidate(): the kernel's symbol, followed by
                      "/<split>" for split-K and stream-K kernels. If the blocks of a stream-K
-                     kernel's cluster share their loads, "/<rows>x<columns>" comes last. These are
+                     kernel's cluster share their loads, "/<rows>x<columns>" comes next. These are
                      numbers of blocks: those along the rows, and those along the columns, of the
                      matrix that the kernel computes. A "rowstream" kernel computes D, or D
                      transposed if D is column-major; a "stream" kernel, which uses swap-AB (see
-                     the glossary), does the reverse */
+                     the glossary), does the reverse. "/w<columns>" comes last if the kernel's
+                     tiles have at most this many columns of that matrix; without it, they have as
+                     many as the kernel supports, if that many are needed */
 } tw_gemm_candidate;
 
 /** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <random>
 
 #include "runtime/cuda/open_cuda.hpp"
 #include "tests/bench/common/gpu_bench_kernels.hpp"
@@ -176,10 +178,15 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
   for (CUevent& event : events)
     require(driver_.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
   for (const Variant& variant : variants) variant.enqueue();  // warm-up
+  // A variant runs faster after one that took little power, because the chip's clock is then
+  // higher. So the order changes in every second round, and is reversed in the others.
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::mt19937 random(1);
   for (int round = 0; round < repeats; ++round) {
+    if (round % 2 == 0 && round > 0) std::shuffle(order.begin(), order.end(), random);
     for (size_t k = 0; k < count; ++k) {
-      // Alternate the direction, so that no variant always follows the same one.
-      const size_t v = round % 2 ? count - 1 - k : k;
+      const size_t v = order[round % 2 ? count - 1 - k : k];
       if (flushes_) flush();
       clock_of(2 * v);
       require(driver_.cuEventRecord_(events[2 * v], cuda_stream_) == CUDA_SUCCESS, "event");

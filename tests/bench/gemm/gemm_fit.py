@@ -7,12 +7,14 @@
     gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and "left out" (see below)
 
 BUILD is a build folder with the tests. The records are all files of fit/, which are named after their
-chip (gemm_fit.cpp). Those of h200cool were drawn by the seeds f601 to f609, f701 to f704 (files a and b), f801 to
-f80e (file c), f810 to f82a (file d) and f830 to f83b (file e) with --rounds_only, so that the chip stayed below its
-power limit, except in products of over 1 ms. The others are older. Files a and b have no times of stream-K kernels,
-file c none of those whose tiles have another width since, and only file e has those without swap-AB. For the seeds
-f805, f807 and f80a, the times of stream-K kernels with clusters come from earlier code, which was up to 7 % slower.
-There are no records of epilogue kernels and of batches.
+chip (gemm_fit.cpp). h200_f (seeds f908 to f90a, f90d to f910) has products of all sizes. In the rounds of
+the older files every candidate ran after the same two others. After one that takes little power the chip's clock is
+higher, so of these files only products of less than 50 us are left. The files of h200cool were drawn by the seeds f601
+to f609, f701 to f704 (files a and b), f801 to f80e (file c), f810 to f82a (file d), f830 to f83b (file e) and f902 to
+f90c (files f and g) with --rounds_only, so that the chip stayed below its power limit. The others are older. Files a
+and b have no times of stream-K kernels, file c none of those whose tiles have another width since, and only the files
+from e on have those without swap-AB. For the seeds f805, f807 and f80a, the times of stream-K kernels with clusters
+come from earlier code, which was up to 7 % slower. There are no records of epilogue kernels and of batches.
 The regret of a shape is how much longer the kernel that the model prefers takes than the fastest one. The
 fit first matches the logarithms of all times, with less weight for kernels far from the fastest, then
 minimizes a smooth form of the regret. "left out" reports each shape from a fit without any shape of the

@@ -162,7 +162,7 @@ TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
       INFO("m " << m << ", activation " << static_cast<int>(epilogue.activation));
       const GemmChoice best = GemmRanking(*device, problem).best(m).choice;
       if (m == 1)
-        CHECK(best.entry->tile[0] * gemm_widest_tile(best, problem.desc, 1) <= 64 * 64);
+        CHECK(best.entry->tile[0] * gemm_tile_width(best, problem.desc, 1) <= 64 * 64);
       else
         CHECK((!best.has(kGemmSwapAB) || best.has(kGemmStreamK)));
     }

@@ -95,7 +95,7 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
-      const int64_t width = gemm_widest_tile(choice, desc, n);
+      const int64_t width = gemm_tile_width(choice, desc, n);
       REQUIRE(width <= kGemmMaxHeldColumns);
       REQUIRE(gemm_pipeline_bytes(choice, desc, tile, width) >=
               4 * gemm_stream_stage(tile, static_cast<u32>(width)));
@@ -147,7 +147,7 @@ TEST_CASE("gemm narrow: a large m takes stream-K kernels without swap-AB") {
     }
     const auto many = candidates(desc);
     CHECK(without_swap(many.front()));
-    CHECK(gemm_widest_tile(many.front().choice, desc, desc.n) == 192);
+    CHECK(gemm_tile_width(many.front().choice, desc, desc.n) == 192);
     desc.m = 16;
     CHECK_FALSE(without_swap(candidates(desc).front()));
     // Nothing proves that they give the same bits as the kernels that a small m takes.
@@ -181,7 +181,7 @@ TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 
     const GemmDesc desc = narrow(DType::F8E4M3, out, 4096, 4096, 4096);
     const GemmCandidate best = GemmRanking(*device, gemm_problem_of(desc)).candidates(4096).front();
     REQUIRE(best.choice.is_scaled_rowstream());
-    for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_widest_tile(best.choice, desc, n) % 64 == 0);
+    for (int64_t n = 1; n <= 1000; ++n) REQUIRE(gemm_tile_width(best.choice, desc, n) % 64 == 0);
     const auto plan = plan_of(device, desc);
     std::unique_ptr<Stream> stream;
     REQUIRE(device->create_stream(&stream).ok());

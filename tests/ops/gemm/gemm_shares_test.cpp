@@ -143,7 +143,7 @@ TEST_CASE("gemm shares: the widest tile is the narrowest with which the fewest t
   const GemmChoice choice{stream_entries()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t columns = 1; columns <= 1100; ++columns) {
-    const int64_t width = gemm_widest_tile(choice, GemmDesc{}, columns);
+    const int64_t width = gemm_tile_width(choice, GemmDesc{}, columns);
     const int64_t tiles = (columns + width - 1) / width;
     CHECK(tiles == (columns + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);
@@ -152,13 +152,13 @@ TEST_CASE("gemm shares: the widest tile is the narrowest with which the fewest t
   }
 }
 
-TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
+TEST_CASE("gemm shares: of narrower tiles, those that leave a CTA fewer columns are considered") {
   std::mt19937 random(2);
   const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
   const auto entries = stream_entries(true);
   int64_t narrower = 0;
   for (int i = 0; i < 20000; ++i) {
-    const GemmChoice choice = any_choice(entries[random() % entries.size()], random);
+    GemmChoice choice = any_choice(entries[random() % entries.size()], random);
     const int64_t at_once = upto(132) / choice.cluster() + 1;
     const int64_t few = upto(i % 3 ? 600 : 5000), many = 8 * upto(i % 2 ? 300 : 2000);
     const int64_t k = upto(9000);
@@ -167,27 +167,31 @@ TEST_CASE("gemm shares: narrower tiles give no SM more columns") {
     uint32_t clusters[kMaxCluster + 1] = {};
     for (uint32_t size = 1; size <= kMaxCluster; ++size)
       clusters[size] = static_cast<uint32_t>(at_once) / size;
-    const GemmShares s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
     INFO(gemm_choice_text(choice), " as the kernel sees it: m ", desc.m, " n ", desc.n, " k ",
          desc.k, " on ", at_once);
-    const int64_t cluster_n = choice.cluster_n();
-    const int64_t widest = gemm_widest_tile(choice, desc, desc.n);
-    REQUIRE(kGemmWidths[s.width_index] == s.width);
-    CHECK(s.width <= widest);
-    CHECK(s.width * cluster_n * s.units_n >= desc.n);
-    CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, desc.n, at_once));
-    if (choice.is_scaled_rowstream()) CHECK(s.width == widest);
-    if (s.width == widest) continue;
-    ++narrower;
-    uint32_t next = s.width_index - 1;  // the next narrower width that suits the cluster
-    while (kGemmWidths[next] % (8 * choice.cluster_m()) != 0) --next;
-    CHECK(kGemmWidths[next] * cluster_n * s.units_n < desc.n);
-    const int64_t least_units =
-        s.units_m * ((desc.n + widest * cluster_n - 1) / (widest * cluster_n));
-    CHECK(least_units <= 16 * at_once);
-    if (choice.split > 1) continue;
-    const auto waves = [&](int64_t units) { return (units + at_once - 1) / at_once; };
-    CHECK(waves(s.units()) * s.width <= waves(least_units) * widest);
+    GemmShares s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
+    CHECK(s.width == gemm_tile_width(choice, desc, desc.n));
+    const auto waves = [&] { return (s.units() + at_once - 1) / at_once; };
+    for (;;) {
+      const auto [next, fewer] = gemm_next_width(choice, desc, desc.m, desc.n, at_once);
+      if (next == 0) break;
+      ++narrower;
+      CHECK(fewer < 1);
+      CHECK(!choice.is_scaled_rowstream());
+      CHECK(next >= 64);
+      const int64_t wider = s.width, columns = waves() * wider;
+      CHECK(s.units() <= 16 * at_once);
+      choice.width = static_cast<uint16_t>(next);
+      CHECK(gemm_width_is_possible(choice));
+      s = gemm_shares(choice, desc, desc.m, desc.n, at_once, clusters);
+      CHECK(s.width == next);
+      CHECK(next < wider);
+      CHECK(s.width * choice.cluster_n() * s.units_n >= desc.n);
+      CHECK(s.workspace_bytes(choice) <= gemm_max_workspace_bytes(choice, desc.n, at_once));
+      if (choice.split == 1)
+        CHECK(fewer == doctest::Approx(static_cast<double>(waves() * s.width) /
+                                       static_cast<double>(columns)));
+    }
   }
   CHECK(narrower > 1000);
 }
@@ -199,14 +203,16 @@ TEST_CASE("gemm shares: widths that do not suit a cluster are passed over, not t
   // 14 units along m, at 33 clusters: three tiles of 192 columns and four of 160 take two waves,
   // five of 128 take three. 144, which four tiles could have too, is no multiple of 32.
   const GemmProblem p = swapped_problem(560, 14 * 4 * 128, 4096);
-  const uint32_t clusters[kMaxCluster + 1] = {0, 132, 66, 44, 33, 26, 22, 18, 16};
-  CHECK(gemm_widest_tile(choice, p.desc, 560) == 192);
-  CHECK(gemm_shares(choice, p.desc, p.desc.m, p.desc.n, 33, clusters).width == 160);
+  CHECK(gemm_tile_width(choice, p.desc, 560) == 192);
+  CHECK(gemm_next_width(choice, p.desc, p.desc.m, p.desc.n, 33).width == 160);
+  choice.width = 160;
+  CHECK(gemm_tile_width(choice, p.desc, 560) == 160);
+  CHECK(gemm_tile_width(choice, p.desc, 96) == 96);  // no run needs wider tiles than it has columns
 }
 
 TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are nearly empty") {
   const auto device = hopper(132, "NVIDIA H200");
-  constexpr const char* kText = "gemm_bf16_bf16_rc_128x256_1x1_stream/1";
+  const std::string widest_text = "gemm_bf16_bf16_rc_128x256_1x1_stream/1";
   // These widths took the least time there: with 400 x 4992 x 4992 31.5 us, and 41.4 us with 208.
   struct Measured {
     int64_t m, n, k, width;
@@ -217,19 +223,32 @@ TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are ne
                                 {1864, 20416, 4800, 208}}) {
     const int64_t m = shape.m, n = shape.n, k = shape.k, width = shape.width;
     INFO("m ", m, " n ", n, " k ", k);
+    const std::string text = widest_text + "/w" + std::to_string(width);
     GemmDesc desc = gemm_desc(m, n, k);
     desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
-    const auto plan = forced(device, desc, kText);
+    const auto plan = forced(device, desc, text.c_str());
     REQUIRE(plan);
     const int64_t units_n = (m + width - 1) / width, units = (n + 127) / 128 * units_n;
     // The launch, the plan's description and the cost model have the same tiles.
     CHECK(launched(device, *plan, m, {.a = kA, .b = kB, .d = kD}).args.units_n == units_n);
     CHECK(plan->info().grid[0] == std::min<int64_t>(units, 132));
     CHECK(plan->explain().find(std::to_string(units) + " units of work") != std::string::npos);
-    GemmChoice choice;
-    REQUIRE(parse_gemm_choice("candidate", kText, &choice).ok());
-    CHECK(gemm_candidate(choice, swapped_problem(m, n, k), GemmChip::of(*device, 0)).waves ==
-          doctest::Approx(static_cast<double>(units) / 132));
+    GemmChoice choice, widest;
+    REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
+    REQUIRE(parse_gemm_choice("candidate", widest_text.c_str(), &widest).ok());
+    const GemmChip chip = GemmChip::of(*device, 0);
+    const GemmProblem seen = swapped_problem(m, n, k);
+    const GemmCandidate narrow = gemm_candidate(choice, seen, chip);
+    CHECK(narrow.waves == doctest::Approx(static_cast<double>(units) / 132));
+    CHECK(narrow.nanoseconds < gemm_candidate(widest, seen, chip).nanoseconds);
+    bool considered = false;
+    for (GemmChoice next = widest; next.width != width;) {
+      next.width = static_cast<uint16_t>(
+          gemm_next_width(next, seen.desc, seen.desc.m, seen.desc.n, 132).width);
+      considered = next.width == width;
+      if (next.width == 0) break;
+    }
+    CHECK(considered);
   }
 }
 

@@ -37,8 +37,42 @@ std::string gemm_choice_text(const GemmChoice& choice) {
   if (choice.divides_k_among_ctas()) text += "/" + std::to_string(choice.split);
   const auto [m, n] = choice.cluster_shape;
   if (m * n > 1) text += "/" + std::to_string(m) + "x" + std::to_string(n);
+  if (choice.width != 0) text += "/w" + std::to_string(choice.width);
   return text;
 }
+
+namespace {
+
+// Removes the part of *text before the next slash, and the slash, and returns the part.
+std::string_view next_part(std::string_view* text) {
+  const size_t slash = text->find('/');
+  const std::string_view part = text->substr(0, slash);
+  *text = slash == text->npos ? "" : text->substr(slash + 1);
+  return part;
+}
+
+// Reads "<m>x<n>" of a cluster of several CTAs. Returns false if there is no such cluster.
+bool parse_cluster(std::string_view part, GemmChoice* choice) {
+  for (const auto& shape : kGemmClusterShapes) {
+    if (shape[0] * shape[1] == 1) continue;
+    if (part != std::to_string(shape[0]) + "x" + std::to_string(shape[1])) continue;
+    std::copy_n(shape, 2, choice->cluster_shape);
+    return true;
+  }
+  return false;
+}
+
+// Reads "w<columns>". Returns false if the tiles of the choice cannot have that width.
+bool parse_width(std::string_view part, GemmChoice* choice) {
+  for (const i32 width : kGemmWidths) {
+    if (part != "w" + std::to_string(width)) continue;
+    choice->width = static_cast<uint16_t>(width);
+    return gemm_width_is_possible(*choice);
+  }
+  return false;
+}
+
+}  // namespace
 
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out) {
   const std::string_view whole = text;
@@ -57,10 +91,12 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
       *out = choice;
       return {};
     }
-    const std::string_view factor = slash == whole.npos ? "" : whole.substr(slash + 1);
-    if (factor.empty() || factor[0] < static_cast<char>('0' + choice.min_split()) ||
+    std::string_view rest = slash == whole.npos ? "" : whole.substr(slash + 1);
+    const bool ends_in_slash = whole.ends_with('/');
+    const std::string_view factor = next_part(&rest);
+    if (factor.size() != 1 || factor[0] < static_cast<char>('0' + choice.min_split()) ||
         factor[0] > '0' + static_cast<int>(kMaxCluster) ||
-        (factor.size() > 1 && !(choice.takes_any_cluster() && factor[1] == '/')))
+        (!choice.has(kGemmStreamK) && (!rest.empty() || ends_in_slash)))
       return refuse(
           Code::ERROR_PARSE,
           choice.min_split() == 1
@@ -68,19 +104,16 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
                 "/2, /4 or /8)"
               : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
     choice.split = static_cast<uint32_t>(factor[0] - '0');
-    if (factor.size() > 1) {
-      const auto is_shape = [&](const uint8_t(&shape)[2]) {
-        return shape[0] * shape[1] > 1 &&
-               factor.substr(2) == std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
-      };
-      const auto* const shape =
-          std::find_if(std::begin(kGemmClusterShapes), std::end(kGemmClusterShapes), is_shape);
-      if (shape == std::end(kGemmClusterShapes))
-        return refuse(Code::ERROR_PARSE,
-                      "after the stream-K factor comes the shape of a cluster: /2x1, /1x2, /2x2, "
-                      "/4x1, /1x4, /4x2 or /2x4, or nothing");
-      std::copy_n(*shape, 2, choice.cluster_shape);
-    }
+    std::string_view part = next_part(&rest);
+    if (choice.takes_any_cluster() && parse_cluster(part, &choice)) part = next_part(&rest);
+    if (!part.empty() && parse_width(part, &choice)) part = next_part(&rest);
+    if (!part.empty() || !rest.empty() || ends_in_slash)
+      return refuse(Code::ERROR_PARSE,
+                    "after the stream-K factor comes the shape of a cluster, /2x1, /1x2, /2x2, "
+                    "/4x1, /1x4, /4x2 or /2x4, or nothing, then the columns of a tile, such as "
+                    "/w128, or nothing. They are a multiple of 16, and of 8 for each block of the "
+                    "cluster along m, and kernels for narrow types do not take them if they add up "
+                    "each k block outside the tensor cores or are called scaledrowstream");
     if (choice.cluster() > kMaxCluster)
       return refuse(Code::ERROR_PARSE,
                     "a cluster has at most eight blocks: this kernel's clusters share loads, so "

@@ -487,7 +487,7 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& kernel_problem
 int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
   const GemmDesc& d = kernel_problem.desc;
   return gemm_units_m(choice, d, d.m) *
-         ceil_div(d.n, gemm_widest_tile(choice, d, d.n) * choice.cluster_n()) * d.batch;
+         ceil_div(d.n, gemm_tile_width(choice, d, d.n) * choice.cluster_n()) * d.batch;
 }
 
 }  // namespace tw

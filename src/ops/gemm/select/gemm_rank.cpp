@@ -40,6 +40,11 @@ bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
 
 namespace {
 
+// A stream-K choice is considered with narrower tiles if it would take at most this many times the
+// least time of all choices with the widest tiles, provided that its time were proportional to the
+// columns that a CTA multiplies.
+constexpr double kMaxExpectedExcess = 1.02;
+
 bool orders_fit(const KernelEntry& entry, const GemmDesc& desc) {
   // Kernels without maps accept any orders, except those with split-K and those for a short k.
   constexpr uint32_t kFixedOrders = kGemmSplit | kGemmShort;
@@ -271,7 +276,9 @@ void GemmRanking::keep_batch_invariant() {
 }
 
 bool GemmRanking::has(const GemmChoice& choice) const {
-  return std::find(choices_.begin(), choices_.end(), choice) != choices_.end();
+  GemmChoice widest = choice;  // choices_ has no others
+  widest.width = 0;
+  return std::find(choices_.begin(), choices_.end(), widest) != choices_.end();
 }
 
 // A plan with dependent launch (PDL) also uses entries measured without PDL. PDL entries are added
@@ -308,19 +315,40 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 }
 
 // Calls visit(choice, problem as the kernel sees it) for every choice of which one launch can cover
-// m rows. The problem is that of the end of m's step, so that all m of a step choose alike. Whether
-// the launch fits is checked for m itself, because m rows may fit in the largest grid and in
-// max_sms where as many rows as the end of the step would not.
+// m rows, which returns the predicted time, or infinity if it does not accept the choice. First
+// come the choices with the widest tiles. Those of stream-K that are not much slower than the
+// fastest one follow with narrower tiles. The problem is that of the end of m's step, so that all m
+// of a step choose alike. Whether the launch fits is checked for m itself, because m rows may fit
+// in the largest grid and in max_sms where as many rows as the end of the step would not.
 template <class Visit>
 void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
   GemmProblem exact = problem_, at_step_end = problem_;
   exact.set_rows(m);
   at_step_end.set_rows(gemm_step_end(m));
   const GemmProblem exact_swapped = swap_ab(exact), end_swapped = swap_ab(at_step_end);
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, const GemmChoice*>> stream;
   for (const GemmChoice& choice : choices_) {
     const bool swaps = choice.has(kGemmSwapAB);
     if (!gemm_fits_launch(choice, swaps ? exact_swapped : exact)) continue;
-    visit(choice, swaps ? end_swapped : at_step_end);
+    const double nanoseconds = visit(choice, swaps ? end_swapped : at_step_end);
+    least = std::min(least, nanoseconds);
+    if (choice.has(kGemmStreamK)) stream.emplace_back(nanoseconds, &choice);
+  }
+  for (const auto& [nanoseconds, widest] : stream) {
+    GemmChoice choice = *widest;
+    const GemmProblem& seen = choice.has(kGemmSwapAB) ? end_swapped : at_step_end;
+    double expected = nanoseconds;
+    for (;;) {
+      const GemmNarrower next =
+          gemm_next_width(choice, seen.desc, seen.desc.m, seen.desc.n,
+                          static_cast<int64_t>(chip_.resident_clusters(choice)),
+                          kMaxExpectedExcess * least / expected);
+      if (next.width == 0) break;
+      choice.width = static_cast<uint16_t>(next.width);
+      expected *= next.columns;
+      visit(choice, seen);
+    }
   }
 }
 
@@ -328,6 +356,7 @@ std::vector<GemmCandidate> GemmRanking::candidates(int64_t m) const {
   std::vector<GemmCandidate> out;
   visit_fitting(m, [&](const GemmChoice& choice, const GemmProblem& kernel_problem) {
     out.push_back(gemm_candidate(choice, kernel_problem, chip_));
+    return out.back().nanoseconds;
   });
   std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
     return a.nanoseconds < b.nanoseconds;
@@ -347,11 +376,10 @@ GemmCandidate GemmRanking::best_accepted(int64_t m, Accepts accepts) const {
   GemmChoice choice;
   double least = std::numeric_limits<double>::infinity();
   visit_fitting(m, [&](const GemmChoice& next, const GemmProblem& kernel_problem) {
-    if (!accepts(next)) return;
+    if (!accepts(next)) return std::numeric_limits<double>::infinity();
     const double nanoseconds = gemm_terms(next, kernel_problem, chip_).total;
-    if (nanoseconds >= least) return;
-    choice = next;
-    least = nanoseconds;
+    if (nanoseconds < least) choice = next, least = nanoseconds;
+    return nanoseconds;
   });
   if (!choice.entry) return {};
   GemmProblem at_step_end = problem_;

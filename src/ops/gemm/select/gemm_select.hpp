@@ -3,13 +3,14 @@
 // Kernel selection for GEMM: pure host code that needs no GPU.
 //
 // A choice is a kernel entry, a split-K factor and, for most stream-K kernels, the shape of a
-// cluster. Its text is the kernel's symbol, followed by "/<factor>" for split-K and stream-K
-// kernels and by "/<m>x<n>" for clusters of several CTAs that the kernel's name does not give. A
-// candidate is a choice that can serve a problem, with its predicted or measured time. GemmRanking
-// holds all choices for a problem and ranks them for any m. `kernel_problem` and `kernel_desc` are
-// always the problem and description as the kernel sees them: for swap-AB kernels the operands are
-// exchanged, see gemm_kernel_view(). Kernels without tensor maps (kGemmNoMaps) are also called
-// mma.sync kernels, although the short-k kernels among them (kGemmShort) use no tensor cores.
+// cluster and the width of tiles. Its text is the kernel's symbol, followed by "/<factor>" for
+// split-K and stream-K kernels, by "/<m>x<n>" for clusters of several CTAs that the kernel's name
+// does not give, and by "/w<columns>" for tiles that are narrower than the widest. A candidate is a
+// choice that can serve a problem, with its predicted or measured time. GemmRanking holds all
+// choices for a problem and ranks them for any m. `kernel_problem` and `kernel_desc` are always the
+// problem and description as the kernel sees them: for swap-AB kernels the operands are exchanged,
+// see gemm_kernel_view(). Kernels without tensor maps (kGemmNoMaps) are also called mma.sync
+// kernels, although the short-k kernels among them (kGemmShort) use no tensor cores.
 
 #include <algorithm>
 #include <cstdint>
@@ -41,10 +42,14 @@ inline constexpr uint32_t kGemmNoMapsBlocksPerSm = 4, kGemmNoMapsSplitBlocksPerS
 /// Stream-K kernels, except those for narrow types, run in clusters of any shape: `cluster_shape`
 /// has the CTAs of a cluster along m and n. Of other kernels the entry gives the shape, and
 /// cluster_shape is 1 x 1.
+///
+/// `width` limits the columns of a stream-K kernel's tiles. If it is 0, the tiles of a run are as
+/// wide as possible.
 struct GemmChoice {
   const KernelEntry* entry = nullptr;
   uint32_t split = 1;
   uint8_t cluster_shape[2] = {1, 1};
+  uint16_t width = 0;  // one of kGemmWidths, or 0
 
   bool has(uint32_t variant_bit) const { return (entry->variant & variant_bit) != 0; }
   bool uses_maps() const { return !has(kGemmNoMaps); }
@@ -113,7 +118,7 @@ struct GemmChoice {
     return (cluster() + blocks - 1) / blocks;
   }
   bool operator==(const GemmChoice& other) const {
-    return entry == other.entry && split == other.split &&
+    return entry == other.entry && split == other.split && width == other.width &&
            std::equal(cluster_shape, cluster_shape + 2, other.cluster_shape);
   }
 };

@@ -2,6 +2,7 @@
 #include "ops/gemm/select/gemm_shares.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "base/checked.hpp"
@@ -129,94 +130,28 @@ void divide(const GemmChoice& choice, int64_t n, uint32_t width_index, int64_t r
   if (!join_ctas(choice, resident_clusters, clusters, s)) share_rest(choice, resident_clusters, s);
 }
 
-// A product has the fewest tiles if they are as wide as possible. If these tiles take only a few
-// waves, the last wave can leave most SMs idle, and more tiles that are narrower can be faster.
-// busiest_clocks() compares widths. These constants made it prefer the widths that took the least
-// time in 52 products of bf16 and fp8 on an H200.
-//
-// Clocks to load 128 bytes of A or B while all SMs load. If half of them are idle, each of the
-// others has a path to the L2 for itself and takes half as long.
-constexpr double kLineClocks = 2.8;
-// Additional clocks to load a column that lies outside the operand.
-constexpr double kUnusedClocks = 3;
-// Clocks of a tile's epilogue for each column, during which the SM multiplies nothing.
-constexpr double kColumnClocks = 90;
-// Clocks lost if units are divided: their parts must be added, and workers read different k at the
-// same time. Joined CTAs lose less.
-constexpr double kDivideClocks = 8000, kJoinClocks = 3000;
-// Narrower tiles are considered up to this number of waves. With more waves, the last one matters
-// less than the loads that wide tiles save. Tiles of 64 rows need more loads than taller ones, so
-// narrower tiles help only within one wave (kMaxShortWaves).
-constexpr int64_t kMaxWaves = 16, kMaxShortWaves = 1;
-// If the widest tile has at most kMaxKeptWidth columns, no narrower one is considered, because few
-// such tiles were measured. Tiles of fewer than kMinWidth columns were never the fastest.
-constexpr int64_t kMaxKeptWidth = 128, kMinWidth = 64;
+// Narrower tiles than the widest are considered up to this number of units for each worker. With
+// more units, the last wave matters less than the loads that wide tiles save.
+constexpr double kMaxWaves = 16;
+// Narrower tiles are considered only if a CTA then multiplies at most this fraction of the columns.
+constexpr double kFewerColumns = 0.98;
+// No tile of fewer columns was ever the fastest where wider ones were possible.
+constexpr int32_t kMinWidth = 64;
 
-// Whether to look for a faster division than `widest`, which has the widest tiles. Narrower tiles
-// were never faster in kernels that add the accumulators of each k block outside the tensor cores.
-bool compares_widths(const GemmChoice& choice, int64_t resident_clusters,
-                     const GemmShares& widest) {
+// Whether tiles may be narrower than the widest. Narrower tiles were never faster in kernels that
+// add the accumulators of each k block outside the tensor cores.
+bool takes_narrower(const GemmChoice& choice) {
   const bool promotes = choice.has(kGemmNarrow) && !choice.has(kGemmNoPromotion);
-  const int64_t max_waves = choice.entry->tile[0] > 64 ? kMaxWaves : kMaxShortWaves;
-  return !promotes && !choice.is_scaled_rowstream() && widest.consecutive_tiles == 1 &&
-         widest.width > kMaxKeptWidth && widest.units() <= max_waves * resident_clusters;
+  return choice.has(kGemmStreamK) && !promotes && !choice.is_scaled_rowstream();
 }
 
-// Estimates the clocks of the busiest SM: complete waves, then its last unit or share. Ignores
-// multicast, which saved no time in these measurements.
-double busiest_clocks(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
-                      int64_t resident_clusters, const GemmShares& s) {
-  const KernelEntry& entry = *choice.entry;
-  const auto width = static_cast<double>(s.width), rows = static_cast<double>(entry.tile[0]);
-  // The 128-byte lines that a CTA loads for a k block of 128 bytes: one for each row of A, and one
-  // for each column of a column-major B. A row-major B has as many lines, but is loaded 64 columns
-  // at a time.
-  const double lines =
-      rows +
-      static_cast<double>(kernel_desc.b_order == Order::column ? s.width : round_up(s.width, 64));
-  // Columns of an average tile that lie outside the operand.
-  const double unused =
-      width - static_cast<double>(n) / static_cast<double>(s.units_n * choice.cluster_n());
-  // Clocks of the tensor cores for a k block, as in Cost::k_block_ns() of gemm_cost.cpp. For each
-  // 64 rows, a k block of 128 bytes takes four wgmma of 32 bytes. Each takes width / 2 clocks to
-  // multiply, and 16 + width / 4 clocks to read A and B from shared memory.
-  const double tensor = rows / 64 * 4 * std::max(width / 2, 16 + width / 4);
-  const auto k_block = [&](double busy) {
-    return std::max(tensor,
-                    kLineClocks * std::clamp(busy, 0.5, 1.0) * lines + kUnusedClocks * unused);
-  };
-  const bool divided = s.divided_units() > 0;
-  const int64_t waves = (divided ? s.whole_units : s.units() - 1) / resident_clusters;
-  const double busy = divided ? 1
-                              : static_cast<double>(s.units() - waves * resident_clusters) /
-                                    static_cast<double>(resident_clusters);
-  return static_cast<double>(waves * s.k_blocks) * k_block(1) +
-         static_cast<double>(divided ? s.share : s.k_blocks) * k_block(busy) +
-         static_cast<double>(waves + 1) * kColumnClocks * width +
-         (s.joined > 0 ? kJoinClocks
-          : divided    ? kDivideClocks
-                       : 0);
-}
-
-// Changes *s to the fastest division with narrower tiles, if one is faster than *s.
-void narrow_tiles(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n,
-                  int64_t resident_clusters, const uint32_t* clusters, GemmShares* s) {
-  const int64_t cluster_n = choice.cluster_n();
-  const auto tiles = [&](uint32_t index) { return ceil_div(n, kGemmWidths[index] * cluster_n); };
-  double least = busiest_clocks(choice, kernel_desc, n, resident_clusters, *s);
-  GemmShares narrower = *s;
-  for (uint32_t i = s->width_index - 1; kGemmWidths[i] >= kMinWidth; --i) {
-    if (!suits_cluster(choice, kGemmWidths[i])) continue;
-    uint32_t next = i - 1;  // the next narrower width that suits; the narrowest one does
-    while (!suits_cluster(choice, kGemmWidths[next])) --next;
-    // If that width needs no more tiles than this one, it leaves fewer columns unused.
-    if (tiles(i) == tiles(next)) continue;
-    divide(choice, n, i, resident_clusters, clusters, &narrower);
-    const double clocks = busiest_clocks(choice, kernel_desc, n, resident_clusters, narrower);
-    if (clocks >= least) continue;
-    least = clocks;
-    *s = narrower;
-  }
+// The width of a run's tiles, as an index in kGemmWidths.
+uint32_t width_index(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
+  const uint32_t widest = widest_index(choice, kernel_desc, n);
+  if (choice.width == 0) return widest;
+  auto index = std::min(widest, static_cast<uint32_t>(gemm_width_index(choice.width)));
+  while (!suits_cluster(choice, kGemmWidths[index])) ++index;
+  return index;
 }
 
 }  // namespace
@@ -264,9 +199,48 @@ int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_des
   return gemm_shared(tile).d_offset - held_bytes;
 }
 
-int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
-  return choice.has(kGemmStreamK) ? kGemmWidths[widest_index(choice, kernel_desc, n)]
+int64_t gemm_tile_width(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[width_index(choice, kernel_desc, n)]
                                   : choice.entry->tile[1];
+}
+
+bool gemm_width_is_possible(const GemmChoice& choice) {
+  return choice.width == 0 || (takes_narrower(choice) && choice.width <= choice.entry->tile[1] &&
+                               suits_cluster(choice, choice.width));
+}
+
+GemmNarrower gemm_next_width(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m,
+                             int64_t n, int64_t resident_clusters, double most) {
+  if (!takes_narrower(choice) || gemm_consecutive_tiles(choice, kernel_desc) > 1) return {};
+  const double all_columns = static_cast<double>(n) / choice.cluster_n();
+  const double units_per_column_tile = static_cast<double>(gemm_units_m(choice, kernel_desc, m)) *
+                                       std::max(1.0, static_cast<double>(kernel_desc.batch)) /
+                                       static_cast<double>(resident_clusters);
+  const double factor = choice.split;
+  // The columns that a CTA multiplies all of k of. With a stream-K factor above 1, the last units
+  // are divided among all workers, but into no more parts than the factor.
+  const auto columns = [&](uint32_t index) {
+    const double width = kGemmWidths[index];
+    const double waves = units_per_column_tile * std::ceil(all_columns / width);
+    return width * (factor == 1 ? std::ceil(waves) : std::max(waves, 1 / factor));
+  };
+  uint32_t index = width_index(choice, kernel_desc, n);
+  const double now = columns(index), limit = now * std::min(most, kFewerColumns);
+  if (units_per_column_tile * all_columns > limit || now > kMaxWaves * kGemmWidths[index])
+    return {};
+  const auto narrower = [&](uint32_t from) {
+    do --from;
+    while (from > 0 && !suits_cluster(choice, kGemmWidths[from]));
+    return from;
+  };
+  while (kGemmWidths[index] > kMinWidth) {
+    index = narrower(index);
+    const double fewer = columns(index);
+    if (fewer > limit) continue;
+    if (kGemmWidths[index] == kMinWidth || columns(narrower(index)) >= fewer)
+      return {.width = kGemmWidths[index], .columns = fewer / now};
+  }
+  return {};
 }
 
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m, int64_t n,
@@ -278,9 +252,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& kernel_desc, in
   s.batch = std::max<int64_t>(kernel_desc.batch, 1);
   s.k_blocks = std::max<int64_t>(ceil_div(kernel_desc.k, entry.tile[2]), 1);
   s.chain_blocks = ceil_div(gemm_chain_length(kernel_desc), entry.tile[2]);
-  divide(choice, n, widest_index(choice, kernel_desc, n), resident_clusters, clusters, &s);
-  if (compares_widths(choice, resident_clusters, s))
-    narrow_tiles(choice, kernel_desc, n, resident_clusters, clusters, &s);
+  divide(choice, n, width_index(choice, kernel_desc, n), resident_clusters, clusters, &s);
   return s;
 }
 

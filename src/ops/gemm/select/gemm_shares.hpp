@@ -10,7 +10,8 @@
 // workspace. If possible, the CTAs that multiply a unit are joined instead: they form a cluster and
 // add the partial accumulators in its shared memory.
 //
-// The division also chooses the width of the tiles, because narrower tiles can fill the SMs better.
+// Narrower tiles than the widest can fill the SMs better. The choice says how wide they may be
+// (GemmChoice::width).
 
 #include <cstdint>
 
@@ -72,9 +73,25 @@ int64_t gemm_units_m(const GemmChoice& choice, const GemmDesc& kernel_desc, int6
 int64_t gemm_pipeline_bytes(const GemmChoice& choice, const GemmDesc& kernel_desc,
                             const GemmTile& tile, int64_t width);
 
-/// Columns of a tile. Most kernels have a fixed number. For a stream-K kernel it is the largest
-/// number that gemm_shares() considers: the narrowest width with which the fewest tiles cover n.
-int64_t gemm_widest_tile(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
+/// Columns of a tile. Most kernels have a fixed number. For a stream-K kernel it is choice.width
+/// or, if that is 0 or larger, the narrowest width with which the fewest tiles cover n.
+int64_t gemm_tile_width(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t n);
+
+/// Whether the kernel and cluster of a choice can have tiles of choice.width columns.
+bool gemm_width_is_possible(const GemmChoice& choice);
+
+/// A width of tiles that is narrower than another one.
+struct GemmNarrower {
+  int64_t width = 0;   // for GemmChoice::width; 0: no narrower tiles can be faster
+  double columns = 0;  // that a CTA multiplies, divided by their number with the wider tiles
+};
+
+/// The next narrower width to consider for an m x n product after that of `choice`. Tiles of this
+/// width leave a CTA at most the fraction `most` of the columns that tiles of `choice` leave it,
+/// and the next narrower tiles would not leave it even fewer. So if tiles of several widths take
+/// one wave, these are the narrowest of them.
+GemmNarrower gemm_next_width(const GemmChoice& choice, const GemmDesc& kernel_desc, int64_t m,
+                             int64_t n, int64_t resident_clusters, double most = 1);
 
 /// Number of accumulation chains into which k must be divided. Tensor cores truncate every sum, so
 /// the error of a chain grows with its length. If k is at most 16384, the rounding of an f16 D
