@@ -17,7 +17,8 @@ static_assert(TW_GROUPING_ONE == static_cast<int32_t>(Grouping::one) &&
               TW_GROUPING_BLOCKS == static_cast<int32_t>(Grouping::blocks));
 static_assert(TW_GROUPED_COMBINE_STORE == static_cast<int32_t>(Combine::store) &&
               TW_GROUPED_COMBINE_SUM == static_cast<int32_t>(Combine::sum) &&
-              TW_GROUPED_COMBINE_ADD_ATOMIC == static_cast<int32_t>(Combine::add_atomic));
+              TW_GROUPED_COMBINE_ADD_ATOMIC == static_cast<int32_t>(Combine::add_atomic) &&
+              TW_GROUPED_COMBINE_ADD == static_cast<int32_t>(Combine::add));
 static_assert(TW_GROUPED_GATHER == kGroupedDescGather &&
               TW_GROUPED_SCATTER == kGroupedDescScatter &&
               TW_GROUPED_BATCH_INVARIANT == kGroupedDescInvariant &&

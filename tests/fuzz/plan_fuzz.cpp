@@ -387,7 +387,7 @@ void grouped(Bytes* in) {
   const uint8_t options = in->byte();
   if (options & 1) desc.flags |= TW_GROUPED_GATHER, desc.a_count = 1 + in->byte() % 32;
   if (options & 2) desc.flags |= TW_GROUPED_SCATTER, desc.d_count = 1 + in->byte() % 32;
-  if (options & 2) desc.combine = in->byte() % 3, desc.d_divisor = in->byte() % 4;
+  if (options & 2) desc.combine = in->byte() % 4, desc.d_divisor = in->byte() % 4;
   if (options & 4) desc.gate = 1 + in->byte() % 2;
   if (options & 8) desc.bias_dtype = TW_DTYPE_F32;
   if (options & 16) {

@@ -3033,11 +3033,17 @@ enum {
   /** Each row of D becomes the sum of the rows of the result that go to it. These are first rounded
    *  to d_dtype and then added in f32 in a fixed order: by ascending row or, with
    *  TW_GROUPED_INVERSE, in the order of tw_grouped_args.inverse. The old contents of D are lost: a
-   *  row of D to which no row goes becomes zero. Needs TW_GROUPED_SCATTER and a workspace. */
+   *  row of D to which no row goes becomes zero. (TW_GROUPED_COMBINE_ADD keeps them.) Needs
+   *  TW_GROUPED_SCATTER and a workspace. */
   TW_GROUPED_COMBINE_SUM = 1,
   /** Rows of the result are added to the contents of D by atomic additions in d_dtype. Their order
    *  varies, so results do not repeat. Needs TW_GROUPED_SCATTER. */
-  TW_GROUPED_COMBINE_ADD_ATOMIC = 2
+  TW_GROUPED_COMBINE_ADD_ATOMIC = 2,
+  /** Rows of the result are added to the contents of D as in TW_GROUPED_COMBINE_SUM, so results
+   *  repeat: in f32 and in a fixed order, the old contents first. Each element of D is then rounded
+   *  once. A row of D to which no row goes does not change, unless TW_GROUPED_ZERO_OTHER_ROWS
+   *  clears it first. Needs TW_GROUPED_SCATTER and a workspace. */
+  TW_GROUPED_COMBINE_ADD = 3
 };
 
 /** Options of a grouped product: bits of tw_grouped_desc.flags. */
@@ -3059,7 +3065,7 @@ enum {
   /** The run first clears D, so that rows of D to which no row of the result goes become zero. */
   TW_GROUPED_ZERO_OTHER_ROWS = 32,
   /** Runs give the inverse of d_rows in tw_grouped_args.inverse, which makes
-   *  TW_GROUPED_COMBINE_SUM faster. Needs TW_GROUPED_COMBINE_SUM. */
+   *  TW_GROUPED_COMBINE_SUM and TW_GROUPED_COMBINE_ADD faster. Needs one of the two. */
   TW_GROUPED_INVERSE = 64,
   /** The same as TW_GEMM_FAST_ACCUMULATE. Only the fast kernels for 8-bit floats use it: see
    *  tw_grouped_desc. @experimental{the flag, like all 8-bit floats} */
@@ -3250,9 +3256,9 @@ typedef struct tw_grouped_args {
                            TW_GROUPED_ROW_WEIGHT_BY_INDEX d_count * d_divisor; 0: none */
   /** Required with TW_GROUPED_INVERSE, else 0: device address of an i32 array [d_count, d_divisor],
    *  as tw_route_run() writes it. For row t of D and slot s, entry [t, s] is the row r with
-   *  d_rows[r] = t * d_divisor + s, or -1 if there is none. Row t of D is the sum of the rows that
-   *  its d_divisor entries name, in the order of the slots. An entry that names no row of a group
-   *  adds nothing. */
+   *  d_rows[r] = t * d_divisor + s, or -1 if there is none. The rows that the d_divisor entries for
+   *  row t of D name are added in the order of the slots. An entry that names no row of a group
+   * adds nothing. */
   uint64_t inverse;
   /** Device address of a 64-bit counter to which the run adds the number of
    *  - groups with invalid numbers;
@@ -3314,14 +3320,14 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 
 /** Plans a grouped product. tw_plan_info.workspace_bytes is the size of the workspace for its runs.
  *  If it is not 0, a run needs a workspace of that size in these cases:
- *  - the plan has TW_GROUPED_COMBINE_SUM or TW_GROUPING_ROW_GROUPS;
+ *  - the plan has TW_GROUPED_COMBINE_SUM, TW_GROUPED_COMBINE_ADD or TW_GROUPING_ROW_GROUPS;
  *  - A has a 16-bit type, and k is above 4096 if D is f32, above 16384 if D is f16, or above
  *    131072 if D is bf16.
  *
  *  In all other cases a run may pass the address 0 instead, and may then be slower. The workspace
  *  holds:
- *  - with TW_GROUPED_COMBINE_SUM, m rows of the result and, without TW_GROUPED_INVERSE, 4 bytes for
- *    each of these rows and for each row of D;
+ *  - with TW_GROUPED_COMBINE_SUM and TW_GROUPED_COMBINE_ADD, m rows of the result and, without
+ *    TW_GROUPED_INVERSE, 4 bytes for each of these rows and for each row of D;
  *  - with TW_GROUPING_ROW_GROUPS, 8 bytes for each group;
  *  - on compute capability 9.0 and with 16-bit types, partial sums of tiles that several SMs
  *    compute together: up to 35 MB on an H200;

@@ -54,7 +54,8 @@ enum : u32 {
   // `inverse` the sum has the rows that kGroupedLink listed, in ascending order. With `inverse` it
   // has the rows that the d_divisor entries for the row of D name, in the order of the entries. An
   // entry adds nothing if it is -1 or no row, or if grouped_has_row() is false for its row. A sum
-  // of no rows is 0.
+  // of no rows is 0. With kGroupedAddsToD each sum begins with the old contents of the row of D,
+  // and a row of D to which no row is added is not written.
   kGroupedCombine = 32,
   kGroupedRanges = 64,  // groups are ranges of k; by mma.sync unless kGroupedWgmma is set too
   // A step that sets the d_count heads to -1 if `heads` is not 0. Otherwise it zeroes m rows at
@@ -93,7 +94,8 @@ enum : u32 {
   kGroupedRowWeightByIndex = 1,  // row r's weight is row_weights[d_rows[r]], else row_weights[r]
   kGroupedInvariant = 2,         // no stream-K: a row's bits do not depend on other rows
   kGroupedFound = 4,             // `groups` has the begins and ends (i32) that kGroupedFind wrote
-  kGroupedFast = 8               // 8-bit floats: the tensor cores may accumulate over all of k
+  kGroupedFast = 8,              // 8-bit floats: the tensor cores may accumulate over all of k
+  kGroupedAddsToD = 16           // for kGroupedCombine
 };
 
 inline constexpr u32 kGroupedMaxGroups = 1024;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The steps that compute rows of D as sums of rows of the product, in a fixed order.
+// The steps that add rows of the product in a fixed order: to each other, or to rows of D.
 //
 // grouped_clear() resets the heads of one list per row of D. grouped_link() puts each row of the
 // product into the list of its row of D, in the arbitrary order of atomics. grouped_combine() sorts
@@ -199,17 +199,22 @@ __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   constexpr i32 kColumns = static_cast<i32>(kCombineThreads) * 8;
   const i32 slices = grouped_combine_blocks(args.n);  // of a row: kColumns columns each
   const i64 items = static_cast<i64>(args.d_count) * slices;
+  const bool adds_to_d = (args.flags & kGroupedAddsToD) != 0;
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const auto d_row = static_cast<i32>(item / slices);
     const i32 column =
         static_cast<i32>(item % slices) * kColumns + static_cast<i32>(threadIdx.x) * 8;
+    const i64 element = d_row * args.d_pitch + column;
+    const u64 to = args.d + static_cast<u64>(element * i64{Out::kBytes});
     float sum[8] = {};
+    // The old elements are loaded before the rows are found, so that both take place together.
+    if (adds_to_d && column < args.n) full_load<Out>(to, 1, args.n - column, sum);
+    bool any = !adds_to_d;
     combine_rows(args, shared, d_row, [&](i32 count) {
+      any = any || count > 0;
       if (column < args.n) combine_add<Out>(args, shared, column, count, sum);
     });
-    if (column >= args.n) continue;
-    const i64 element = d_row * args.d_pitch + column;
-    full_store<Out>(args.d + static_cast<u64>(element * i64{Out::kBytes}), args.n - column, sum);
+    if (any && column < args.n) full_store<Out>(to, args.n - column, sum);
   }
 }
 

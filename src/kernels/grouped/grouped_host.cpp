@@ -304,17 +304,21 @@ void grouped_combine_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   const auto out = static_cast<DType>(args.host_out);
   constexpr i32 kColumns = 256;
+  const bool adds_to_d = (args.flags & kGroupedAddsToD) != 0;
   float sums[kColumns];
   for (i32 d_row = 0; d_row < args.d_count; ++d_row)
     for (i32 first = 0; first < args.n; first += kColumns) {
       const i32 count = args.n - first < kColumns ? args.n - first : kColumns;
-      for (float& sum : sums) sum = 0.0f;
+      const i64 element = d_row * args.d_pitch + first;
+      bool any = !adds_to_d;
+      for (i32 i = 0; i < count; ++i)
+        sums[i] = adds_to_d ? read_at(args.d, element + i, out) : 0.0f;
       each_added_row(args, d_row, [&](i32 r) {
+        any = true;
         for (i32 i = 0; i < count; ++i)
           sums[i] += read_at(args.a, r * args.a_pitch + first + i, out);
       });
-      for (i32 i = 0; i < count; ++i)
-        write_at(args.d, d_row * args.d_pitch + first + i, out, sums[i]);
+      for (i32 i = 0; any && i < count; ++i) write_at(args.d, element + i, out, sums[i]);
     }
 }
 

@@ -107,9 +107,9 @@ Status GroupedPlan::prepare() {
   }
   TW_TRY(prepare_step(kGroupedCheck, &check_));
   if (problem_.desc.grouping == Grouping::by_row) TW_TRY(prepare_step(kGroupedFind, &find_));
-  if (problem_.sums_in_order() || problem_.zeroes_other_rows())
+  if (problem_.adds_in_order() || problem_.zeroes_other_rows())
     TW_TRY(prepare_step(kGroupedClear, &clear_));
-  if (!problem_.sums_in_order()) return {};
+  if (!problem_.adds_in_order()) return {};
   if (!problem_.has_inverse()) TW_TRY(prepare_step(kGroupedLink, &link_));
   return prepare_step(kGroupedCombine, &combine_);
 }
@@ -176,7 +176,7 @@ Status GroupedPlan::check_tensor_map_alignment(const GroupedRun& run,
 // Returns the product kernel for the run's addresses, and fills in the arguments that only this
 // kernel needs.
 const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedArgs* product) const {
-  if (problem_.sums_in_order()) {
+  if (problem_.adds_in_order()) {
     product->row_output = kRowsInPlace;
     product->d = run.workspace + workspace_.product_rows;
     product->d_pitch = workspace_.row_pitch;
@@ -212,7 +212,7 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
     TW_TRY(pack(&launches, &product, run.workspace));
   const PreparedKernel& kernel = bind_product(run, &product);
   TW_TRY(launches.launch_product(kernel, sizes.m, product, run));
-  return problem_.sums_in_order() ? combine(&launches, args, run.workspace) : Status();
+  return problem_.adds_in_order() ? combine(&launches, args, run.workspace) : Status();
 }
 
 PlanInfo GroupedPlan::info() const {
@@ -258,8 +258,12 @@ const char* grouping_text(Grouping grouping) {
 
 const char* combine_text(const GroupedProblem& p) {
   if (p.desc.combine == Combine::add_atomic) return "added to rows of D by index, in any order";
-  if (p.has_inverse()) return "summed into rows of D in the order of inverse";
-  if (p.sums_in_order()) return "summed into rows of D by index, in ascending order";
+  if (p.sums())
+    return p.has_inverse() ? "summed into rows of D in the order of inverse"
+                           : "summed into rows of D by index, in ascending order";
+  if (p.adds_in_order())
+    return p.has_inverse() ? "added to rows of D in the order of inverse"
+                           : "added to rows of D by index, in ascending order";
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 

@@ -98,11 +98,14 @@ Status check_grouping(Grouping grouping) {
 
 Status check_choices(const GroupedDesc& d) {
   TW_TRY(check_grouping(d.grouping));
-  const std::pair<const char*, int64_t> enums_up_to_2[] = {
-      {"combine", static_cast<int64_t>(d.combine)}, {"gate", static_cast<int64_t>(d.gate)}};
-  for (const auto& [argument, value] : enums_up_to_2)
-    if (value < 0 || value > 2)
-      return wrong(kInvalid, argument, "grouped_choice", value, 2, "its values are 0 to");
+  const struct {
+    const char* argument;
+    int64_t value, last;
+  } choices[] = {{"combine", static_cast<int64_t>(d.combine), static_cast<int64_t>(Combine::add)},
+                 {"gate", static_cast<int64_t>(d.gate), static_cast<int64_t>(Gate::interleaved)}};
+  for (const auto& [argument, value, last] : choices)
+    if (value < 0 || value > last)
+      return wrong(kInvalid, argument, "grouped_choice", value, last, "its values are 0 to");
   const auto order = static_cast<int64_t>(d.b_order);
   if (order < 0 || order > 1)
     return wrong(kInvalid, "b_order", "order_value", order, 1,
@@ -220,8 +223,10 @@ Status check_indices(const GroupedDesc& d) {
 }
 
 Status check_inverse(const GroupedDesc& d) {
-  return check_excluded(!d.has(kGroupedDescInverse) || d.combine == Combine::sum, "flags", d.flags,
-                        "TW_GROUPED_INVERSE needs the combine TW_GROUPED_COMBINE_SUM");
+  const bool in_order = d.combine == Combine::sum || d.combine == Combine::add;
+  return check_excluded(!d.has(kGroupedDescInverse) || in_order, "flags", d.flags,
+                        "TW_GROUPED_INVERSE needs the combine TW_GROUPED_COMBINE_SUM or "
+                        "TW_GROUPED_COMBINE_ADD");
 }
 
 Status check_k_ranges(const GroupedDesc& d) {
@@ -316,10 +321,10 @@ Status check_operand_pitches(GroupedProblem* p) {
                         &length, &d.bias_stride);
 }
 
-// Rows that are summed in a fixed order are first stored in the workspace.
+// Rows that are added in a fixed order are first stored in the workspace.
 Status check_workspace_span(const GroupedProblem& p) {
   const int64_t limit = kMaxSpan / (p.d_columns * p.out_bytes + kMapAlignment);
-  if (!p.sums_in_order() || p.desc.m <= limit) return {};
+  if (!p.adds_in_order() || p.desc.m <= limit) return {};
   return wrong(Code::ERROR_OVERFLOW, "m", "grouped_span", p.desc.m, limit,
                "the rows in the workspace may span 2^60 bytes, so it must be at most");
 }

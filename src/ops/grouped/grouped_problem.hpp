@@ -28,9 +28,10 @@ enum class Grouping : int32_t {
   blocks = 20  // reserved
 };
 
-/// Values of tw_grouped_combine: a row of the result is stored in a row of D, the rows of the
-/// result are summed into rows of D in a fixed order, or they are added to rows of D by atomics.
-enum class Combine : int32_t { store = 0, sum = 1, add_atomic = 2 };
+/// Values of tw_grouped_combine. `store` stores a row of the result in a row of D. The others add
+/// rows: a row of D becomes their sum in a fixed order, or they are added to it by atomics, or they
+/// are added to it in a fixed order.
+enum class Combine : int32_t { store = 0, sum = 1, add_atomic = 2, add = 3 };
 
 /// Bits of the description's flags.
 inline constexpr uint32_t kGroupedDescGather = 1;     // args.a_rows has the indices of A's rows
@@ -99,10 +100,10 @@ struct GroupedProblem {
   int64_t d_columns = 0;            // n, or n / 2 with a gate
   bool a_scales_per_group = false;  // each masked group has its own scale matrix of A
   bool has_k_ranges() const { return desc.grouping == Grouping::k_ranges; }
-  bool adds() const { return desc.combine != Combine::store; }
-  /// Whether rows of D are sums in a fixed order: rows of the result are first stored in the
-  /// workspace.
-  bool sums_in_order() const { return desc.combine == Combine::sum; }
+  /// Whether rows are added in a fixed order: rows of the result are first stored in the workspace.
+  bool adds_in_order() const { return sums() || desc.combine == Combine::add; }
+  /// Whether all rows of D become sums without their old contents.
+  bool sums() const { return desc.combine == Combine::sum; }
   bool gathers() const { return desc.has(kGroupedDescGather); }
   bool scatters() const { return desc.has(kGroupedDescScatter); }
   bool has_inverse() const { return desc.has(kGroupedDescInverse); }

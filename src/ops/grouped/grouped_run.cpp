@@ -62,9 +62,9 @@ Status check_sizes(const GroupedProblem& p, const GroupedRun& run, GroupedSizes*
   sizes->multiplies = sizes->m > 0 && any_d && d.groups > 0;
   sizes->checks = run.invalid_count != 0 && d.groups > 0;
   sizes->finds = d.grouping == Grouping::by_row && (sizes->multiplies || sizes->checks);
-  // If rows of D are sums in a fixed order, kGroupedCombine follows the product and writes all of
-  // D, so that D need only be cleared if there is no product.
-  sizes->clears = any_d && (p.sums_in_order() ? !sizes->multiplies : p.zeroes_other_rows());
+  // If all rows of D become sums, kGroupedCombine follows the product and writes all of D, so that
+  // D need only be cleared if there is no product.
+  sizes->clears = any_d && (p.sums() ? !sizes->multiplies : p.zeroes_other_rows());
   return {};
 }
 
@@ -259,7 +259,7 @@ GroupedWorkspace grouped_workspace(const GroupedProblem& problem,
   const GroupedDesc& d = problem.desc;
   GroupedWorkspace workspace;
   if (d.grouping == Grouping::by_row) workspace.found_groups = append(&workspace, d.groups * 8);
-  if (problem.sums_in_order()) append_sum_regions(problem, &workspace);
+  if (problem.adds_in_order()) append_sum_regions(problem, &workspace);
   workspace.required = workspace.bytes;
   workspace.stream_k = append(&workspace, static_cast<int64_t>(wgmma.stream_k_bytes));
   if (wgmma.stream_k_required) workspace.required = workspace.bytes;
@@ -349,7 +349,8 @@ GroupedArgs grouped_args(const GroupedProblem& problem, const GroupedWorkspace& 
   args.gate_offset = d.gate_offset, args.gate_slope = d.gate_slope;
   args.flags = (d.has(kGroupedDescRowWeightByIndex) ? kGroupedRowWeightByIndex : 0u) |
                (d.has(kGroupedDescInvariant) ? kGroupedInvariant : 0u) |
-               (d.has(kGroupedDescFast) ? kGroupedFast : 0u);
+               (d.has(kGroupedDescFast) ? kGroupedFast : 0u) |
+               (d.combine == Combine::add ? kGroupedAddsToD : 0u);
   args.grouping = static_cast<unsigned char>(d.grouping);
   args.groups_i64 = d.index_dtype == DType::I64;
   args.rows_i64 = d.row_index_dtype == DType::I64;

@@ -356,7 +356,7 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
     d->flags |= TW_GROUPED_SCATTER;
     d->d_count = random_extent(r);
     d->d_divisor = random_below(r, 9);
-    d->combine = random_seldom(r, 60, 2, TW_GROUPED_COMBINE_STORE);
+    d->combine = random_seldom(r, 60, 3, TW_GROUPED_COMBINE_STORE);
   }
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
   if (random_chance(r, 30)) random_grouped_scales(r, d);

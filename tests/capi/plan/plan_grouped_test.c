@@ -196,9 +196,12 @@ static void layers(void) {
   desc.flags |= TW_GROUPED_INVERSE;
   args.inverse = uploaded(&s, inverse, sizeof inverse);
   gives(&s, &desc, &args, sums, 4);
+  desc.combine = TW_GROUPED_COMBINE_ADD;
+  gives(&s, &desc, &args, added, 4);
   desc.flags &= ~(uint32_t)TW_GROUPED_INVERSE;
-  desc.combine = TW_GROUPED_COMBINE_ADD_ATOMIC;
   args.inverse = 0;
+  gives(&s, &desc, &args, added, 4);
+  desc.combine = TW_GROUPED_COMBINE_ADD_ATOMIC;
   gives(&s, &desc, &args, added, 4);
   close_setup(&s);
 }

@@ -245,7 +245,7 @@ inline void add_to(const GroupedCase& c, Bounded value, Cell* cell) {
   } else {
     sum.value += value.value;
     // Each atomic addition rounds.
-    const double each = c.desc.combine == Combine::sum ? 0x1p-22 : 4 * unit_of(type);
+    const double each = c.desc.combine == Combine::add_atomic ? 4 * unit_of(type) : 0x1p-22;
     sum.slack += value.slack + each * (std::abs(sum.value) + std::abs(value.value) + 1);
   }
   cell->written = true;
@@ -259,14 +259,15 @@ inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
   const bool zeroes = c.has(kGroupedDescZeroOthers) || c.desc.combine == Combine::sum;
   for (size_t i = 0; i < cells.size(); ++i) {
     cells[i].written = zeroes;
-    if (!zeroes && c.desc.combine == Combine::add_atomic) cells[i].wanted.value = double(c.d[i]);
+    const bool adds = c.desc.combine == Combine::add_atomic || c.desc.combine == Combine::add;
+    if (!zeroes && adds) cells[i].wanted.value = double(c.d[i]);
   }
   std::vector<ResultRow> rows = rows_of(c, faults);
   if (c.has(kGroupedDescInverse)) rows = by_inverse(c, rows);
   for (const ResultRow& row : rows)
     for (int64_t column = 0; row.to >= 0 && column < columns; ++column)
       add_to(c, value_of(c, row, column), &cells[size_t(row.to * columns + column)]);
-  if (c.desc.combine == Combine::sum)
+  if (c.desc.combine == Combine::sum || c.desc.combine == Combine::add)
     for (Cell& cell : cells) cell.wanted = stored(c.out(), cell.wanted);
   return cells;
 }

@@ -262,6 +262,56 @@ GroupedCase ends_of(Lab& lab, const std::vector<int64_t>& sizes) {
   return c;
 }
 
+// Rows of one element, each the value of a row of A, which are added to eight rows of D.
+GroupedCase order_case(Lab& lab, Combine combine, bool inverse) {
+  GroupedCase c = ends_of(lab, {20, 0, 30, 7});
+  c.desc.d_dtype = DType::F32;
+  c.desc.k = 1;
+  c.desc.flags = kGroupedDescScatter;
+  c.desc.d_count = 8, c.desc.d_divisor = 8;
+  std::vector<int64_t> pairs(64);
+  std::iota(pairs.begin(), pairs.end(), int64_t{0});
+  std::shuffle(pairs.begin(), pairs.end(), lab.random);
+  c.d_rows.assign(pairs.begin(), pairs.begin() + c.m());
+  c.desc.combine = combine;
+  if (inverse) c.desc.flags |= kGroupedDescInverse, draw_inverse(lab.random, &c);
+  draw_operands(lab.random, &c);
+  for (float& value : c.b) value = 1;
+  return c;
+}
+
+// Large and small numbers, whose f32 sums depend on the order.
+void check_order(Combine combine, uint64_t seed) {
+  Lab lab(seed);
+  if (!lab.device) return;
+  for (int i = 0; i < 40; i += step()) {
+    const bool inverse = i % 2 == 0;
+    GroupedCase c = order_case(lab, combine, inverse);
+    for (float& value : c.a)
+      value = std::ldexp(value > 0 ? 1.0f : -1.0f, int(pick(lab.random, 0, 40)));
+    if (combine == Combine::add)
+      for (float& value : c.d)
+        value = std::ldexp(value > 0 ? 1.0f : -1.0f, int(pick(lab.random, 0, 40)));
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GroupedPlan::create(lab.device, c.desc, &plan));
+    Operands operands(lab, c);
+    operands.give_workspace(*plan);
+    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, operands.run));
+    operands.d->read();
+    uint64_t faults = 0;
+    std::vector<ResultRow> rows = rows_of(c, &faults);
+    if (inverse) rows = by_inverse(c, rows);
+    for (int64_t t = 0; t < 8; ++t) {
+      // Rounded after each addition.
+      volatile float sum = combine == Combine::add ? c.d[size_t(t * c.columns() + 3)] : 0;
+      for (const ResultRow& row : rows)
+        if (row.to == t) sum = sum + c.a[size_t(row.from)];
+      CAPTURE(t);
+      REQUIRE(get_value(operands.d_at(c.problem(), t, 3), DType::F32) == sum);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("grouped: all rows in one group") {
@@ -304,43 +354,53 @@ TEST_CASE("grouped: chosen sizes") {
   check_case(lab, ends_of(lab, std::vector<int64_t>(1024, 1)));
 }
 
-// Large and small numbers, whose f32 sums depend on the order.
-TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the order of pairs") {
-  Lab lab(13);
+TEST_CASE("grouped: rows that are added to D in a fixed order") {
+  Lab lab(14);
   if (!lab.device) return;
-  for (int i = 0; i < 40; i += step()) {
-    GroupedCase c = ends_of(lab, {20, 0, 30, 7});
-    c.desc.d_dtype = DType::F32;
-    c.desc.k = 1;
-    c.desc.flags = kGroupedDescScatter;
-    c.desc.d_count = 8, c.desc.d_divisor = 8;
-    const bool inverse = i % 2 == 0;
-    std::vector<int64_t> pairs(64);
-    std::iota(pairs.begin(), pairs.end(), int64_t{0});
-    std::shuffle(pairs.begin(), pairs.end(), lab.random);
-    c.d_rows.assign(pairs.begin(), pairs.begin() + c.m());
-    c.desc.combine = Combine::sum;
-    if (inverse) c.desc.flags |= kGroupedDescInverse, draw_inverse(lab.random, &c);
-    draw_operands(lab.random, &c);
-    for (float& value : c.a)
-      value = std::ldexp(value > 0 ? 1.0f : -1.0f, int(pick(lab.random, 0, 40)));
-    for (float& value : c.b) value = 1;
-    std::unique_ptr<Plan> plan;
-    TW_REQUIRE_OK(GroupedPlan::create(lab.device, c.desc, &plan));
-    Operands operands(lab, c);
-    operands.give_workspace(*plan);
-    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, operands.run));
+  for (const Grouping grouping : {Grouping::one, Grouping::ends, Grouping::offsets, Grouping::psum,
+                                  Grouping::by_row, Grouping::masked})
+    for (int i = 0; i < 100; i += step()) {
+      CAPTURE(i);
+      check_case(lab, draw_addition(lab.random, grouping));
+    }
+}
+
+TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the order of pairs") {
+  check_order(Combine::sum, 13);
+}
+
+TEST_CASE("grouped: what D holds comes first in sums that are added to it") {
+  check_order(Combine::add, 15);
+}
+
+// Small integers, so that every sum is exact.
+TEST_CASE("grouped: each replay of a captured run adds to D once more") {
+  constexpr int kReplays = 3;
+  Lab lab(16);
+  if (!lab.device) return;
+  GroupedCase c = order_case(lab, Combine::add, false);
+  for (std::vector<float>* values : {&c.a, &c.d})
+    for (float& value : *values) value = float(pick(lab.random, -9, 9));
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GroupedPlan::create(lab.device, c.desc, &plan));
+  Operands operands(lab, c);
+  operands.give_workspace(*plan);
+  std::unique_ptr<Graph> graph;
+  TW_REQUIRE_OK(lab.stream->begin_capture());
+  TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, operands.run));
+  TW_REQUIRE_OK(lab.stream->end_capture(&graph));
+  TW_REQUIRE_OK(graph->instantiate());
+  for (int replay = 1; replay <= kReplays; ++replay) {
+    TW_REQUIRE_OK(graph->launch(*lab.stream));
     operands.d->read();
     uint64_t faults = 0;
-    std::vector<ResultRow> rows = rows_of(c, &faults);
-    if (inverse) rows = by_inverse(c, rows);
-    for (int64_t t = 0; t < 8; ++t) {
-      volatile float sum = 0;  // rounded after each addition
-      for (const ResultRow& row : rows)
-        if (row.to == t) sum = sum + c.a[size_t(row.from)];
-      CAPTURE(t);
-      REQUIRE(get_value(operands.d_at(c.problem(), t, 3), DType::F32) == sum);
-    }
+    std::vector<float> wanted = c.d;
+    for (const ResultRow& row : rows_of(c, &faults))
+      for (int64_t column = 0; row.to >= 0 && column < c.desc.n; ++column)
+        wanted[size_t(row.to * c.desc.n + column)] += float(replay) * c.a[size_t(row.from)];
+    for (size_t i = 0; i < wanted.size(); ++i)
+      REQUIRE(get_value(operands.d_at(c.problem(), int64_t(i) / c.desc.n, int64_t(i) % c.desc.n),
+                        DType::F32) == wanted[i]);
   }
 }
 
@@ -383,7 +443,7 @@ TEST_CASE("grouped: runs of no rows, columns or groups") {
     c.desc.flags = flags;
     check_case(lab, c);
   }
-  for (const Combine combine : {Combine::store, Combine::sum, Combine::add_atomic}) {
+  for (const Combine combine : {Combine::store, Combine::sum, Combine::add_atomic, Combine::add}) {
     GroupedCase c = ends_of(lab, {2, 3});
     c.desc.flags = kGroupedDescScatter | kGroupedDescZeroOthers;
     c.desc.combine = combine;

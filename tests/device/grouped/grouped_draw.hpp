@@ -250,6 +250,16 @@ inline GroupedCase draw_case(Random& random, Grouping grouping) {
   return c;
 }
 
+/// Draws a case that adds rows to rows of D in a fixed order.
+inline GroupedCase draw_addition(Random& random, Grouping grouping) {
+  for (;;) {
+    GroupedCase c = draw_case(random, grouping);
+    if (c.desc.combine != Combine::sum) continue;
+    c.desc.combine = Combine::add;
+    return c;
+  }
+}
+
 inline GroupedCase draw_ranges(Random& random) {
   constexpr int64_t kGroups[] = {1, 2, 3, 8, 17};
   GroupedCase c;

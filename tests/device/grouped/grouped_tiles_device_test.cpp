@@ -53,6 +53,26 @@ TEST_CASE("grouped tiles: sums of many rows") {
   }
 }
 
+// More rows for a row of D than the kernel sorts, and more entries of an inverse than it has
+// threads.
+TEST_CASE("grouped tiles: many rows that are added to D in a fixed order") {
+  GroupedLab lab(10);
+  if (!lab.device) return;
+  for (const DType type : {DType::BF16, DType::F16, DType::F32})
+    for (const bool inverse : {false, true}) {
+      GroupedCase c;
+      GroupedDesc& d = c.desc;
+      d.methods = kAnyPitch;
+      d.a_dtype = type == DType::F16 ? DType::F16 : DType::BF16, d.d_dtype = type;
+      d.m = 1300, d.n = 71, d.k = 16, d.groups = 9;
+      d.flags = kGroupedDescScatter | (inverse ? kGroupedDescInverse : 0);
+      d.combine = Combine::add;
+      d.d_count = 4, d.d_divisor = 350;
+      draw_operands(lab.random, &c, inverse);
+      lab.check(c);
+    }
+}
+
 TEST_CASE("grouped tiles: hundreds of random products") {
   check_random(3, 400, {}, false);
 }

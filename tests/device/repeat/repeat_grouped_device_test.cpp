@@ -139,6 +139,21 @@ TEST_CASE("grouped: a thousand runs of products of 16 bits with every kernel") {
   check_all(lab, taken, false);
 }
 
+TEST_CASE("grouped: a thousand runs that add to D in a fixed order") {
+  GroupedLab lab(3);
+  if (!lab.device) return;
+  TakenRows taken;
+  for (const DType in : {DType::BF16, DType::F16})
+    for (const DType out : {in, DType::F32})
+      for (const Way way : {Way::sums, Way::sums_by_inverse}) {
+        GroupedCase c = product(lab, in, out, Order::column, way, false, 0);
+        c.desc.combine = Combine::add;
+        draw_some(lab, &c);
+        roughen(lab.random, &c);
+        repeat(lab, &taken, c);
+      }
+}
+
 TEST_CASE("grouped scaled: a thousand runs of products of 8 bits with every kernel") {
   GroupedLab lab(2);
   if (!lab.device) return;

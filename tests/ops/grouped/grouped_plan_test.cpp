@@ -145,10 +145,17 @@ TEST_CASE("grouped: steps are launched where they are needed, in their order") {
   CHECK(steps_of(by_pairs(), pairs_run()) == "mma clear link combine");
   CHECK(steps_of(by_pairs(Combine::store), pairs_run()) == "mma");
   CHECK(steps_of(by_pairs(Combine::add_atomic), pairs_run()) == "mma");
-  desc = by_pairs();
-  desc.flags |= kGroupedDescInverse;
+  CHECK(steps_of(by_pairs(Combine::add), pairs_run()) == "mma clear link combine");
   run = pairs_run();
   run.inverse = at(8);
+  for (const Combine combine : {Combine::sum, Combine::add}) {
+    desc = by_pairs(combine);
+    desc.flags |= kGroupedDescInverse;
+    CHECK(steps_of(desc, run) == "mma combine");
+  }
+  desc.flags |= kGroupedDescZeroOthers;
+  CHECK(steps_of(desc, run) == "clear mma combine");
+  desc.combine = Combine::sum;
   CHECK(steps_of(desc, run) == "mma combine");
 }
 
@@ -157,10 +164,13 @@ TEST_CASE("grouped: an empty run launches what has to become zero, and nothing e
   CHECK(steps_of(desc_of(), none).empty());
   none.d = at(3);
   CHECK(steps_of(by_pairs(), none) == "clear");
-  CHECK(steps_of(by_pairs(Combine::store), none).empty());
-  D desc = by_pairs(Combine::add_atomic);
-  desc.flags |= kGroupedDescZeroOthers;
-  CHECK(steps_of(desc, none) == "clear");
+  D desc;
+  for (const Combine combine : {Combine::store, Combine::add_atomic, Combine::add}) {
+    desc = by_pairs(combine);
+    CHECK(steps_of(desc, none).empty());
+    desc.flags |= kGroupedDescZeroOthers;
+    CHECK(steps_of(desc, none) == "clear");
+  }
   none.d_count = 0;
   CHECK(steps_of(desc, none).empty());
   desc = desc_of();
@@ -240,7 +250,10 @@ TEST_CASE("grouped: a plan says what it is") {
   desc.flags |= kGroupedDescInverse;
   says(*plan_of(desc), "in the order of inverse");
   CHECK(plan_of(desc)->info().workspace_bytes == 1000 * 64 * 4);
+  desc.combine = Combine::add;
+  says(*plan_of(desc), "added to rows of D in the order of inverse");
   says(*plan_of(by_pairs(Combine::add_atomic)), "in any order");
+  says(*plan_of(by_pairs(Combine::add)), "added to rows of D by index, in ascending order");
   says(*plan_of(by_pairs(Combine::store)), "stored at rows of D by index");
   desc = desc_of();
   desc.grouping = Grouping::by_row;
@@ -268,10 +281,10 @@ TEST_CASE("grouped: types and choices that cannot be are refused by name") {
     refused(kInvalid, "grouping", "grouped_grouping", [&](D& d) { d.grouping = Grouping{wrong}; });
   refused(kUnsupported, "grouping", "grouped_grouping",
           [](D& d) { d.grouping = Grouping::blocks; });
-  for (const int32_t wrong : {-1, 3}) {
+  for (const int32_t wrong : {-1, 4})
     refused(kInvalid, "combine", "grouped_choice", [&](D& d) { d.combine = Combine{wrong}; });
+  for (const int32_t wrong : {-1, 3})
     refused(kInvalid, "gate", "grouped_choice", [&](D& d) { d.gate = Gate{wrong}; });
-  }
   refused(kInvalid, "b_order", "order_value", [](D& d) { d.b_order = Order{2}; });
   refused(kInvalid, "activation", "activation", [](D& d) { d.activation = Activation{5}; });
   refused(kInvalid, "flags", "grouped_flags", [](D& d) { d.flags = 256; });
@@ -350,8 +363,8 @@ TEST_CASE("grouped: fields that the others exclude are refused by name") {
   excluded("a_divisor", [](D& d) { d.a_divisor = 1; });
   excluded("d_count", [](D& d) { d.d_count = 4; });
   excluded("d_divisor", [](D& d) { d.d_divisor = 2; });
-  excluded("combine", [](D& d) { d.combine = Combine::sum; });
-  excluded("combine", [](D& d) { d.combine = Combine::add_atomic; });
+  for (const Combine combine : {Combine::sum, Combine::add_atomic, Combine::add})
+    excluded("combine", [&](D& d) { d.combine = combine; });
   excluded("flags", [](D& d) { d.flags = kGroupedDescRowWeightByIndex; });
   excluded("flags", [](D& d) { d.flags = kGroupedDescInverse; });
   for (const Combine combine : {Combine::store, Combine::add_atomic})

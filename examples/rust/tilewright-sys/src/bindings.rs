@@ -212,6 +212,7 @@ pub const TW_GROUPING_BLOCKS: tw_grouping = 20;
 pub const TW_GROUPED_COMBINE_STORE: tw_grouped_combine = 0;
 pub const TW_GROUPED_COMBINE_SUM: tw_grouped_combine = 1;
 pub const TW_GROUPED_COMBINE_ADD_ATOMIC: tw_grouped_combine = 2;
+pub const TW_GROUPED_COMBINE_ADD: tw_grouped_combine = 3;
 pub const TW_GROUPED_GATHER: tw_grouped_combine = 1;
 pub const TW_GROUPED_SCATTER: tw_grouped_combine = 2;
 pub const TW_GROUPED_BATCH_INVARIANT: tw_grouped_combine = 4;
