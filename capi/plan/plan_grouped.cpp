@@ -116,13 +116,14 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   return {};
 }
 
-// Describes a kernel as a candidate. Its time is unknown, because it depends on the groups.
-tw_gemm_candidate grouped_candidate(const KernelEntry& entry, int64_t m) {
+tw_gemm_candidate convert(const GroupedCandidate& from, int64_t m) {
   tw_gemm_candidate to{};
   to.split = 1;
-  to.kernel = entry.symbol;
+  to.kernel = from.entry->symbol;
   to.m_last = m;
-  std::snprintf(to.text, sizeof to.text, "%s", entry.symbol);
+  to.microseconds = from.nanoseconds / 1e3;
+  to.waves = from.waves;
+  std::snprintf(to.text, sizeof to.text, "%s", from.entry->symbol);
   return to;
 }
 
@@ -158,10 +159,10 @@ tw_status tw_grouped_candidates(tw_device* device, const tw_grouped_desc* desc,
     GroupedDesc ours;
     TW_TRY(read_desc(desc, &ours));
     TW_TRY(check_capacity(candidates, capacity));
-    std::vector<const KernelEntry*> entries;
-    TW_TRY(grouped_candidates_of(*device->value, ours, &entries));
+    std::vector<GroupedCandidate> found;
+    TW_TRY(grouped_candidates_of(*device->value, ours, &found));
     std::vector<tw_gemm_candidate> values;
-    for (const KernelEntry* entry : entries) values.push_back(grouped_candidate(*entry, ours.m));
+    for (const GroupedCandidate& candidate : found) values.push_back(convert(candidate, ours.m));
     TW_TRY(write_candidates(values, candidates, capacity));
     if (count) *count = static_cast<int32_t>(values.size());
     return {};

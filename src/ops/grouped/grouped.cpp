@@ -6,9 +6,8 @@
 
 #include <cinttypes>
 
-#include "base/decimal.hpp"
 #include "ops/common/explain_line.hpp"
-#include "ops/gemm/gemm_scales.hpp"
+#include "ops/grouped/grouped_explain.hpp"
 #include "ops/grouped/grouped_kernel.hpp"
 #include "ops/grouped/grouped_wgmma.hpp"
 
@@ -242,67 +241,13 @@ PlanInfo GroupedPlan::info() const {
   return info;
 }
 
-namespace {
-
-const char* grouping_text(Grouping grouping) {
-  constexpr const char* kTexts[] = {
-      "all rows are one group",
-      "groups are given by their ends",
-      "groups are given by their begins and the end of the last",
-      "groups are given by their ends and begin at multiples of row_alignment",
-      "the group of each row is given",
-      "each group has room for group_rows rows and uses the first of them",
-      "groups are ranges of k"};
-  return kTexts[static_cast<int>(grouping)];
-}
-
-const char* combine_text(const GroupedProblem& p) {
-  if (p.desc.combine == Combine::add_atomic) return "added to rows of D by index, in any order";
-  if (p.sums())
-    return p.has_inverse() ? "summed into rows of D in the order of inverse"
-                           : "summed into rows of D by index, in ascending order";
-  if (p.adds_in_order())
-    return p.has_inverse() ? "added to rows of D in the order of inverse"
-                           : "added to rows of D by index, in ascending order";
-  return p.scatters() ? "stored at rows of D by index" : "stored in place";
-}
-
-std::string epilogue_text(const GroupedProblem& p) {
-  const GroupedDesc& d = p.desc;
-  std::string text =
-      p.has_bias() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";
-  const std::string function = activation_name(d.activation);
-  if (d.gate == Gate::none) return function.empty() ? text : text + ", then " + function;
-  text += ", then ";
-  text += function.empty() ? "the first" : function + " of the first";
-  text += d.gate == Gate::halves ? " half of the columns times the second"
-                                 : " of two columns times the second";
-  if (d.gate_limit > 0.0f)
-    text += std::string(", limited by ") +
-            Decimal::significant(static_cast<double>(d.gate_limit), 6).text();
-  return text;
-}
-
-}  // namespace
-
 std::string GroupedPlan::explain() const {
-  const GroupedDesc& d = problem_.desc;
-  const std::string types = types_text(d.a_dtype, d.b_type(), d.d_dtype);
-  std::string out = line("grouped product of up to %" PRId64 " rows, n %" PRId64 ", k %" PRId64
-                         ", in %" PRId64 " groups with %" PRId64 " weight matrices, %s",
-                         d.m, d.n, d.k, d.groups, d.weight_count, types.c_str());
-  out += line("%s", grouping_text(d.grouping));
-  if (const std::string text = epilogue_text(problem_); !text.empty())
-    out += line("each row is a product%s", text.c_str());
-  if (!problem_.has_k_ranges())
-    out +=
-        line("rows of A are %s, and rows of the result are %s",
-             problem_.gathers() ? "gathered by index" : "taken in place", combine_text(problem_));
-  out += scales_text(d.a_dtype, d.a_scaling, d.b_scaling, d.has(kGroupedDescFast));
+  std::string out = grouped_problem_text(problem_);
   const PlanInfo i = info();
   out += line("kernel %s: at most %u blocks of %u threads, which take tiles in turn", i.kernel,
               i.grid[0], i.block[0]);
   out += explain_choice();
+  out += grouped_times_text(*device(), problem_, *product_.entry);
   if (i.workspace_bytes == 0) return out + "no workspace is needed\n";
   out += line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
   if (workspace_.required == workspace_.bytes) return out;
@@ -317,12 +262,14 @@ std::string GroupedPlan::explain_choice() const {
   if (!d.candidate.empty()) return "the caller named the kernel\n";
   if (!uses_tensor_maps()) {
     const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
-    const char* const why = grouped_wgmma_refusal(*device(), problem_);
-    return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
+    const std::string why = grouped_wgmma_refusal(*device(), problem_);
+    return has_wgmma && !why.empty() ? line("not by wgmma: %s", why.c_str()) : std::string();
   }
   std::string out;
   if (workspace_.has_packed_a)
     out += "a run with a workspace first copies gathered rows into a packed matrix\n";
+  else if (problem_.gathers())
+    out += "the product kernel gathers rows itself\n";
   if (!problem_.has_k_ranges())
     out += line("a tile has %d columns of B, and only as many rows as its group needs, up to %d",
                 product_.entry->tile[1], product_.entry->tile[0]);
@@ -335,7 +282,7 @@ std::string GroupedPlan::explain_choice() const {
 }
 
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
-                             std::vector<const KernelEntry*>* out) {
+                             std::vector<GroupedCandidate>* out) {
   GroupedProblem problem;
   TW_TRY(grouped_problem(desc, &problem));
   *out = grouped_candidates(device, problem);

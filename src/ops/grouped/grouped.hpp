@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "kernels/grouped/grouped.h"
+#include "ops/grouped/grouped_cost.hpp"
 #include "ops/grouped/grouped_problem.hpp"
 #include "ops/grouped/grouped_run.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
 
-/// The kernels that a description may name as its candidate, best first.
+/// The kernels that a description may name as its candidate: first the one that a plan chooses.
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
-                             std::vector<const KernelEntry*>* out);
+                             std::vector<GroupedCandidate>* out);
 
 class GroupedPlan final : public Plan {
  public:

@@ -46,7 +46,7 @@ int64_t max_tiles(const GroupedProblem& problem, const KernelEntry& entry, int64
 
 const KernelEntry* grouped_wgmma_entry(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
-  if (grouped_wgmma_refusal(device, problem) != nullptr) return nullptr;
+  if (!grouped_wgmma_refusal(device, problem).empty()) return nullptr;
   const uint32_t form = problem.has_k_ranges()       ? kGroupedRanges
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
@@ -57,12 +57,13 @@ const KernelEntry* grouped_wgmma_entry(const Device& device, const GroupedProble
   });
 }
 
-std::vector<const KernelEntry*> grouped_candidates(const Device& device,
-                                                   const GroupedProblem& problem) {
-  std::vector<const KernelEntry*> entries;
-  if (const KernelEntry* entry = grouped_wgmma_entry(device, problem)) entries.push_back(entry);
-  if (const KernelEntry* entry = grouped_product_entry(device, problem)) entries.push_back(entry);
-  return entries;
+std::vector<GroupedCandidate> grouped_candidates(const Device& device,
+                                                 const GroupedProblem& problem) {
+  std::vector<GroupedCandidate> candidates;
+  for (const KernelEntry* entry :
+       {grouped_wgmma_entry(device, problem), grouped_product_entry(device, problem)})
+    if (entry) candidates.push_back(grouped_candidate(device, problem, *entry));
+  return candidates;
 }
 
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem) {
@@ -75,11 +76,13 @@ Status no_grouped_candidate(const Device& device, const GroupedProblem& problem)
       return fail(Code::ERROR_UNSUPPORTED, fault, "candidate %s does not run on %s", name,
                   device.info().name.c_str());
     const bool wgmma = (entry.variant & kGroupedWgmma) != 0;
-    const char* const why = wgmma ? grouped_wgmma_refusal(device, problem) : nullptr;
+    const std::string why = wgmma ? grouped_wgmma_refusal(device, problem) : std::string();
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "candidate %s cannot serve the description: %s; take one of "
                 "tw_grouped_candidates()",
-                name, why ? why : "it is for other types, another order of B or another grouping");
+                name,
+                why.empty() ? "it is for other types, another order of B or another grouping"
+                            : why.c_str());
   }
   return fail(Code::ERROR_NOT_FOUND, {.argument = "candidate", .rule = "candidate_unknown"},
               "candidate is \"%s\": no kernel of this library for grouped products has that name; "

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ops/grouped/grouped_cost.hpp"
 #include "ops/grouped/grouped_problem.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -12,9 +13,9 @@ namespace tw {
 /// The device's wgmma kernel for a product; nullptr if none supports it.
 const KernelEntry* grouped_wgmma_entry(const Device& device, const GroupedProblem& problem);
 
-/// The device's kernels for a product, best first.
-std::vector<const KernelEntry*> grouped_candidates(const Device& device,
-                                                   const GroupedProblem& problem);
+/// The device's kernels for a product: first the one that a plan chooses.
+std::vector<GroupedCandidate> grouped_candidates(const Device& device,
+                                                 const GroupedProblem& problem);
 
 /// The error for a candidate that is unknown or that the device or the description rules out.
 Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);

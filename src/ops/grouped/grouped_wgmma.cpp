@@ -56,38 +56,60 @@ bool has_countable_tiles(const GroupedProblem& problem) {
          tiles <= INT32_MAX;
 }
 
-bool is_map_pitch(int64_t elements, const GroupedProblem& problem) {
-  return pitch_suits_maps(elements * problem.in_bytes);
+// Refuses a pitch or stride that tensor maps cannot have.
+std::string pitch_refusal(const char* name, int64_t elements, const GroupedProblem& problem) {
+  const int64_t bytes = elements * problem.in_bytes;
+  if (pitch_suits_maps(bytes)) return {};
+  const std::string begin = std::string(name) + " is " + std::to_string(elements) +
+                            " elements, which are " + std::to_string(bytes) + " bytes: ";
+  if (bytes >= kMapMaxStride) return begin + "tensor maps need less than 2^40 bytes";
+  return begin + "tensor maps need a multiple of 16 bytes, for example " + name + " = " +
+         std::to_string(round_up(bytes, kMapAlignment) / problem.in_bytes);
 }
 
-// The reason why the wgmma kernels do not support a product of 8-bit types, or nullptr.
-const char* narrow_refusal(const GroupedProblem& problem) {
+std::string pitches_refusal(const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
-  if (!is_f8(d.a_dtype)) return "of the 8-bit types it supports only floats";
-  if (d.b_order != Order::column) return "8-bit weights are not contiguous along k";
-  return nullptr;
+  std::string why = pitch_refusal("lda", d.lda, problem);
+  if (why.empty()) why = pitch_refusal("ldb", d.ldb, problem);
+  const bool has_stride = !problem.has_k_ranges() && d.weight_count > 1;
+  if (why.empty() && has_stride) why = pitch_refusal("b_stride", d.b_stride, problem);
+  return why;
+}
+
+std::string narrow_refusal(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
+  if (!is_f8(d.a_dtype)) return "a_dtype is i8: wgmma kernels support bf16, f16 and 8-bit floats";
+  if (problem.has_k_ranges())
+    return "a_dtype has 8 bits: wgmma kernels for TW_GROUPING_K_RANGES support bf16 and f16";
+  if (d.b_order == Order::column) return {};
+  return "b_order is TW_ROW_MAJOR: wgmma kernels for 8-bit floats need TW_COLUMN_MAJOR";
+}
+
+std::string gate_refusal(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
+  if (d.gate == Gate::halves && d.b_order == Order::row)
+    return "gate is TW_GATE_HALVES and b_order is TW_ROW_MAJOR: the two columns that give an "
+           "element "
+           "of D are half a row apart; wgmma kernels need TW_COLUMN_MAJOR or TW_GATE_INTERLEAVED";
+  if (d.gate == Gate::none || d.b_order == Order::row || d.n % 16 == 0) return {};
+  return "n is " + std::to_string(d.n) +
+         ": with a gate and TW_COLUMN_MAJOR wgmma kernels need a multiple of 16";
 }
 
 }  // namespace
 
-const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem) {
+std::string grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
-  if (d.is_narrow())
-    if (const char* const why = narrow_refusal(problem)) return why;
-  if (!is_map_pitch(d.lda, problem)) return "lda is not a multiple of 16 bytes below 2^40";
-  if (!is_map_pitch(d.ldb, problem)) return "ldb is not a multiple of 16 bytes below 2^40";
-  if (!problem.has_k_ranges() && d.weight_count > 1 && !is_map_pitch(d.b_stride, problem))
-    return "b_stride is not a multiple of 16 bytes below 2^40";
-  if (d.gate == Gate::halves && d.b_order == Order::row)
-    return "gate columns and linear columns of a row-major B are half a row apart";
-  if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
-    return "with a gate, n is not a multiple of 16";
+  std::string why = d.is_narrow() ? narrow_refusal(problem) : std::string();
+  if (why.empty()) why = gate_refusal(problem);
+  if (why.empty()) why = pitches_refusal(problem);
+  if (!why.empty()) return why;
   if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
     return "a block has too little shared memory on this device";
   if (!has_countable_tiles(problem))
     return "if each group had all rows, there would be 2^31 tiles or more";
-  return nullptr;
+  return {};
 }
 
 uint32_t grouped_wgmma_smem(const GroupedProblem& problem) {
@@ -99,11 +121,14 @@ bool grouped_needs_workspace(const GroupedProblem& problem) {
   return gemm_required_chains(chains_desc(problem)) > 1;
 }
 
+bool grouped_may_divide(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
+  return !d.has(kGroupedDescInvariant) && !problem.has_k_ranges() && !d.is_narrow();
+}
+
 uint64_t grouped_stream_k_bytes(const GroupedProblem& problem, uint32_t blocks) {
   const GroupedDesc& d = problem.desc;
-  const bool may_divide =
-      !d.has(kGroupedDescInvariant) && !problem.has_k_ranges() && !d.is_narrow();
-  if (!may_divide && !grouped_needs_workspace(problem)) return 0;
+  if (!grouped_may_divide(problem) && !grouped_needs_workspace(problem)) return 0;
   const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kGroupedTileRows);
   return counter_bytes(blocks) +
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
@@ -118,7 +143,9 @@ uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
   // Scales are indexed by the caller's rows of A, which a packed copy does not know.
   if (d.is_narrow()) return 0;
   if (!problem.gathers() || d.grouping == Grouping::masked || d.k == 0) return 0;
-  if (d.m < kMinRows * std::max<int64_t>(d.weight_count, 1) || d.n < kMinColumns) return 0;
+  const int64_t rows =
+      d.expected_rows != 0 ? d.expected_rows : d.m / std::max<int64_t>(d.weight_count, 1);
+  if (rows < kMinRows || d.n < kMinColumns) return 0;
   const int64_t bytes = d.m * d.k * problem.in_bytes;
   return d.k % 8 != 0 || bytes > kMaxBytes ? 0 : static_cast<uint64_t>(bytes);
 }

@@ -4,6 +4,7 @@
 // workspace for tiles that stream-K divides among several blocks.
 
 #include <cstdint>
+#include <string>
 
 #include "kernels/grouped/grouped.h"
 #include "ops/grouped/grouped_problem.hpp"
@@ -11,9 +12,10 @@
 
 namespace tw {
 
-/// The reason why the wgmma kernels do not support a product; nullptr if they support it on a
-/// device that has these kernels, if addresses are aligned.
-const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
+/// The reason why the wgmma kernels do not support a product, and what they would support, as far
+/// as the caller can change it. Empty if they support it on a device that has these kernels, if
+/// addresses are aligned.
+std::string grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
 
 /// Dynamic shared memory of a block, in bytes.
 uint32_t grouped_wgmma_smem(const GroupedProblem& problem);
@@ -22,10 +24,15 @@ uint32_t grouped_wgmma_smem(const GroupedProblem& problem);
 /// added up there.
 bool grouped_needs_workspace(const GroupedProblem& problem);
 
+/// Whether the wgmma kernel may divide tiles along k among blocks.
+bool grouped_may_divide(const GroupedProblem& problem);
+
 /// Bytes of the workspace for stream-K in a grid of `blocks` blocks; 0 if the kernel uses none.
 uint64_t grouped_stream_k_bytes(const GroupedProblem& problem, uint32_t blocks);
 
-/// Bytes for a packed copy of gathered rows; 0 if the product kernel gathers them itself.
+/// Bytes for a packed copy of gathered rows; 0 if the product kernel gathers them itself. With few
+/// rows in a group (expected_rows, or else the plan's m divided by the number of weight matrices)
+/// it does.
 uint64_t grouped_packed_bytes(const GroupedProblem& problem);
 
 /// Fills in the arguments that do not depend on a run. The tensor maps get address 0.

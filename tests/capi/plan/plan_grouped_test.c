@@ -350,6 +350,7 @@ static void candidates(void) {
     tw_plan_info info;
     CHECK(strcmp(found[i].text, found[i].kernel) == 0);
     EQUAL(found[i].m_last, kRows);
+    CHECK(found[i].microseconds > 0 && found[i].waves > 0);
     OK(tw_grouped_plan_candidate(s.device, &desc, found[i].text, &plan));
     OK(tw_plan_info_init(&info, sizeof info));
     OK(tw_plan_get_info(plan, &info));

@@ -291,6 +291,35 @@ TEST_CASE("grouped wgmma: gathered rows that are packed first") {
   }
 }
 
+// The hint expected_rows only decides how gathered rows are loaded.
+TEST_CASE("grouped wgmma: rows that are packed first give the bits of rows that are not") {
+  GroupedLab lab(26);
+  if (!lab.device) return;
+  const bool has_wgmma = (lab.device->info().kernel_features & feature::wgmma) != 0;
+  for (const int64_t k : {72, 2056}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.flags = kGroupedDescGather;
+    d.m = 130, d.n = 776, d.k = k, d.groups = 2, d.a_count = 41, d.a_divisor = 3;
+    suit_maps(lab, &c);
+    draw_operands(lab.random, &c, false);
+    d.expected_rows = 65;
+    const GroupedJob packed = lab.job(c);
+    d.expected_rows = 1;
+    const GroupedJob gathered = lab.job(c);
+    if (has_wgmma) {
+      CHECK(packed.plan->explain().find("packed matrix") != std::string::npos);
+      CHECK(gathered.plan->explain().find("gathers rows itself") != std::string::npos);
+    }
+    REQUIRE(packed.d->arena->image() == gathered.d->arena->image());
+    lab.start(packed);
+    lab.start(gathered);
+    const std::vector<uint8_t> d_bytes = packed.d->arena->read();
+    CHECK(d_bytes != packed.d->arena->image());
+    CHECK(d_bytes == gathered.d->arena->read());
+  }
+}
+
 TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedLab lab(21);
   if (!lab.device) return;
@@ -298,16 +327,17 @@ TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedCase c;
   GroupedDesc& d = c.desc;
   d.m = 40, d.n = 64, d.k = 64, d.groups = 2;
-  std::vector<const KernelEntry*> entries;
-  TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &entries));
-  REQUIRE(entries.size() == 2);
-  for (const KernelEntry* entry : entries) {
-    CAPTURE(entry->symbol);
-    d.candidate = entry->symbol;
+  std::vector<GroupedCandidate> candidates;
+  TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &candidates));
+  REQUIRE(candidates.size() == 2);
+  for (const GroupedCandidate& candidate : candidates) {
+    CAPTURE(candidate.entry->symbol);
+    CHECK(candidate.nanoseconds > 0);
+    d.candidate = candidate.entry->symbol;
     draw_operands(lab.random, &c, false);
     lab.check(c);
   }
-  d.candidate = entries[0]->symbol;
+  d.candidate = candidates[0].entry->symbol;
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GroupedPlan::create(lab.device, d, &plan));
   GroupedRun run;
