@@ -261,9 +261,12 @@ std::string GroupedPlan::explain_choice() const {
   const GroupedDesc& d = problem_.desc;
   if (!d.candidate.empty()) return "the caller named the kernel\n";
   if (!uses_tensor_maps()) {
-    const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
+    const FeatureMask features = device()->info().kernel_features;
+    if ((features & feature::host) != 0) return {};
+    if ((features & feature::wgmma) == 0)
+      return "not by wgmma: this device runs no wgmma kernels\n";
     const std::string why = grouped_wgmma_refusal(*device(), problem_);
-    return has_wgmma && !why.empty() ? line("not by wgmma: %s", why.c_str()) : std::string();
+    return why.empty() ? std::string() : line("not by wgmma: %s", why.c_str());
   }
   std::string out;
   if (workspace_.has_packed_a)

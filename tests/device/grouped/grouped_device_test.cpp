@@ -359,7 +359,7 @@ TEST_CASE("grouped: rows that are added to D in a fixed order") {
   if (!lab.device) return;
   for (const Grouping grouping : {Grouping::one, Grouping::ends, Grouping::offsets, Grouping::psum,
                                   Grouping::by_row, Grouping::masked})
-    for (int i = 0; i < 100; i += step()) {
+    for (int i = 0; i < 50; i += step()) {
       CAPTURE(i);
       check_case(lab, draw_addition(lab.random, grouping));
     }

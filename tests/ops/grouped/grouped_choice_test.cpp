@@ -228,6 +228,13 @@ TEST_CASE("grouped choice: predicted times are near measured ones") {
   }
 }
 
+TEST_CASE("grouped choice: a device without wgmma kernels is the reason for a slow kernel") {
+  const auto device = std::make_shared<PaperDevice>(feature::mma | feature::tma, 132);
+  const std::string text = plan_of(desc_of(), device)->explain();
+  INFO(text);
+  CHECK(text.find("not by wgmma: this device runs no wgmma kernels") != std::string::npos);
+}
+
 TEST_CASE("grouped choice: a slow product says which argument makes it slow") {
   D desc = desc_of();
   desc.k = 65;
