@@ -261,6 +261,23 @@ TW_WGMMA_TO_160(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
 TW_WGMMA_TO_160(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_WGMMA_TO_160
 
+// The same for a fixed number of columns.
+#define TW_WGMMA_BLOCK(n, a, b, accumulates, A, B, kinds)                                         \
+  __device__ __forceinline__ void wgmma_block(float(&d)[n / 2], A, B, u64 desc_a, u64 desc_b,     \
+                                              u32 accumulate) {                                   \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " accumulates ", 0;\n\t" TW_STEPS(         \
+                     a, b) "wgmma.fence.sync.aligned;\n\t" TW_STEP(n, kinds, ", 1, 1", a, b, "p") \
+                     TW_STEP(n, kinds, ", 1, 1", "a1", "b1", "1")                                 \
+                         TW_STEP(n, kinds, ", 1, 1", "a2", "b2", "1")                             \
+                             TW_STEP(n, kinds, ", 1, 1", "a3", "b3",                              \
+                                     "1") "wgmma.commit_group.sync.aligned;\n\t}"                 \
+                 : TW_OUTS_##n(d)                                                                 \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate));                                    \
+  }
+TW_WGMMA_BLOCK(64, "%32", "%33", "%34", F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
+TW_WGMMA_BLOCK(128, "%64", "%65", "%66", F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
+#undef TW_WGMMA_BLOCK
+
 // The products of a k block of 128 bytes for narrow types, as one wgmma group that overwrites d.
 // `a` and `b` are the lower halves of descriptors; 1024 bytes are between groups of eight rows.
 // Additions of whole descriptors would take twice as many instructions.

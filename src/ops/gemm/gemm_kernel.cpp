@@ -142,7 +142,8 @@ Status GemmKernel::encode_maps(Device& device) {
                    halves && !problem_.swapped);
   const bool ak = a_boxes_.along_k, bk = b_boxes_.along_k;
   const auto span = kSwizzleBytes / static_cast<u32>(problem_.in_bytes);
-  const int32_t rank = has_epilogue ? 3 : 2;
+  // Split-K kernels for narrow types have epilogues, but load like basic kernels.
+  const int32_t rank = has_epilogue && !choice_.is_narrow_split() ? 3 : 2;
   TW_TRY(encode_gemm_map(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
                          {span, a_boxes_.box_lines, true}, rank,
                          {problem_.map_batch(d.a_batch_stride), d.a_batch_stride}, &args_.map_a));
@@ -205,8 +206,7 @@ void GemmKernel::fill_sizes(int64_t m, int64_t tile_columns, GemmArgs* args) con
 LaunchConfig GemmKernel::config_for_units(const GemmArgs& args) const {
   const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
                          static_cast<uint32_t>(epilogue_args_.batch);
-  // Split-K launches a cluster per unit; all other kernels are persistent.
-  return config_for_clusters(choice_.has(kGemmSplit) ? units : std::min(units, resident_clusters_),
+  return config_for_clusters(choice_.is_persistent() ? std::min(units, resident_clusters_) : units,
                              choice_.cluster());
 }
 
@@ -310,6 +310,7 @@ u32 GemmKernel::operands_not_copied(u32 staged_operands) const {
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m,
                           u32 staged_operands) const {
   if (choice_.has(kGemmStreamK)) return launch_stream(stream, run, m, staged_operands);
+  if (choice_.is_narrow_split()) return launch_narrow_split(stream, run, m, staged_operands);
   if (choice_.has(kGemmEpilogue)) return launch_epilogue(stream, run, m, staged_operands != 0);
   GemmArgs args = args_;
   bind(run, m, choice_.entry->tile[1], &args);
@@ -542,6 +543,22 @@ Status GemmKernel::launch_epilogue(Stream& stream, const GemmRun& run, int64_t m
   launch.programmatic |= after_staging_copy;
   return stream.launch(*prepared_.kernel, launch, &scaled,
                        choice_.has(kGemmNarrow) ? sizeof scaled : sizeof args);
+}
+
+Status GemmKernel::launch_narrow_split(Stream& stream, const GemmRun& run, int64_t m,
+                                       u32 staged_operands) const {
+  GemmNarrowArgs narrow{};
+  GemmEpilogueArgs& args = narrow.stream.full;
+  args = epilogue_args_;
+  bind(run, m, choice_.entry->tile[1], &args.base);
+  bind_options(run, &args);
+  fill_scales(problem_, run, &narrow.scales);
+  narrow.stream.width = choice_.entry->tile[1];
+  LaunchConfig launch = config_for_units(args.base);
+  launch.programmatic |= staged_operands != 0;
+  args.base.early = static_cast<unsigned short>(
+      staged_operands != 0 ? operands_not_copied(staged_operands) : constant_operands());
+  return stream.launch(*prepared_.kernel, launch, &narrow, sizeof narrow);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {

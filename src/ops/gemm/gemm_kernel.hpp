@@ -94,6 +94,8 @@ class GemmKernel {
   Status launch_epilogue(Stream& stream, const GemmRun& run, int64_t m,
                          bool after_staging_copy) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 staged_operands) const;
+  Status launch_narrow_split(Stream& stream, const GemmRun& run, int64_t m,
+                             u32 staged_operands) const;
   LaunchConfig config_for_units(const GemmArgs& args) const;
   LaunchConfig config_for_shares(const GemmShares& shares) const;
   LaunchConfig config_for_clusters(uint32_t clusters, uint32_t launch_cluster) const;

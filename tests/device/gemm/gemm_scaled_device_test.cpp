@@ -264,6 +264,31 @@ TEST_CASE("gemm scaled: tiles of every width") {
     }
 }
 
+// A few rows, for which the clusters of split-K kernels divide k, with D's lines of any length.
+TEST_CASE("gemm scaled: few rows of 8-bit floats, with every option but gates") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(15);
+  int number = 0;
+  for (const int64_t m : {1, 23, 64, 71, 130})
+    for (const bool simple : {true, false}) {
+      ScaledCase c = case_of({DType::F8E4M3, DType::F8E4M3}, number);
+      k_major(&c);
+      c.desc.m = m;
+      c.desc.n = simple ? 72 + number * 8 : 61 + number * 3;
+      c.desc.k = 300 + number * 97;
+      scales(number % 3, 0, &c);
+      if (!simple) options(number * 7, &c);
+      c.desc.epilogue.gate = Gate::none;
+      pitches(16, number / 2 % 2, &c);
+      c.desc.fast_accumulate = number / 2 % 2 == 1;
+      c.behind = number % 3 == 0;
+      if (c.behind) c.desc.flags |= kGemmProgrammatic | kGemmConstantB;
+      ++number;
+      lab.check(random, c);
+    }
+}
+
 TEST_CASE("gemm scaled: tiles of every width without swap-AB") {
   Lab lab;
   if (!lab) return;

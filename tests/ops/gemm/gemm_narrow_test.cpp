@@ -91,7 +91,8 @@ TEST_CASE("gemm narrow: pairs of tiles leave four stages, and nobody shares them
     if (entry.feature != feature::wgmma || (entry.variant & kGemmNarrow) == 0) continue;
     INFO(entry.symbol);
     const GemmChoice choice{&entry, 1};
-    if (choice.is_scaled_rowstream()) continue;  // such kernels compute no scales of D
+    // Such kernels compute no scales of D.
+    if (choice.is_scaled_rowstream() || choice.is_narrow_split()) continue;
     const GemmTile tile = gemm_tile(entry, dtype_bytes(entry.dtypes[0]), kGemmAnyBytes);
     const GemmDesc desc = swap_ab(gemm_problem_of(quantizing(Gate::halves))).desc;
     for (int64_t n = 1; n <= 1000; ++n) {
@@ -173,6 +174,89 @@ TEST_CASE("gemm narrow: stream-K kernels without swap-AB refuse gates and scales
   CHECK(std::string(last_failure().message).find("only as 1x128 of A by 128x128 of B") !=
         std::string::npos);
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none)), choice).ok());
+}
+
+TEST_CASE("gemm narrow: few tokens take split-K kernels, where these suffice") {
+  const auto is_split = [](const GemmCandidate& c) { return c.choice.is_narrow_split(); };
+  for (const bool fast : {false, true})
+    for (const int64_t m : {1, 16, 64, 128}) {
+      INFO("m " << m << ", fast " << fast);
+      GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, m, 4096, 4096);
+      desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::tensor};
+      desc.fast_accumulate = fast;
+      CHECK(is_split(candidates(desc).front()));
+      for (const GemmCandidate& c : candidates(desc))
+        CHECK((fast || !c.choice.has(kGemmNoPromotion)));
+    }
+  const auto any = [&](const GemmDesc& desc) {
+    const auto all = candidates(desc);
+    return std::any_of(all.begin(), all.end(), is_split);
+  };
+  const GemmDesc few = narrow(DType::F8E4M3, DType::BF16, 16, 4096, 4096);
+  CHECK(any(few));
+  GemmDesc other = few;
+  other.epilogue.bias = Per::column, other.epilogue.activation = Activation::silu;
+  CHECK(any(other));
+  other.epilogue.gate = Gate::interleaved;
+  CHECK_FALSE(any(other));
+  other = few;
+  other.flags |= kGemmDeviceM;
+  CHECK_FALSE(any(other));
+  other = few;
+  other.batch = 2;
+  CHECK_FALSE(any(other));
+  other = few;
+  other.flags |= kGemmInvariant;
+  CHECK_FALSE(any(other));
+  other = few;
+  other.a_scaling = other.b_scaling = {.kind = ScaleKind::row128};
+  CHECK_FALSE(any(other));
+  CHECK_FALSE(any(quantizing(Gate::none, 16)));
+  CHECK_FALSE(any(narrow(DType::I8, DType::BF16, 16, 4096, 4096)));
+}
+
+TEST_CASE("gemm narrow: split-K kernels say what they lack") {
+  const auto device = hopper();
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", "gemm_f8e4m3_f8e4m3_any_rc_64x64_1x1_scaledsplit/2", &choice)
+          .ok());
+  GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 16, 4096, 4096);
+  CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  desc.epilogue.gate = Gate::interleaved;
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_failure().message).find("one product without a gate") !=
+        std::string::npos);
+  desc.epilogue.gate = Gate::none;
+  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::row128};
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_failure().message).find("neither scales that differ") !=
+        std::string::npos);
+}
+
+TEST_CASE("gemm narrow: split-K kernels are persistent with a factor of 1") {
+  const auto device = hopper(132, "NVIDIA H200");
+  for (const uint32_t factor : {1u, 4u}) {
+    INFO("factor " << factor);
+    const GemmDesc desc = narrow(DType::F8E4M3, DType::BF16, 16, 64 * 200, 4096);
+    GemmChoice choice;
+    const std::string text =
+        "gemm_f8e4m3_f8e4m3_any_rc_64x64_1x1_scaledsplit/" + std::to_string(factor);
+    REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
+    std::unique_ptr<Plan> plan;
+    REQUIRE(GemmPlan::create_forced(device, desc, choice, &plan).ok());
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    device->launches.clear();
+    REQUIRE(static_cast<const GemmPlan&>(*plan)
+                .run(*stream, {.a = 1 << 20, .b = 1 << 28, .d = 1 << 30})
+                .ok());
+    REQUIRE(device->launches.size() == 1);
+    const LaunchConfig& config = device->launches[0].config;
+    CHECK(config.grid[0] == (factor == 1 ? 132 : 200 * factor));
+    CHECK(config.cluster[0] == factor);
+    CHECK(plan->info().workspace_bytes == 0);
+  }
 }
 
 TEST_CASE("gemm narrow: a 16-bit D of many tokens is stored by TMA in pieces of 64 columns") {

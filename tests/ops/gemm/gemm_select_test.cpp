@@ -570,11 +570,18 @@ TEST_CASE("the table has no kernel entry twice, and has the common tiles for all
 }
 
 TEST_CASE("narrow types: no kernel entry twice, and each pair of 8-bit floats has two entries") {
-  std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; each has one tile
+  std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule
+  std::set<std::tuple<DType, DType, uint32_t, int, int>> seen_tiles;
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if (entry.feature == feature::wgmma && (entry.variant & kGemmNarrow)) {
       INFO(entry.symbol);
-      CHECK(seen.insert({entry.dtypes[0], entry.dtypes[2], entry.variant}).second);
+      const auto [first_type, none, second_type] = entry.dtypes;
+      CHECK(
+          seen_tiles.insert({first_type, second_type, entry.variant, entry.tile[0], entry.tile[1]})
+              .second);
+      // Only split-K kernels have several tiles.
+      CHECK((seen.insert({first_type, second_type, entry.variant}).second ||
+             gemm_is_narrow_split(entry.variant)));
     }
   const struct {
     DType a, b;

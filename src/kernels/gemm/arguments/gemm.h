@@ -129,6 +129,8 @@ inline constexpr u32 kSchedule_batch = kGemmEpilogue | kGemmBatched;
 inline constexpr u32 kSchedule_batchping = kGemmEpilogue | kGemmBatched | kGemmPingpong;
 inline constexpr u32 kSchedule_fullsplit = kGemmEpilogue | kGemmSplit;
 inline constexpr u32 kSchedule_fullswapsplit = kGemmEpilogue | kGemmSwapAB | kGemmSplit;
+inline constexpr u32 kSchedule_scaledsplit = kSchedule_fullswapsplit | kGemmNarrow;
+inline constexpr u32 kSchedule_fastsplit = kSchedule_scaledsplit | kGemmNoPromotion;
 
 /// The properties of a wgmma kernel that its shared-memory layout depends on.
 struct GemmTile {
@@ -262,12 +264,18 @@ TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   return across * (gemm_rows_per_warpgroup(tile) / 64);
 }
 
+/// Whether a variant is that of a split-K kernel for narrow types.
+TW_KERNEL_HD constexpr bool gemm_is_narrow_split(u32 variant) {
+  return (variant & kGemmNarrow) != 0 && (variant & kGemmSplit) != 0;
+}
+
 /// Bytes of the memory in which a split-K CTA receives the partial accumulators of the others, so
 /// that senders need not wait until its pipeline is drained. It is 0 for larger tiles, which
 /// receive them in the pipeline's memory. Each group of eight columns is added up by one CTA.
 TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
-  if (!(tile.variant & kGemmSplit) || (tile.variant & kGemmEpilogue)) return 0;
-  if (tile.m > 64 || tile.n > 72) return 0;
+  const bool narrow = gemm_is_narrow_split(tile.variant);
+  if (!(tile.variant & kGemmSplit) || (!narrow && (tile.variant & kGemmEpilogue))) return 0;
+  if (tile.m > 64 || tile.n > (narrow ? 128 : 72)) return 0;
   u32 most = 0;
   for (u32 parts = 2; parts <= 8; ++parts) {
     const u32 cells = (tile.n / 8 + parts - 1) / parts * parts;
@@ -276,12 +284,45 @@ TW_KERNEL_HD constexpr u32 gemm_split_receive_bytes(const GemmTile& tile) {
   return (most * tile.m * 32 + 1023) / 1024 * 1024;
 }
 
+/// Bytes of a slab of accumulators of an epilogue kernel for narrow types (StreamSumSlab).
+TW_KERNEL_HD constexpr u32 gemm_sum_slab_bytes(const GemmTile& tile) {
+  return (gemm_rows_per_warpgroup(tile) + 4) * kGemmStreamSlabLines * 4;
+}
+
+/// The layout of split-K kernels for narrow types: the stages, the memory for partial accumulators
+/// or for two slabs of accumulators (these are not needed at the same time), the barriers, and the
+/// scales of each consumer warpgroup's rows and of the tile's columns.
+TW_KERNEL_HD constexpr GemmShared gemm_narrow_split_shared(const GemmTile& tile) {
+  constexpr u32 kStageBarriers = 24;  // bytes: two barriers and the tile's position
+  constexpr u32 kPartialsBarrier = 8;
+  const u32 consumers = gemm_consumers(tile.m);
+  GemmShared shared{};
+  shared.a_bytes = tile.m * tile.k * tile.in_bytes;
+  shared.b_bytes = tile.n * tile.k * tile.in_bytes;
+  shared.slabs = 2;
+  shared.slab_bytes = gemm_sum_slab_bytes(tile);
+  shared.receive_bytes = gemm_split_receive_bytes(tile);
+  const u32 slab_bytes = consumers * shared.slabs * shared.slab_bytes;
+  const u32 d_bytes = shared.receive_bytes > slab_bytes ? shared.receive_bytes : slab_bytes;
+  const u32 table = consumers * (64 + tile.n) * 4;
+  const u32 stage = shared.a_bytes + shared.b_bytes;
+  shared.stages =
+      (kGemmSharedLimit - d_bytes - kPartialsBarrier - table) / (stage + kStageBarriers);
+  if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
+  shared.d_offset = shared.stages * stage;
+  shared.barriers = shared.d_offset + d_bytes;
+  shared.table_offset = shared.barriers + shared.stages * kStageBarriers + kPartialsBarrier;
+  shared.total = shared.table_offset + table;
+  return shared;
+}
+
 /// The shared-memory layout: kernels, plans and tests take it from here. First, each consumer
 /// warpgroup gets memory for two slabs, or for one if that makes a fourth stage possible (kernels
 /// that stage by warp want more, see below). Then there are as many stages as fit. The rest, less
 /// than a stage, goes to more slabs, so that more of D leaves the registers before a consumer
 /// warpgroup waits for TMA stores.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
+  if (gemm_is_narrow_split(tile.variant)) return gemm_narrow_split_shared(tile);
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
@@ -289,7 +330,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
   const bool by_warp = gemm_stages_by_warp(tile);
   if (tile.variant & kGemmStreamK && tile.variant & kGemmEpilogue) {
-    const u32 accumulators = (gemm_rows_per_warpgroup(tile) + 4) * kGemmStreamSlabLines * 4;
+    const u32 accumulators = gemm_sum_slab_bytes(tile);
     shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmNarrow)
                             ? accumulators
                             : (accumulators + 1023) / 1024 * 1024;

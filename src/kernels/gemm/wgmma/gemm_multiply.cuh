@@ -53,7 +53,7 @@ struct GemmConstant {
 // own are complete. The caller waits for the last products and releases the last stage.
 // during_products() is called while products run: once for each k block except the first one, or
 // once if there is only one. `width_index` is an index into kGemmWidths; only kernels with
-// kAnyWidth or kNarrow use it.
+// kAnyWidth use it.
 template <class Config, class DuringProducts>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kRowBlocks][Config::kAccumulators], GemmSpan span,
@@ -84,7 +84,11 @@ __device__ __forceinline__ void gemm_multiply(
     const u64 a = upper | address, b = upper | (address + a_to_b);
     pipeline.advance();
     address = pipeline.stage == 0 ? first_address : address + stage_step;
-    if constexpr (Config::kNarrow) {
+    if constexpr (Config::kNarrow && !Config::kAnyWidth) {
+      ptx::wgmma_block(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
+                       is_first_block ? accumulate : 1);
+      arrived = ptx::mbarrier_test_wait(pipeline.full_barrier(pipeline.stage), pipeline.phase);
+    } else if constexpr (Config::kNarrow) {
       ptx::wgmma_any_width(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
                            is_first_block ? accumulate : 1, width_index);
     } else if constexpr (Config::kAnyWidth) {

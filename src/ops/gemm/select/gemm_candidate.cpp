@@ -215,6 +215,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   name, choice.split, d.k, ceil_div(d.k, choice.entry->tile[2]),
                   choice.entry->tile[2]);
     case GemmMisfit::scales:
+      if (choice.is_narrow_split())
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_scales", 0, 0),
+                    "candidate %s takes neither scales that differ for each 128 of k nor "
+                    "d_quantize: take a scaledstream kernel",
+                    name);
       return fail(Code::ERROR_UNSUPPORTED, fault("candidate_scales", 0, 0),
                   "candidate %s takes scales that differ for each 128 of k only as 1x128 of A by "
                   "128x128 of B%s, and no d_quantize: take a scaledstream kernel",
@@ -224,6 +229,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
         return fail(Code::ERROR_UNSUPPORTED,
                     fault("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
                     "candidate %s has no gates: take another of tw_gemm_candidates()", name);
+      if (choice.is_narrow_split())
+        return fail(Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),
+                    "candidate %s computes one product without a gate, and takes m, alpha and beta "
+                    "from the host only: take a scaledstream or faststream kernel",
+                    name);
       if (choice.has(kGemmBatched))
         return fail(
             Code::ERROR_UNSUPPORTED, fault("candidate_epilogue", 0, 0),

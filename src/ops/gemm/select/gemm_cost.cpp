@@ -328,7 +328,9 @@ double Cost::launch_ns() const {
   if (mma_sync && split)
     return model_.mma_split_launch_ns + (choice_.split > 1 ? model_.mma_cluster_ns : 0) - hidden;
   // stream_option_ns: what the code for all epilogues adds to the launch of a stream-K kernel.
-  return (mma_sync ? model_.mma_launch_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
+  const bool has_clusters = split && !choice_.is_persistent();
+  return (mma_sync ? model_.mma_launch_ns : model_.launch_ns) +
+         (has_clusters ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
          (choice_.has(kGemmStreamK) && choice_.has(kGemmEpilogue) ? model_.stream_option_ns : 0) +
          (shares_loads() || joined_ ? model_.cluster_ns : 0) - hidden;
@@ -353,7 +355,7 @@ double Cost::element_clocks() const {
   if (problem_.reads_c) clocks += work;
   // The code for all epilogues takes time even if the run has only a simple epilogue.
   if (choice_.has(kGemmEpilogue) && !choice_.has(kGemmBatched))
-    clocks += choice_.has(kGemmSplit | kGemmSwapAB) && !choice_.has(kGemmStreamK)
+    clocks += choice_.has(kGemmSplit | kGemmSwapAB) && !choice_.has(kGemmStreamK | kGemmNarrow)
                   ? model_.split_option_clocks
                   : model_.option_clocks;
   return clocks;
@@ -428,14 +430,15 @@ Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
 // Delay between two tiles of a CTA. The epilogue of a tile takes `end` ns. Basic cooperative
 // kernels overlap most of the epilogue with the next tile, epilogue kernels none of it. In
 // ping-pong kernels an epilogue causes a delay only if it takes longer than the other warpgroup's
-// main loop. Stream-K kernels wait for their stores while all SMs write at the same time. This is
-// not true of stream-K kernels that store by TMA, but the model makes no difference.
+// main loop. Stream-K kernels, and split-K kernels for narrow types, wait for their stores while
+// all SMs write at the same time. This is not true of stream-K kernels that store by TMA, but the
+// model makes no difference.
 double Cost::between_ns(double end) const {
   // Two warpgroups alternate, so a CTA finishes two tiles in the time of a main loop and an
   // epilogue. Compared with two main loops, half of the difference delays each tile.
   if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - k_blocks_ * k_block_ns_) / 2);
   const double relative_size = problem_.out_bytes / 2.0;  // of D's elements: 1 for 16 bits
-  if (choice_.has(kGemmStreamK))
+  if (choice_.has(kGemmStreamK) || choice_.is_narrow_split())
     return epilogue_ns(model_.epilogue_clocks,
                        element_clocks() + model_.stream_store * relative_size);
   // The fixed part of an epilogue counts once, at the end of the kernel.
@@ -452,15 +455,16 @@ double Cost::power_ns() const {
 }
 
 GemmTerms Cost::terms() const {
-  const bool split = choice_.has(kGemmSplit);
+  const bool persistent = choice_.is_persistent();
   // Host bodies, and kernels without maps, read the caller's operands at any address.
   const bool needs_copies = choice_.uses_maps() && entry_.feature != feature::host;
   const double end = epilogue_ns(fixed_epilogue_clocks(), element_clocks(), slices_) + reduce_ns();
-  Wave complete = wave(resident_, k_blocks_, chains_ns(k_blocks_) + (split ? 0 : between_ns(end)));
+  Wave complete =
+      wave(resident_, k_blocks_, chains_ns(k_blocks_) + (persistent ? between_ns(end) : 0));
   const Wave last =
       wave(last_clusters_, last_k_blocks_, chains_ns(last_k_blocks_), shares_cross_units_);
   // A split-K cluster computes one unit and exits. Then the next cluster starts.
-  if (split) complete.restart = end;
+  if (!persistent) complete.restart = end;
   GemmTerms t;
   t.units = d_.m == 0 || d_.n == 0 ? 0 : units_;
   // Nothing overlaps the loads of the first k block.

@@ -64,6 +64,7 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& kernel_problem) 
   // One CTA multiplies all tiles that have scales of D in common, so their k is not divided.
   if (gemm_consecutive_tiles(choice, kernel_problem.desc) > 1 && choice.split > 1) return false;
   if (choice.is_scaled_rowstream()) return !kernel_problem.gated();
+  if (choice.is_narrow_split()) return !kernel_problem.gated() && !kernel_problem.wants_batch();
   if (!kernel_problem.gated() || !choice.uses_maps()) return true;
   if (!kernel_problem.gates_along_lines()) return false;
   // With a gate, a tile has half as many columns of D as of A B. Kernels without split-K and
@@ -102,13 +103,15 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
 }
 
 // Stream-K kernels for narrow types without swap-AB support scales that change along k only if
-// those of A are 1x128 and those of B are 128x128. They cannot compute scales of D.
+// those of A are 1x128 and those of B are 128x128. Split-K kernels for narrow types do not support
+// such scales. Neither kind of kernels can compute scales of D.
 bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
-  if (!choice.is_scaled_rowstream()) return true;
+  const bool is_split = choice.is_narrow_split();
+  if (!choice.is_scaled_rowstream() && !is_split) return true;
   if (kernel_desc.d_quantize.any()) return false;
-  return kernel_desc.a_scaling.kind < ScaleKind::row128 ||
-         (kernel_desc.a_scaling.kind == ScaleKind::row128 &&
-          kernel_desc.b_scaling.kind == ScaleKind::block128);
+  if (kernel_desc.a_scaling.kind < ScaleKind::row128) return true;
+  return !is_split && kernel_desc.a_scaling.kind == ScaleKind::row128 &&
+         kernel_desc.b_scaling.kind == ScaleKind::block128;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& kernel_p
 bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& kernel_problem) {
   const int64_t units = gemm_least_units(choice, kernel_problem);
   return units <= gemm_max_units(choice) &&
-         (!choice.has(kGemmSplit) || kernel_problem.desc.max_sms == 0 ||
+         (choice.is_persistent() || kernel_problem.desc.max_sms == 0 ||
           units * choice.cluster() <= kernel_problem.desc.max_sms);
 }
 

@@ -58,6 +58,12 @@ struct GemmChoice {
   bool is_scaled_rowstream() const {
     return has(kGemmStreamK) && has(kGemmNarrow) && !has(kGemmSwapAB);
   }
+  /// Whether the kernel is a split-K kernel for narrow types. These serve few rows. They lack
+  /// gates, batches, scales that change along k and scales of D.
+  bool is_narrow_split() const { return gemm_is_narrow_split(entry->variant); }
+  /// Whether a cluster computes several units, one after the other. Most split-K kernels launch a
+  /// cluster for each unit instead.
+  bool is_persistent() const { return !has(kGemmSplit) || (is_narrow_split() && split == 1); }
   /// Whether `split` is a factor that a stream-K kernel may have.
   bool has_stream_k_factor() const {
     const bool shares_loads = cluster_shape[0] * cluster_shape[1] > 1;

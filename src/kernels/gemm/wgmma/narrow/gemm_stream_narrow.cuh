@@ -16,22 +16,6 @@
 
 namespace tw {
 
-// The epilogue arguments for matrix z of the batch. No lines are written if its D is null. Lines
-// of D are rows, or columns with swap-AB.
-template <class Config>
-__device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& narrow_args, i32 m, i32 n,
-                                              i32 z) {
-  const GemmEpilogueArgs& full = narrow_args.stream.full;
-  FullRun run = Config::kSwapAB ? full_run(full, n, full.gate == kGateNone ? m : full.half)
-                                : full_run(full, m, n);
-  const GemmMatrix matrix =
-      gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(narrow_args.scales.d_type));
-  run.c = matrix.c;
-  run.d = matrix.d;
-  if (matrix.d == 0) run.lines = 0;
-  return run;
-}
-
 // The slice of a unit that this CTA writes, after the unit's parts are added up.
 template <class Config>
 __device__ __forceinline__ StreamSlice narrow_slice(const GemmStreamArgs& args,

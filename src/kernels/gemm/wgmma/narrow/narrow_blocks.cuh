@@ -10,6 +10,7 @@
 // first one in shared memory behind a shorter pipeline.
 // "full" in names marks code of the epilogue kernels.
 
+#include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/epilogue/scaled_types.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_write.cuh"

@@ -141,8 +141,22 @@ __device__ __forceinline__ u32 narrow_tile_scales(const GemmPipeline<Config>& pi
   return pipeline.base + Config::kShared.table_offset + group * ((64 + Config::kTileN) * 4);
 }
 
-// Starts to copy the scales of a tile's finished accumulators to shared memory. A scale of the
-// whole operand has line_step 0, so that all lines read the same one.
+// Starts to copy the scale of line `line` of a warpgroup's copy of the scales of a tile, which
+// begins at shared address `to`. A scale of the whole operand has line_step 0, so that all lines
+// read the same one.
+template <class Config>
+__device__ __forceinline__ void narrow_start_line_scale(const GemmNarrowArgs& narrow_args, i32 m,
+                                                        i32 n, const GemmTileOrigin& tile, i32 line,
+                                                        u32 to, u32 group) {
+  const i32 tile_line =
+      line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
+  const NarrowLine from = narrow_line_in_tile<Config>(narrow_args, m, n, tile, tile_line);
+  const bool exists = from.address != 0;
+  ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
+                     exists ? from.address : narrow_args.scales.a.address, exists ? 4 : 0);
+}
+
+// Starts to copy the scales of a tile's finished accumulators to shared memory.
 template <class Config>
 __device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& narrow_args,
                                                           i32 unit,
@@ -154,15 +168,8 @@ __device__ __forceinline__ void narrow_start_scale_copies(const GemmNarrowArgs& 
   const u32 to = narrow_tile_scales<Config>(pipeline, group);
 #pragma unroll 1
   for (auto line = static_cast<i32>(threadIdx.x % 128); line < 64 + narrow_args.stream.width;
-       line += 128) {
-    const i32 tile_line =
-        line < 64 ? static_cast<i32>(group) * 64 + line : Config::kTileM + line - 64;
-    const NarrowLine from =
-        narrow_line_in_tile<Config>(narrow_args, sizes.m, sizes.n, tile, tile_line);
-    const bool exists = from.address != 0;
-    ptx::async_copy<4>(to + narrow_scale_slot(static_cast<u32>(line)) * 4,
-                       exists ? from.address : narrow_args.scales.a.address, exists ? 4 : 0);
-  }
+       line += 128)
+    narrow_start_line_scale<Config>(narrow_args, sizes.m, sizes.n, tile, line, to, group);
 }
 
 }  // namespace tw

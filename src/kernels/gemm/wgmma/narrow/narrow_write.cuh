@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Epilogue of the stream-K kernels for narrow types. The run's arguments select the type of D.
+// Epilogue of the kernels for narrow types. The run's arguments select the type of D.
 // narrow_write() chooses between two paths. The short path applies a simple epilogue to the
 // accumulators in registers. The general path stages the accumulators in shared memory and applies
 // every kind of epilogue. Without swap-AB, the rows of a tile are lines of D, and each warp has 16
@@ -64,6 +64,22 @@ __device__ __forceinline__ void narrow_apply_scales(float (&d)[Config::kAccumula
 #pragma unroll
     for (int i = 0; i < 8; ++i) d[group16 * 8 + i] *= row[i / 2 % 2] * column[i / 4 * 2 + i % 2];
   }
+}
+
+// The epilogue arguments for matrix z of the batch. No lines are written if its D is null. Lines
+// of D are rows, or columns with swap-AB.
+template <class Config>
+__device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& narrow_args, i32 m, i32 n,
+                                              i32 z) {
+  const GemmEpilogueArgs& full = narrow_args.stream.full;
+  FullRun run = Config::kSwapAB ? full_run(full, n, full.gate == kGateNone ? m : full.half)
+                                : full_run(full, m, n);
+  const GemmMatrix matrix =
+      gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(narrow_args.scales.d_type));
+  run.c = matrix.c;
+  run.d = matrix.d;
+  if (matrix.d == 0) run.lines = 0;
+  return run;
 }
 
 // Whether the short path can write D. D's elements must have more than 8 bits. D's address, its
@@ -249,7 +265,7 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
   const i32 end = Config::kSwapAB ? min(tile.n0 + narrow_args.stream.width, run.lines) : run.lines;
   const u32 staging = narrow_staging<Config>(shared, group);
-  const bool quantizes = Config::kSwapAB && narrow_args.scales.d.address != 0;
+  const bool quantizes = Config::kStreamK && Config::kSwapAB && narrow_args.scales.d.address != 0;
   // Without swap-AB, a warp's slab may lie where the TMA still reads another warp's lines of the
   // previous tile. Each warp has waited for its own stores, so after this barrier all have ended.
   if constexpr (!Config::kSwapAB) stream_sync_group(group);
@@ -271,12 +287,14 @@ __device__ __forceinline__ void narrow_write_general(const float (&d)[Config::kA
     float v[8] = {};
     if (inside && own.count > 0)
       narrow_make_eight<Config>(narrow_args, run, staged, line, own, largest, v);
-    if (quantizes)
-      narrow_write_blocks<Config>(narrow_args, run, tile, shared, slab, group, staged.base, own,
-                                  line, inside, v);
-    else if (inside && own.count > 0)
+    if (quantizes) {
+      if constexpr (Config::kStreamK)
+        narrow_write_blocks<Config>(narrow_args, run, tile, shared, slab, group, staged.base, own,
+                                    line, inside, v);
+    } else if (inside && own.count > 0) {
       narrow_store<Config>(narrow_args.scales.d_type, run.d,
                            line * narrow_args.stream.full.base.d_stride_m + own.at, own.count, v);
+    }
   }
   // The next tile overwrites the first slab. If D is quantized, the other warpgroup also reads it.
   if (quantizes) return StreamConsumers<Config>::sync();
