@@ -210,7 +210,7 @@ TEST_CASE("gemm narrow: few tokens take split-K kernels, where these suffice") {
   CHECK_FALSE(any(other));
   other = few;
   other.a_scaling = other.b_scaling = {.kind = ScaleKind::row128};
-  CHECK_FALSE(any(other));
+  CHECK(any(other));
   CHECK_FALSE(any(quantizing(Gate::none, 16)));
   CHECK_FALSE(any(narrow(DType::I8, DType::BF16, 16, 4096, 4096)));
 }
@@ -227,11 +227,8 @@ TEST_CASE("gemm narrow: split-K kernels say what they lack") {
   CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
   CHECK(std::string(last_failure().message).find("one product without a gate") !=
         std::string::npos);
-  desc.epilogue.gate = Gate::none;
-  desc.a_scaling = desc.b_scaling = {.kind = ScaleKind::row128};
-  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
-  CHECK(std::string(last_failure().message).find("neither scales that differ") !=
-        std::string::npos);
+  CHECK_FALSE(check_gemm_choice(*device, gemm_problem_of(quantizing(Gate::none, 16)), choice).ok());
+  CHECK(std::string(last_failure().message).find("takes no d_quantize") != std::string::npos);
 }
 
 TEST_CASE("gemm narrow: split-K kernels are persistent with a factor of 1") {

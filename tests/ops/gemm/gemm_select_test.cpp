@@ -575,13 +575,10 @@ TEST_CASE("narrow types: no kernel entry twice, and each pair of 8-bit floats ha
   for (const KernelEntry& entry : kernel_entries(Family::gemm))
     if (entry.feature == feature::wgmma && (entry.variant & kGemmNarrow)) {
       INFO(entry.symbol);
-      const auto [first_type, none, second_type] = entry.dtypes;
-      CHECK(
-          seen_tiles.insert({first_type, second_type, entry.variant, entry.tile[0], entry.tile[1]})
-              .second);
+      const DType a = entry.dtypes[0], b = entry.dtypes[2];
+      CHECK(seen_tiles.insert({a, b, entry.variant, entry.tile[0], entry.tile[1]}).second);
       // Only split-K kernels have several tiles.
-      CHECK((seen.insert({first_type, second_type, entry.variant}).second ||
-             gemm_is_narrow_split(entry.variant)));
+      CHECK((seen.insert({a, b, entry.variant}).second || gemm_is_narrow_split(entry.variant)));
     }
   const struct {
     DType a, b;

@@ -291,10 +291,10 @@ TW_KERNEL_HD constexpr u32 gemm_sum_slab_bytes(const GemmTile& tile) {
 
 /// The layout of split-K kernels for narrow types: the stages, the memory for partial accumulators
 /// or for two slabs of accumulators (these are not needed at the same time), the barriers, and the
-/// scales of each consumer warpgroup's rows and of the tile's columns.
+/// scales.
 TW_KERNEL_HD constexpr GemmShared gemm_narrow_split_shared(const GemmTile& tile) {
-  constexpr u32 kStageBarriers = 24;  // bytes: two barriers and the tile's position
-  constexpr u32 kPartialsBarrier = 8;
+  constexpr u32 kStageBarriers = 24;    // bytes: two barriers and the tile's position
+  constexpr u32 kPartialsBarrier = 16;  // with the padding in front of the scales
   const u32 consumers = gemm_consumers(tile.m);
   GemmShared shared{};
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
@@ -304,15 +304,14 @@ TW_KERNEL_HD constexpr GemmShared gemm_narrow_split_shared(const GemmTile& tile)
   shared.receive_bytes = gemm_split_receive_bytes(tile);
   const u32 slab_bytes = consumers * shared.slabs * shared.slab_bytes;
   const u32 d_bytes = shared.receive_bytes > slab_bytes ? shared.receive_bytes : slab_bytes;
-  const u32 table = consumers * (64 + tile.n) * 4;
   const u32 stage = shared.a_bytes + shared.b_bytes;
   shared.stages =
-      (kGemmSharedLimit - d_bytes - kPartialsBarrier - table) / (stage + kStageBarriers);
+      (kGemmSharedLimit - d_bytes - kPartialsBarrier - kGemmScaleBytes) / (stage + kStageBarriers);
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * stage;
   shared.barriers = shared.d_offset + d_bytes;
-  shared.table_offset = shared.barriers + shared.stages * kStageBarriers + kPartialsBarrier;
-  shared.total = shared.table_offset + table;
+  shared.table_offset = (shared.barriers + shared.stages * kStageBarriers + 8 + 15) / 16 * 16;
+  shared.total = shared.table_offset + kGemmScaleBytes;
   return shared;
 }
 

@@ -238,14 +238,19 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmPipeline<
   epilogue_finish();
 }
 
+// Numbers of arrivals after which a stage is full, and after which it is empty.
+struct GemmArrivals {
+  u32 full, empty;
+};
+
 // Initializes the barriers of stages `from` to `to` - 1, and with stage 0 the split-K barrier.
 template <class Config>
 __device__ __forceinline__ void gemm_init_barriers(const GemmPipeline<Config>& pipeline, i32 from,
-                                                   i32 to) {
+                                                   i32 to, const GemmArrivals& arrivals) {
 #pragma unroll
   for (i32 stage = from; stage < to; ++stage) {
-    ptx::mbarrier_init(pipeline.full_barrier(stage), 1);
-    ptx::mbarrier_init(pipeline.empty_barrier(stage), Config::kReaders * Config::kMulticastCtas);
+    ptx::mbarrier_init(pipeline.full_barrier(stage), arrivals.full);
+    ptx::mbarrier_init(pipeline.empty_barrier(stage), arrivals.empty);
   }
   if (Config::kSplit && from == 0) ptx::mbarrier_init(pipeline.partials_barrier(), 1);
   ptx::fence_mbarrier_init();
@@ -299,8 +304,8 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args,
 // instruction fetch, which would delay the load.
 template <class Config>
 __device__ __forceinline__ void gemm_begin(const GemmArgs& args,
-                                           const GemmPipeline<Config>& pipeline, u32 warp,
-                                           u32 rank) {
+                                           const GemmPipeline<Config>& pipeline, u32 warp, u32 rank,
+                                           const GemmArrivals& arrivals) {
   // A copy, because nvcc does not keep the pipeline in uniform registers if producer and consumers
   // advance the same object.
   GemmPipeline<Config> loading = pipeline;
@@ -310,9 +315,9 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args,
     if (warp == 0) {
       first = gemm_first_loads<Config>(args, gemm_first_unit<Config>(), rank);
       if (ptx::elect_one()) {
-        gemm_init_barriers<Config>(pipeline, 0, 1);
+        gemm_init_barriers<Config>(pipeline, 0, 1, arrivals);
         k = gemm_produce_first<Config>(args, loading, first, first.begin, 1, rank);
-        gemm_init_barriers<Config>(pipeline, 1, Config::kStages);
+        gemm_init_barriers<Config>(pipeline, 1, Config::kStages, arrivals);
       }
       ptx::sync_warp();
       ptx::named_barrier_arrive(5, Config::kThreads);
@@ -327,7 +332,7 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args,
     if (warp == 0 && ptx::elect_one()) {
       ptx::prefetch_map(&args.map_a);
       ptx::prefetch_map(&args.map_b);
-      gemm_init_barriers<Config>(pipeline, 0, Config::kStages);
+      gemm_init_barriers<Config>(pipeline, 0, Config::kStages, arrivals);
     }
     ptx::sync_block();
     ptx::cluster_arrive_relaxed();
@@ -349,7 +354,7 @@ __device__ void gemm_basic(const GemmArgs& args) {
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   // Rank among the CTAs that share A and B: a split-K cluster has several such groups.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
-  gemm_begin<Config>(args, pipeline, warp, rank);
+  gemm_begin<Config>(args, pipeline, warp, rank, {1, Config::kReaders * Config::kMulticastCtas});
 
   // With the consumers first, nvcc places the producer's code next to what runs before it, so that
   // the producer's loads need not wait for instruction fetches.

@@ -217,9 +217,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     case GemmMisfit::scales:
       if (choice.is_narrow_split())
         return fail(Code::ERROR_UNSUPPORTED, fault("candidate_scales", 0, 0),
-                    "candidate %s takes neither scales that differ for each 128 of k nor "
-                    "d_quantize: take a scaledstream kernel",
-                    name);
+                    "candidate %s takes no d_quantize: take a scaledstream kernel", name);
       return fail(Code::ERROR_UNSUPPORTED, fault("candidate_scales", 0, 0),
                   "candidate %s takes scales that differ for each 128 of k only as 1x128 of A by "
                   "128x128 of B%s, and no d_quantize: take a scaledstream kernel",

@@ -103,14 +103,14 @@ bool tma_can_write_d(const GemmProblem& kernel_problem) {
 }
 
 // Stream-K kernels for narrow types without swap-AB support scales that change along k only if
-// those of A are 1x128 and those of B are 128x128. Split-K kernels for narrow types do not support
-// such scales. Neither kind of kernels can compute scales of D.
+// those of A are 1x128 and those of B are 128x128. Neither they nor split-K kernels for narrow
+// types can compute scales of D.
 bool scales_fit(const GemmChoice& choice, const GemmDesc& kernel_desc) {
   const bool is_split = choice.is_narrow_split();
   if (!choice.is_scaled_rowstream() && !is_split) return true;
   if (kernel_desc.d_quantize.any()) return false;
-  if (kernel_desc.a_scaling.kind < ScaleKind::row128) return true;
-  return !is_split && kernel_desc.a_scaling.kind == ScaleKind::row128 &&
+  if (is_split || kernel_desc.a_scaling.kind < ScaleKind::row128) return true;
+  return kernel_desc.a_scaling.kind == ScaleKind::row128 &&
          kernel_desc.b_scaling.kind == ScaleKind::block128;
 }
 

@@ -59,7 +59,7 @@ struct GemmChoice {
     return has(kGemmStreamK) && has(kGemmNarrow) && !has(kGemmSwapAB);
   }
   /// Whether the kernel is a split-K kernel for narrow types. These serve few rows. They lack
-  /// gates, batches, scales that change along k and scales of D.
+  /// gates, batches and scales of D.
   bool is_narrow_split() const { return gemm_is_narrow_split(entry->variant); }
   /// Whether a cluster computes several units, one after the other. Most split-K kernels launch a
   /// cluster for each unit instead.

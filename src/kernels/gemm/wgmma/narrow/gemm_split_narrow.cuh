@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Split-K kernels for narrow types, for few rows of the caller: like the basic split-K kernels with
-// swap-AB (gemm_basic.cuh), with scales of A and B that do not change along k, and with epilogues
-// but no gates and no batches. The arguments select the type of D. Stream-K kernels serve more
+// swap-AB (gemm_basic.cuh), with scales of A and B, and with epilogues but no gates and no batches.
+// The arguments select the type of D. Stream-K kernels serve more
 // problems, but start their first load later, and take longer to add up parts.
 //
 // With a split-K factor above 1, a cluster multiplies one tile, and its CTAs send each other
@@ -11,6 +11,7 @@
 // "full" in names marks code of the epilogue kernels.
 
 #include "kernels/gemm/wgmma/gemm_basic.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
 
 namespace tw {
@@ -73,13 +74,37 @@ struct NarrowSplitSum {
   }
 };
 
+// Sets d to the sum of k blocks whose scales change along k.
+template <class Config>
+__device__ __forceinline__ void narrow_split_scaled_sum(float (&d)[Config::kAccumulators],
+                                                        const GemmScales& scales, i32 blocks,
+                                                        GemmPipeline<Config>& pipeline, u32 group) {
+  static_assert(
+      Config::kStages * (Config::kTileM + Config::kTileN) * 4 <= static_cast<i32>(kGemmScaleBytes),
+      "the scales of all stages must fit into their shared memory");
+  using Stages = NarrowStages<Config>;
+  const Stages stages;
+#pragma unroll
+  for (float& value : d) value = 0.0f;
+  if (scales.a_by == kScaleBlock)
+    NarrowLoop<Config, Stages, NarrowScaling::shared_row>(stages, pipeline, group)
+        .template sum_width<Config::kTileN>(d, blocks);
+  else
+    NarrowLoop<Config, Stages, NarrowScaling::by_row>(stages, pipeline, group)
+        .template sum_width<Config::kTileN>(d, blocks);
+}
+
 // Sets d to the products of the CTA's range of k.
 template <class Config>
 __device__ __forceinline__ void narrow_split_multiply(float (&d)[1][Config::kAccumulators],
-                                                      GemmSpan span, GemmPipeline<Config>& pipeline,
-                                                      u32 group) {
+                                                      const GemmScales& scales, GemmSpan span,
+                                                      GemmPipeline<Config>& pipeline, u32 group) {
   if constexpr (Config::kPromotes) {
-    NarrowSplitSum<Config>(pipeline, group).sum(d[0], gemm_blocks<Config>(span));
+    const i32 blocks = gemm_blocks<Config>(span);
+    if (gemm_scales_along_k(scales))
+      narrow_split_scaled_sum<Config>(d[0], scales, blocks, pipeline, group);
+    else
+      NarrowSplitSum<Config>(pipeline, group).sum(d[0], blocks);
   } else {
     gemm_accumulate<Config>(d, span, pipeline, group);
     gemm_wait_products<Config>(d);
@@ -256,7 +281,7 @@ __device__ __forceinline__ void narrow_split_consume(const GemmNarrowArgs& narro
     if (share.owned(share.part) > 0)
       narrow_split_start_scales<Config>(narrow_args, tile, pipeline, group);
     float d[1][Config::kAccumulators];
-    narrow_split_multiply<Config>(d, span, pipeline, group);
+    narrow_split_multiply<Config>(d, narrow_args.scales, span, pipeline, group);
     StreamSlice slice{0, Config::kTileN};
     // A cluster has only one unit.
     if (parts > 1) slice = narrow_split_exchange<Config>(d[0], share, pipeline, group);
@@ -268,22 +293,46 @@ __device__ __forceinline__ void narrow_split_consume(const GemmNarrowArgs& narro
   if (parts == 1) gemm_sync_split<Config>();
 }
 
+// Loads the scales of all stages if they change along k. kScaleLoaders threads call it.
+template <class Config>
+__device__ __forceinline__ void narrow_split_load_scales(const GemmNarrowArgs& narrow_args,
+                                                         GemmPipeline<Config> pipeline,
+                                                         i32 thread) {
+  const GemmArgs& args = narrow_args.stream.full.base;
+  const GemmSpan span = gemm_span<Config>(args.k);
+  const i32 begin = span.begin / Config::kTileK, end = begin + gemm_blocks<Config>(span);
+  const i32 units = args.units_m * args.units_n, step = gemm_unit_step<Config>();
+#pragma unroll 1
+  for (i32 unit = gemm_first_unit<Config>(); unit < units; unit += step) {
+    const GemmTilePosition tile = gemm_tile_position<Config>(args, unit, 0);
+    narrow_load_item_scales<Config>(narrow_args, args, {0, tile.m0, tile.n0}, {unit, begin, end},
+                                    pipeline, thread);
+  }
+}
+
 template <class Config>
 __device__ __forceinline__ void gemm_split_narrow(const GemmNarrowArgs& narrow_args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   const GemmArgs& args = narrow_args.stream.full.base;
   const GemmPipeline<Config> pipeline(ptx::opaque(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  gemm_begin<Config>(args, pipeline, warp, 0);
+  // If scales change along k, a stage is full only when its scales have arrived too, and every
+  // consumer warp releases it.
+  const bool along_k = Config::kPromotes && gemm_scales_along_k(narrow_args.scales);
+  gemm_begin<Config>(
+      args, pipeline, warp, 0,
+      {1 + (along_k ? u32{kScaleLoaders} : 0), Config::kReaders * (along_k ? 4 : 1)});
   if (warp >= 4) {
-    if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kConsumerRegisters>();
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
     narrow_split_consume<Config>(narrow_args, pipeline, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
     return;
   }
-  if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kProducerRegisters>();
+  if (Config::kConsumers > 1) ptx::set_max_registers_down<40>();
   if (warp == 0 && ptx::elect_one()) gemm_produce<Config>(args, pipeline, 0, 0);
   __syncwarp();
   ptx::grid_dependency_wait();  // idle threads too: a grid must end after its predecessors
+  if (along_k && warp > 0)
+    narrow_split_load_scales<Config>(narrow_args, pipeline, static_cast<i32>(threadIdx.x) - 32);
   gemm_sync_split<Config>();
 }
 

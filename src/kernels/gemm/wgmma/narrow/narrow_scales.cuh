@@ -60,41 +60,49 @@ __device__ __forceinline__ u32 narrow_scale_slot(u32 line) {
   return line / 16 * 16 + line / 2 % 4 * 4 + line / 8 % 2 * 2 + line % 2;
 }
 
-// Loads the scales of all stages that the CTA multiplies. kScaleLoaders threads call it.
+// Loads the scales of an item's k blocks into the stages. kScaleLoaders threads call it.
+template <class Config, class Sizes>
+__device__ __forceinline__ void narrow_load_item_scales(
+    const GemmNarrowArgs& narrow_args, const Sizes& sizes, const GemmTileOrigin& tile,
+    const StreamItem& item, GemmPipeline<Config>& pipeline, i32 thread) {
+  constexpr i32 kMost = (Config::kTileM + Config::kTileN + kScaleLoaders - 1) / kScaleLoaders;
+  const GemmStreamArgs& args = narrow_args.stream;
+  NarrowLine lines[kMost];
+#pragma unroll
+  for (i32 i = 0; i < kMost; ++i) {
+    lines[i] = narrow_line_in_tile<Config>(narrow_args, sizes.m, sizes.n, tile,
+                                           thread + i * kScaleLoaders);
+    if (lines[i].address != 0) lines[i].address += static_cast<u64>(item.begin * lines[i].step);
+  }
+#pragma unroll 1
+  for (i32 block = item.begin; block < item.end; ++block) {
+    ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
+    const u32 to = narrow_stage_scales<Config>(pipeline, args.width) +
+                   narrow_scale_slot(static_cast<u32>(thread)) * 4;
+#pragma unroll
+    for (i32 i = 0; i < kMost; ++i) {
+      if (thread + i * kScaleLoaders >= Config::kTileM + args.width) break;
+      const bool exists = lines[i].address != 0;
+      ptx::async_copy<4>(to + static_cast<u32>(i) * (kScaleLoaders * 4),
+                         exists ? lines[i].address : narrow_args.scales.a.address, exists ? 4 : 0);
+      if (exists) lines[i].address += static_cast<u64>(lines[i].step);
+    }
+    ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
+    pipeline.advance();
+  }
+}
+
+// Loads the scales of all stages that the CTA of a stream-K kernel multiplies.
 template <class Config>
 __device__ __forceinline__ void narrow_load_scales(const GemmNarrowArgs& narrow_args,
                                                    GemmPipeline<Config> pipeline, i32 thread) {
-  constexpr i32 kMost = (Config::kTileM + Config::kTileN + kScaleLoaders - 1) / kScaleLoaders;
   const GemmStreamArgs& args = narrow_args.stream;
   const auto sizes = StreamSizes<Config>::read(args);
   StreamWork<Config> work(args, sizes);
   StreamItem item;
   while (work.next(&item)) {
     const GemmTileOrigin tile = stream_tile<Config>(args, sizes, item.unit, 0);
-    NarrowLine lines[kMost];
-#pragma unroll
-    for (i32 i = 0; i < kMost; ++i) {
-      lines[i] = narrow_line_in_tile<Config>(narrow_args, sizes.m, sizes.n, tile,
-                                             thread + i * kScaleLoaders);
-      if (lines[i].address != 0) lines[i].address += static_cast<u64>(item.begin * lines[i].step);
-    }
-#pragma unroll 1
-    for (i32 block = item.begin; block < item.end; ++block) {
-      ptx::mbarrier_wait(pipeline.empty_barrier(pipeline.stage), pipeline.phase ^ 1);
-      const u32 to = narrow_stage_scales<Config>(pipeline, args.width) +
-                     narrow_scale_slot(static_cast<u32>(thread)) * 4;
-#pragma unroll
-      for (i32 i = 0; i < kMost; ++i) {
-        if (thread + i * kScaleLoaders >= Config::kTileM + args.width) break;
-        const bool exists = lines[i].address != 0;
-        ptx::async_copy<4>(to + static_cast<u32>(i) * (kScaleLoaders * 4),
-                           exists ? lines[i].address : narrow_args.scales.a.address,
-                           exists ? 4 : 0);
-        if (exists) lines[i].address += static_cast<u64>(lines[i].step);
-      }
-      ptx::mbarrier_arrive_copies(pipeline.full_barrier(pipeline.stage));
-      pipeline.advance();
-    }
+    narrow_load_item_scales<Config>(narrow_args, sizes, tile, item, pipeline, thread);
   }
 }
 
