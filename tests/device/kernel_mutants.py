@@ -104,6 +104,9 @@ SUBJECTS = [
     Subject("gemm_realign", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm realigned:*",
             "basic|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
             front="gemm_realign_0"),
+    # The split-K kernels for narrow types, with sums of each 128 of k.
+    Subject("gemm_split_narrow", "gemm_split_narrow_0", "gemm/wgmma/narrow/gemm_split_narrow.cuh",
+            "mutant_gemm_scaled", SCALED_CASES + ",*few rows*", "stream_|full_begin|turns", kernels="scaledsplit"),
     # Of the stream-K kernels for narrow types: sums of each 128 of k with swap-AB, sums of all k in the tensor
     # cores, and rows that the TMA stores.
     Subject("gemm_narrow", "gemm_stream_narrow_0", NARROW, "mutant_gemm_scaled", SCALED_CASES, NARROW_BUT,

@@ -7,7 +7,7 @@
     gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and "left out" (see below)
 
 BUILD is a build folder with the tests. The records are all files of fit/, which are named after their
-chip (gemm_fit.cpp). h200_f (seeds f908 to f90a, f90d to f910) has products of all sizes. In the rounds of
+chip (gemm_fit.cpp). h200_f (seeds f908 to f90a, f90d to f910) and h100_a (f911 to f914) have products of all sizes. In the rounds of
 the older files every candidate ran after the same two others. After one that takes little power the chip's clock is
 higher, so of these files only products of less than 50 us are left. The files of h200cool were drawn by the seeds f601
 to f609, f701 to f704 (files a and b), f801 to f80e (file c), f810 to f82a (file d), f830 to f83b (file e) and f902 to

@@ -74,6 +74,8 @@ class Cost {
   int64_t segment_alignment(bool along_k, int64_t pitch, double tile, double units) const;
   void count_segments();
   double memory_ns() const;
+  double missed_fraction(double bytes) const;
+  double bytes_per_ns() const { return chip_.rates.dram_bytes_per_ns * model_.dram; }
   double launch_ns() const;
   double epilogue_ns(double fixed, double element, double ctas = 1) const;
   // The launch times of kernels without maps contain the fixed part of their epilogue.
@@ -122,6 +124,9 @@ class Cost {
   // common, so that more segments are transferred: crossing_segments_ instead of crowded_segments_.
   bool shares_cross_units_ = false;
   double crossing_segments_ = 0;
+  // They also have no use of each other's loads in the L2, so that they read from memory what the
+  // L2 cannot keep from beginning to end. Time of these reads, for each CTA and k block.
+  double crossing_memory_ns_ = 0;
   double k_block_ns_ = 0;  // time of the tensor cores for a k block
   double memory_ns_ = 0;   // time of the memory traffic of the whole product
 };
@@ -286,18 +291,24 @@ void Cost::count_segments() {
   const double b_straddle = straddle_fraction(b_alignment);
   const bool neighbors_share =
       choice_.cluster() == 1 && !joined_ && std::min(a_alignment, b_alignment) >= kL2Sector;
-  const double common = cluster_m_ > 1    ? b.all
-                        : cluster_n_ > 1  ? a.all
-                        : neighbors_share ? std::max(a.all, b.all)
-                                          : 0;
+  const double common = neighbors_share ? std::max(a.all, b.all) : 0;
+  // What a CTA of a cluster does not load itself reaches it at less cost.
+  const double own = a.all / cluster_n_ + b.all / cluster_m_;
+  const double all = own + model_.multicast * (a.all + b.all - own);
   const double extra = a.all * a_straddle / cluster_n_ + b.all * b_straddle / cluster_m_;
-  segments_ = a.all + b.all + extra;
-  const auto crowded = [&](double transferred_once) {
-    return (a.all + b.all - transferred_once * model_.neighbour) * (1 + model_.crowd) + extra;
-  };
-  crowded_segments_ = crowded(common);
-  crossing_segments_ = crowded(shares_loads() ? common : 0);
+  segments_ = all + extra;
+  crowded_segments_ = (all - common * model_.neighbour) * (1 + model_.crowd) + extra;
+  crossing_segments_ = all * (1 + model_.crowd) + extra;
   outside_ns_ = ns(model_.outside_clocks) * (a.outside / cluster_n_ + b.outside / cluster_m_);
+  const double bytes = (a.all / cluster_n_ + b.all / cluster_m_) * static_cast<double>(kL2Line);
+  const double operand_bytes = (m_ + n_) * k_ * batch_ * problem_.in_bytes;
+  crossing_memory_ns_ = bytes * missed_fraction(operand_bytes) / bytes_per_ns();
+}
+
+// The fraction of `bytes` that are no longer in the L2 when they are read again. Each half of the
+// L2 holds a copy of data that SMs of both halves read.
+double Cost::missed_fraction(double bytes) const {
+  return std::max(0.0, 1 - chip_.rates.l2_size / 2 / bytes);
 }
 
 // Time of all memory traffic. Data that does not stay in the L2 is read again: each wave within a
@@ -306,9 +317,6 @@ void Cost::count_segments() {
 double Cost::memory_ns() const {
   const auto matrices = [&](int64_t stride) { return stride == 0 ? 1 : batch_; };
   const double a = m_ * k_ * problem_.in_bytes, b = n_ * k_ * problem_.in_bytes;
-  // Each half of the L2 holds a copy of data that SMs of both halves read.
-  const double kept = chip_.rates.l2_size / 2;
-  const auto missed_fraction = [&](double bytes) { return std::max(0.0, 1 - kept / bytes); };
   const double band_fraction = std::min(1.0, band_ / units_m_);
   const double reads_a = std::max(1.0, std::ceil(band_ * units_n_ / resident_));
   const double reads_b = std::ceil(units_m_ / band_);
@@ -318,7 +326,7 @@ double Cost::memory_ns() const {
       a * matrices(d_.a_batch_stride) * (1 + missed_fraction(a * band_fraction) * (reads_a - 1)) +
       b * matrices(d_.b_batch_stride) * (1 + missed_fraction(b) * (reads_b - 1)) +
       d * (model_.stores * writes + (problem_.reads_c ? 1 : 0));
-  return bytes / (chip_.rates.dram_bytes_per_ns * model_.dram);
+  return bytes / bytes_per_ns();
 }
 
 double Cost::launch_ns() const {
@@ -420,11 +428,13 @@ Cost::Wave Cost::wave(double clusters, double k_blocks, double between,
   const double stages = std::min(stages_, k_blocks_);
   const double load = std::max(ns(model_.line_clocks) * segments * l2_lines_per_segment,
                                model_.latency_ns / stages);
+  const double shared = memory_ns_ * clusters * k_blocks / (units_ * k_blocks_);
+  const double crossing = shares_cross_units ? crossing_memory_ns_ * ctas * k_blocks : 0;
   return {.tensor = k_blocks * k_block_ns_ + between,
           .load = choice_.uses_maps()
                       ? k_blocks * (load + outside_ns_ * ctas * l2_lines_per_segment)
                       : 0,
-          .memory = memory_ns_ * clusters * k_blocks / (units_ * k_blocks_)};
+          .memory = std::max(shared, crossing)};
 }
 
 // Delay between two tiles of a CTA. The epilogue of a tile takes `end` ns. Basic cooperative
