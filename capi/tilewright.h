@@ -2734,8 +2734,8 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 /** @name Matrix products: candidates and tuning
  *  @{ */
 
-/** A way to compute a matrix product: a kernel and, with split-K or stream-K, its factor and the
- *  cluster in which its blocks run. */
+/** A way to compute a matrix product: a kernel and, with split-K or stream-K, its factor. With
+ *  stream-K also the cluster in which its blocks run, and a limit on the columns of its tiles. */
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
   uint32_t struct_mark; /**< set by the same function */
@@ -3197,11 +3197,12 @@ typedef struct tw_grouped_desc {
   int64_t a_divisor;
   int64_t d_divisor; /**< only with TW_GROUPED_SCATTER: the same for d_rows. d_count * d_divisor
                         must be below 2^31 */
-  /** A hint: typical number of rows of a group that is not empty; 0, the default: m divided by the
-   *  number of groups. With TW_GROUPING_K_RANGES it is a number of rows of A and B. It decides
-   *  whether the workspace has room for a copy of gathered rows (see tw_grouped_plan()), and for
-   *  which groups tw_grouped_candidates() and tw_plan_explain() predict times. The result does not
-   *  depend on it. */
+  /** A hint: typical number of rows of a group that is not empty; 0, the default: not given. With
+   *  TW_GROUPING_K_RANGES it is a number of rows of A and B. It decides whether the workspace has
+   *  room for a copy of gathered rows (see tw_grouped_plan()); without it, m divided by the number
+   *  of weight matrices does. tw_grouped_candidates() and tw_plan_explain() predict times for
+   * groups of this size; without it, for m divided by the number of groups. The result does not
+   * depend on it. */
   int64_t expected_rows;
   tw_dtype b_dtype;       /**< 0, the default: a_dtype. With 8-bit floats the two may differ, but at
                                least one must be TW_DTYPE_F8E4M3 */
@@ -3262,7 +3263,7 @@ typedef struct tw_grouped_args {
    *  as tw_route_run() writes it. For row t of D and slot s, entry [t, s] is the row r with
    *  d_rows[r] = t * d_divisor + s, or -1 if there is none. The rows that the d_divisor entries for
    *  row t of D name are added in the order of the slots. An entry that names no row of a group
-   * adds nothing. */
+   *  adds nothing. */
   uint64_t inverse;
   /** Device address of a 64-bit counter to which the run adds the number of
    *  - groups with invalid numbers;

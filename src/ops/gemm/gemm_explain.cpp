@@ -89,7 +89,8 @@ std::string GemmPlan::explain_choice() const {
   out += terms_text(chosen.terms);
   for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
-    add(&out, "%s %s: %s %s us\n", forced_ ? "without forcing" : "runner-up",
+    const bool forced_other = forced_ && !(best_.front().choice == chosen.choice);
+    add(&out, "%s %s: %s %s us\n", forced_other ? "without forcing" : "runner-up",
         gemm_choice_text(other.choice).c_str(), time_source(other),
         Decimal(other.nanoseconds / 1e3, 2).text());
     out += terms_text(other.terms);

@@ -106,7 +106,7 @@ void GemmKernel::fill_batch() {
 
 Status GemmKernel::check_rows(int64_t rows) const {
   const GemmProblem problem = problem_at(rows);
-  return gemm_least_units(choice_, problem) <= gemm_max_units(choice_)
+  return gemm_count_units(choice_, problem) <= gemm_max_units(choice_)
              ? Status()
              : too_many_gemm_units(choice_, problem);
 }
@@ -569,8 +569,7 @@ LaunchConfig GemmKernel::config(int64_t m) const {
 }
 
 uint64_t GemmKernel::units(int64_t m) const {
-  return static_cast<uint64_t>(
-      choice_.has(kGemmStreamK) ? shares(m).units() : gemm_least_units(choice_, problem_at(m)));
+  return static_cast<uint64_t>(gemm_count_units(choice_, problem_at(m)));
 }
 
 uint64_t GemmKernel::boxes_loaded(int64_t m) const {

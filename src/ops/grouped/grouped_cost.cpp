@@ -27,6 +27,8 @@ KernelEntry similar_entry(const GroupedProblem& problem, const KernelEntry& grou
   const bool narrow = problem.desc.is_narrow();
   std::swap(entry.tile[0], entry.tile[1]);
   entry.variant = narrow ? kSchedule_scaledgrouped : kSchedule_grouped;
+  // Tokens that are contiguous along k take only a tile's rows in a stage, not boxes of 64.
+  if (!problem.has_k_ranges()) entry.variant |= kGemmColumnB;
   if (narrow && problem.desc.has(kGroupedDescFast)) entry.variant |= kGemmNoPromotion;
   return entry;
 }

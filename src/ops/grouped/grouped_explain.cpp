@@ -84,10 +84,11 @@ std::string grouped_times_text(const Device& device, const GroupedProblem& probl
            run.rows, hint != 0 ? std::to_string(hint).c_str() : "not set");
   GroupedProblem unforced = problem;
   unforced.desc.candidate.clear();
-  for (const GroupedCandidate& other : grouped_candidates(device, unforced)) {
+  const std::vector<GroupedCandidate> all = grouped_candidates(device, unforced);
+  const bool forced_other = !all.empty() && all.front().entry != &chosen;
+  for (const GroupedCandidate& other : all) {
     if (other.entry == &chosen) continue;
-    return out + line("%s %s: predicted %s us",
-                      problem.desc.candidate.empty() ? "next best" : "without forcing",
+    return out + line("%s %s: predicted %s us", forced_other ? "without forcing" : "next best",
                       other.entry->symbol, microseconds(other).c_str());
   }
   return out;

@@ -77,7 +77,7 @@ struct GroupedDesc {
   int64_t d_count = 0;               // rows of a scattered D
   int64_t a_divisor = 0;             // an index in a_rows, divided by it, is a row of A; 0: 1
   int64_t d_divisor = 0;             // likewise for d_rows and D
-  int64_t expected_rows = 0;         // a hint: rows of a usual group; 0: unknown
+  int64_t expected_rows = 0;         // a hint: rows of a usual group; 0: not given
   GemmScaling a_scaling, b_scaling;  // check_scaling() sets their batch strides from the next two
   int64_t a_scale_stride = 0;        // with masked: between groups' scales; 0: one matrix for all
   int64_t b_scale_stride = 0;        // between weight matrices' scales; 0: packed

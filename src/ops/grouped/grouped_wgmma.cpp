@@ -89,8 +89,8 @@ std::string gate_refusal(const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.gate == Gate::halves && d.b_order == Order::row)
     return "gate is TW_GATE_HALVES and b_order is TW_ROW_MAJOR: the two columns that give an "
-           "element "
-           "of D are half a row apart; wgmma kernels need TW_COLUMN_MAJOR or TW_GATE_INTERLEAVED";
+           "element of D are half a row apart; wgmma kernels need TW_COLUMN_MAJOR or "
+           "TW_GATE_INTERLEAVED";
   if (d.gate == Gate::none || d.b_order == Order::row || d.n % 16 == 0) return {};
   return "n is " + std::to_string(d.n) +
          ": with a gate and TW_COLUMN_MAJOR wgmma kernels need a multiple of 16";

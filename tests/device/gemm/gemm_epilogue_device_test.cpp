@@ -337,10 +337,15 @@ TEST_CASE("gemm epilogue: every full row, forced") {
     if (entry.variant & (kGemmBatched | kGemmNarrow)) continue;  // no epilogue, or other types
     for (uint32_t split = 1; split <= ((entry.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
-      const GemmChoice choice{&entry, split};
-      INFO(gemm_choice_text(choice));
       const bool host = entry.feature == feature::host;
       for (int i = 0; i < (host ? 60 : 8); ++i, ++number) {
+        GemmChoice choice{&entry, split};
+        if (choice.takes_any_cluster()) {
+          std::copy_n(kGemmClusterShapes[i % std::size(kGemmClusterShapes)], 2,
+                      choice.cluster_shape);
+          choice.width = number % 3 == 0 ? 96 : 0;
+        }
+        INFO(gemm_choice_text(choice));
         Case c;
         const auto& types = kGemmTypes[number % 4];
         c.desc.a_dtype = host ? types.first : entry.dtypes[0];

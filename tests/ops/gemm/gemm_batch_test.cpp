@@ -94,7 +94,7 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
   const GemmRanking ranking(*device, gemm_problem_of(desc));
   const GemmProblem problem = gemm_problem_of(desc);
   for (const GemmCandidate& one : ranking.candidates(1))
-    CHECK(gemm_least_units(one.choice, gemm_kernel_view(one.choice, problem)) <=
+    CHECK(gemm_count_units(one.choice, gemm_kernel_view(one.choice, problem)) <=
           gemm_max_units(one.choice));
 }
 

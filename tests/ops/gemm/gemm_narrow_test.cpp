@@ -78,7 +78,7 @@ TEST_CASE("gemm narrow: D with scales of its own takes wgmma, and of a gate tile
     const GemmShares s = gemm_shares(choice, seen.desc, seen.desc.m, seen.desc.n, 132, clusters);
     CHECK(s.consecutive_tiles == (gate == Gate::none ? 1 : 2));
     CHECK(s.units_m == (gate == Gate::none ? 33 : 34));
-    CHECK(s.units() >= gemm_least_units(choice, seen));
+    CHECK(s.units() >= gemm_count_units(choice, seen));
     if (gate == Gate::none) continue;
     CHECK(s.width <= kGemmMaxHeldColumns);
     CHECK(s.divided_units() == 0);

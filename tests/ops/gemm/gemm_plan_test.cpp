@@ -337,7 +337,7 @@ TEST_CASE("max_sms bounds every grid") {
       const auto all = GemmRanking(*device, gemm_problem_of(desc)).candidates(m);
       for (const GemmCandidate& one : all)
         if (!one.choice.uses_maps())
-          CHECK(one.waves == doctest::Approx(static_cast<double>(gemm_least_units(
+          CHECK(one.waves == doctest::Approx(static_cast<double>(gemm_count_units(
                                                  one.choice, gemm_problem_of(desc))) /
                                              by_force->kernel_for(m).resident_clusters()));
       // Staging copies of operands that no map can read, and the product after them.

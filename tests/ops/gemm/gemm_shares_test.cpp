@@ -210,6 +210,12 @@ TEST_CASE("gemm shares: widths that do not suit a cluster are passed over, not t
   CHECK(gemm_tile_width(choice, p.desc, 96) == 96);  // no run needs wider tiles than it has columns
 }
 
+TEST_CASE("gemm shares: an empty product has no narrower tiles to consider") {
+  for (const KernelEntry* entry : stream_entries(true))
+    for (const auto& [m, n] : {std::pair<int64_t, int64_t>{0, 4096}, {4096, 0}, {0, 0}})
+      CHECK(gemm_next_width({entry, 1}, GemmDesc{}, m, n, 132).width == 0);
+}
+
 TEST_CASE("gemm shares: one full wave of narrower tiles replaces two that are nearly empty") {
   const auto device = hopper(132, "NVIDIA H200");
   const std::string widest_text = "gemm_bf16_bf16_rc_128x256_1x1_stream/1";

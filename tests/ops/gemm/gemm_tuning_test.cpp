@@ -283,3 +283,19 @@ TEST_CASE("a measured choice serves the rows that the header says") {
   CHECK(gemm_choice_text(ranking.best(60).choice) == wanted);
   CHECK(gemm_choice_text(ranking.best(65).choice) == other);
 }
+
+TEST_CASE("a measured limit on the columns of tiles is left out where tiles are narrower anyway") {
+  const auto device = hopper();
+  const std::string stream = "gemm_bf16_bf16_rc_128x256_1x1_stream/1";
+  GemmTuning tuning;
+  REQUIRE(tuning.load(text_of(entry(416, 2112, 7168, stream + "/w208"))).ok());
+  const GemmRanking ranking(*device, gemm_problem_of(gemm_desc(416, 2112, 7168)), &tuning);
+  // Two tiles of 208 columns cover 416 rows of the caller; those of 384 rows have 192 anyway.
+  CHECK(gemm_choice_text(ranking.best(416).choice) == stream);
+  CHECK(gemm_choice_text(ranking.best(384).choice) == stream);
+  GemmTuning other;
+  REQUIRE(other.load(text_of(entry(416, 2112, 7168, stream + "/w144"))).ok());
+  const GemmRanking narrow(*device, gemm_problem_of(gemm_desc(416, 2112, 7168)), &other);
+  CHECK(gemm_choice_text(narrow.best(416).choice) == stream + "/w144");
+  CHECK(narrow.best(416).measured);
+}

@@ -177,6 +177,8 @@ TEST_CASE("grouped choice: each candidate has a predicted time") {
   forced.candidate = "grouped_bf16_bf16_mma_64x64x32";
   says(forced, "without forcing grouped_bf16_bf16_rc_128: predicted ");
   CHECK(candidates_of(forced).size() == 1);
+  forced.candidate = "grouped_bf16_bf16_rc_128";  // the plan would choose it anyway
+  says(forced, "next best grouped_bf16_bf16_mma_64x64x32: predicted ");
   D ranges;
   ranges.grouping = Grouping::k_ranges;
   ranges.m = ranges.n = 1024, ranges.k = 8192, ranges.groups = 8;

@@ -10,7 +10,8 @@
 // split-K factor of 2 this takes 5.15 us instead of 6.07 us, of which cluster barriers were some
 // 0.6 us. Code after the products runs once: it costs six cycles per instruction, in any order.
 //
-// The epilogue kernels send accumulators by lines of D instead (wgmma/full_split.cuh).
+// The epilogue kernels send accumulators by lines of D instead (wgmma/full_split.cuh), except those
+// for narrow types (wgmma/narrow/gemm_split_narrow.cuh).
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/basic.cuh"

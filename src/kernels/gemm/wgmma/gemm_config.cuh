@@ -65,8 +65,8 @@ struct GemmConfig {
   static constexpr bool kNarrow = (kSchedule & kGemmNarrow) != 0;
   static constexpr bool kPromotes = kNarrow && (kSchedule & kGemmNoPromotion) == 0;
   // Whether the arguments may give a cluster that shares its loads (stream_cluster.cuh). Basic
-  // stream-K kernels have code of its own for that (GemmAnyCluster). Epilogue kernels have the same
-  // code with and without a cluster, since their epilogues are too long to compile twice.
+  // stream-K kernels have code of their own for that (GemmAnyCluster). Epilogue kernels have the
+  // same code with and without a cluster, since their epilogues are too long to compile twice.
   static constexpr bool kAnyCluster = kStreamK && kFull && !kNarrow && !kGrouped;
   static_assert(!kStreamK || kCluster == 1, "the entries of stream-K kernels have no cluster");
   // Whether an f32 D is the sum of several accumulation chains if k is long (gemm_basic.cuh), and
@@ -147,9 +147,9 @@ struct GemmConfig {
   static_assert(kLoaders == 1 || kStages >= 3, "two loaders need at least three stages");
 };
 
-/// The configuration of a stream-K kernel for launches with multicast, whose arguments give the
-/// shape of the cluster (GemmStreamArgs). The same kernel has code without multicast too, which is
-/// faster for CTAs that share no loads.
+/// The configuration of a basic stream-K kernel for launches with multicast, whose arguments give
+/// the shape of the cluster (GemmStreamArgs). The same kernel has code without multicast too, which
+/// is faster for CTAs that share no loads.
 template <class Single>
 struct GemmAnyCluster : Single {
   static constexpr bool kAnyCluster = true;
@@ -172,8 +172,8 @@ struct GemmPipelineShape {
 template <class Config>
 struct GemmPipelineShape<Config, GemmPipelineSource::arguments> {
   const GemmStreamArgs* args = nullptr;
-  // With multicast: the shared address of stage 0 in the CTA to which this thread releases stages,
-  // or 0 if there is none.
+  // With kAnyCluster: the shared address of stage 0 in the CTA to which this thread releases
+  // stages, or 0 if there is none. Without multicast that is this CTA.
   u32 released_base = 0;
   __device__ i32 stages() const { return args->stages; }
   __device__ u32 step() const { return args->stage_step; }

@@ -106,7 +106,9 @@ __device__ __forceinline__ GemmTilePosition gemm_tile_position(const GemmArgs& a
   if (args.units_n == 1 || args.units_m == 1) {
     unit_m = args.units_n == 1 ? unit : 0;
     unit_n = args.units_n == 1 ? 0 : unit;
-  } else if constexpr (Config::kSplit) {  // all units run at once, so bands gain nothing
+  } else if constexpr (Config::kSplit) {
+    // With a factor above 1 all units run at once, so bands gain nothing. Kernels for narrow types
+    // with a factor of 1 are for few rows, and have few units along n.
     unit_n = divide(unit, args.units_m);
     unit_m = unit - unit_n * args.units_m;
   } else {

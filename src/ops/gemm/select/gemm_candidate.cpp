@@ -72,6 +72,14 @@ bool parse_width(std::string_view part, GemmChoice* choice) {
   return false;
 }
 
+// Reads what follows the factor of a stream-K choice: "<m>x<n>", "w<columns>", or both.
+bool parse_stream_k(std::string_view rest, bool ends_in_slash, GemmChoice* choice) {
+  std::string_view part = next_part(&rest);
+  if (choice->takes_any_cluster() && parse_cluster(part, choice)) part = next_part(&rest);
+  if (!part.empty() && parse_width(part, choice)) part = next_part(&rest);
+  return part.empty() && rest.empty() && !ends_in_slash;
+}
+
 }  // namespace
 
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out) {
@@ -92,11 +100,9 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
       return {};
     }
     std::string_view rest = slash == whole.npos ? "" : whole.substr(slash + 1);
-    const bool ends_in_slash = whole.ends_with('/');
     const std::string_view factor = next_part(&rest);
     if (factor.size() != 1 || factor[0] < static_cast<char>('0' + choice.min_split()) ||
-        factor[0] > '0' + static_cast<int>(kMaxCluster) ||
-        (!choice.has(kGemmStreamK) && (!rest.empty() || ends_in_slash)))
+        factor[0] > '0' + static_cast<int>(kMaxCluster))
       return refuse(
           Code::ERROR_PARSE,
           choice.min_split() == 1
@@ -104,16 +110,19 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
                 "/2, /4 or /8)"
               : "this kernel divides k: add the number of blocks that share a tile, /2 to /8");
     choice.split = static_cast<uint32_t>(factor[0] - '0');
-    std::string_view part = next_part(&rest);
-    if (choice.takes_any_cluster() && parse_cluster(part, &choice)) part = next_part(&rest);
-    if (!part.empty() && parse_width(part, &choice)) part = next_part(&rest);
-    if (!part.empty() || !rest.empty() || ends_in_slash)
+    const bool more = whole.size() > symbol.size() + 2;  // after the factor
+    if (more && !choice.has(kGemmStreamK))
+      return refuse(Code::ERROR_PARSE, "leave out what follows the number of blocks");
+    if (more && !parse_stream_k(rest, whole.ends_with('/'), &choice))
       return refuse(Code::ERROR_PARSE,
-                    "after the stream-K factor comes the shape of a cluster, /2x1, /1x2, /2x2, "
-                    "/4x1, /1x4, /4x2 or /2x4, or nothing, then the columns of a tile, such as "
-                    "/w128, or nothing. They are a multiple of 16, and of 8 for each block of the "
-                    "cluster along m, and kernels for narrow types do not take them if they add up "
-                    "each k block outside the tensor cores or are called scaledrowstream");
+                    choice.takes_any_cluster()
+                        ? "after the stream-K factor comes nothing or the shape of a cluster, "
+                          "/2x1, /1x2, /2x2, /4x1, /1x4, /4x2 or /2x4, and then nothing or the "
+                          "columns of a tile, such as /w128: a multiple of 16, and of 8 for each "
+                          "block of the cluster along m, up to the columns in the kernel's name"
+                        : "after the stream-K factor of a kernel for narrow types comes nothing, "
+                          "or for a faststream kernel the columns of a tile, such as /w128: a "
+                          "multiple of 16 up to the columns in the kernel's name");
     if (choice.cluster() > kMaxCluster)
       return refuse(Code::ERROR_PARSE,
                     "a cluster has at most eight blocks: this kernel's clusters share loads, so "
@@ -278,18 +287,18 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           name, choice.split);
   }
   if (gemm_fits_launch(choice, kernel_problem)) return {};
-  if (gemm_least_units(choice, kernel_problem) > gemm_max_units(choice))
+  if (gemm_count_units(choice, kernel_problem) > gemm_max_units(choice))
     return fail(
         Code::ERROR_UNSUPPORTED,
-        fault("candidate_tiles", gemm_least_units(choice, kernel_problem), gemm_max_units(choice)),
+        fault("candidate_tiles", gemm_count_units(choice, kernel_problem), gemm_max_units(choice)),
         "candidate %s would need %" PRId64
         " work units of %u blocks: one launch can have at most %" PRId64,
-        name, gemm_least_units(choice, kernel_problem), choice.cluster(), gemm_max_units(choice));
+        name, gemm_count_units(choice, kernel_problem), choice.cluster(), gemm_max_units(choice));
   return fail(Code::ERROR_UNSUPPORTED,
-              fault("candidate_room", gemm_least_units(choice, kernel_problem) * choice.cluster(),
+              fault("candidate_room", gemm_count_units(choice, kernel_problem) * choice.cluster(),
                     d.max_sms),
               "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", name,
-              gemm_least_units(choice, kernel_problem) * choice.cluster(), d.max_sms);
+              gemm_count_units(choice, kernel_problem) * choice.cluster(), d.max_sms);
 }
 
 }  // namespace tw

@@ -120,8 +120,8 @@ class Cost {
   double outside_ns_ = 0;
   // Whether shares of a stream-K kernel may end one unit and begin the next. That is so with even
   // shares, except if a unit happens to be a whole number of them, and never with aligned shares.
-  // Neighboring CTAs of the last wave are then at different k and have only multicast segments in
-  // common, so that more segments are transferred: crossing_segments_ instead of crowded_segments_.
+  // Neighboring CTAs of the last wave are then at different k and have no segment in common, so
+  // that more segments are transferred: crossing_segments_ instead of crowded_segments_.
   bool shares_cross_units_ = false;
   double crossing_segments_ = 0;
   // They also have no use of each other's loads in the L2, so that they read from memory what the
@@ -273,10 +273,10 @@ double Cost::straddle_fraction(int64_t alignment) const {
   return model_.straddle_line * lines + (alignment < kL2Sector ? model_.straddle_sector : 0);
 }
 
-// Two SMs share a path to the L2. A CTA whose neighbor SM is idle has all of it. A segment that
-// both SMs load is transferred once: one that a cluster multicasts, or one of the operand that
-// neighboring CTAs have in common. Joined CTAs have no segment in common, since they are at
-// different k.
+// Two SMs share a path to the L2. A CTA whose neighbor SM is idle has all of it. If neighboring
+// CTAs without a cluster load the same segments of an operand, these are transferred once. Joined
+// CTAs have no segment in common, since they are at different k. A CTA of a cluster that shares
+// loads takes less time for a segment that another CTA loads for it than for its own.
 void Cost::count_segments() {
   const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
   const Segments a = segments_of(ak, m_, tile_m_, cluster_m_, cluster_n_, units_m_);
@@ -498,7 +498,7 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& kernel_problem
   return Cost(choice, kernel_problem, chip, model).terms();
 }
 
-int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
+int64_t gemm_count_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
   const GemmDesc& d = kernel_problem.desc;
   return gemm_units_m(choice, d, d.m) *
          ceil_div(d.n, gemm_tile_width(choice, d, d.n) * choice.cluster_n()) * d.batch;

@@ -41,7 +41,7 @@ bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc) {
 namespace {
 
 // A stream-K choice is considered with narrower tiles if it would take at most this many times the
-// least time of all choices with the widest tiles, provided that its time were proportional to the
+// least time of all choices with the widest tiles, assuming that its time is proportional to the
 // columns that a CTA multiplies.
 constexpr double kMaxExpectedExcess = 1.02;
 
@@ -310,7 +310,13 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
     if (!gemm_tuning_serves(one.end, m) || (found != 0 && one.end > found)) continue;
     if (!fits_launch(one.choice, m)) continue;
     found = one.end;
-    *out = gemm_candidate(one.choice, gemm_kernel_view(one.choice, at_step_end), chip_);
+    GemmChoice choice = one.choice;
+    const GemmProblem seen = gemm_kernel_view(choice, at_step_end);
+    // At these rows, the entry's limit may be as wide as the widest tile, or wider.
+    choice.width = 0;
+    if (one.choice.width < gemm_tile_width(choice, seen.desc, seen.desc.n))
+      choice.width = one.choice.width;
+    *out = gemm_candidate(choice, seen, chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
@@ -318,11 +324,11 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 }
 
 // Calls visit(choice, problem as the kernel sees it) for every choice of which one launch can cover
-// m rows, which returns the predicted time, or infinity if it does not accept the choice. First
-// come the choices with the widest tiles. Those of stream-K that are not much slower than the
-// fastest one follow with narrower tiles. The problem is that of the end of m's step, so that all m
-// of a step choose alike. Whether the launch fits is checked for m itself, because m rows may fit
-// in the largest grid and in max_sms where as many rows as the end of the step would not.
+// m rows. visit() returns the predicted time, or infinity if it does not accept the choice. First
+// come the choices with the widest tiles, then those of stream-K that narrower tiles might make the
+// fastest. The problem is that of the end of m's step, so that all m of a step choose alike.
+// Whether the launch fits is checked for m itself, because m rows may fit in the largest grid and
+// in max_sms where as many rows as the end of the step would not.
 template <class Visit>
 void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
   GemmProblem exact = problem_, at_step_end = problem_;
@@ -336,7 +342,8 @@ void GemmRanking::visit_fitting(int64_t m, Visit visit) const {
     if (!gemm_fits_launch(choice, swaps ? exact_swapped : exact)) continue;
     const double nanoseconds = visit(choice, swaps ? end_swapped : at_step_end);
     least = std::min(least, nanoseconds);
-    if (choice.has(kGemmStreamK)) stream.emplace_back(nanoseconds, &choice);
+    if (choice.has(kGemmStreamK) && nanoseconds < std::numeric_limits<double>::infinity())
+      stream.emplace_back(nanoseconds, &choice);
   }
   for (const auto& [nanoseconds, widest] : stream) {
     GemmChoice choice = *widest;

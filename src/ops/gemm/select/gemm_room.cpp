@@ -25,7 +25,7 @@ int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
 }  // namespace
 
 Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& kernel_problem) {
-  const int64_t units = gemm_least_units(choice, kernel_problem), most = gemm_max_units(choice);
+  const int64_t units = gemm_count_units(choice, kernel_problem), most = gemm_max_units(choice);
   return fail(
       Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = most},
       "m %" PRId64 ", n %" PRId64 " and batch_count %" PRId64 " give %" PRId64
@@ -35,7 +35,7 @@ Status too_many_gemm_units(const GemmChoice& choice, const GemmProblem& kernel_p
 }
 
 bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& kernel_problem) {
-  const int64_t units = gemm_least_units(choice, kernel_problem);
+  const int64_t units = gemm_count_units(choice, kernel_problem);
   return units <= gemm_max_units(choice) &&
          (choice.is_persistent() || kernel_problem.desc.max_sms == 0 ||
           units * choice.cluster() <= kernel_problem.desc.max_sms);
@@ -94,7 +94,7 @@ Status GemmRanking::check_any_fits(int64_t rows, Accepts accepts) const {
   for (const GemmChoice& c : choices_) {
     if (!accepts(c)) continue;
     if (gemm_fits_launch(c, kernel_problem(c))) return {};
-    const int64_t blocks = gemm_least_units(c, kernel_problem(c)) * c.cluster();
+    const int64_t blocks = gemm_count_units(c, kernel_problem(c)) * c.cluster();
     if (least && blocks >= least_blocks) continue;
     least = &c;
     least_blocks = blocks;
@@ -112,7 +112,7 @@ Status GemmRanking::invariant_does_not_fit(int64_t rows, const GemmChoice& least
   GemmProblem problem = problem_;
   problem.set_rows(rows);
   const int64_t blocks =
-      gemm_least_units(least, gemm_kernel_view(least, problem)) * least.cluster();
+      gemm_count_units(least, gemm_kernel_view(least, problem)) * least.cluster();
   const GemmDesc& d = problem_.desc;
   const int64_t limit =
       d.max_sms != 0 ? int64_t{d.max_sms} : gemm_max_units(least) * least.cluster();

@@ -187,10 +187,8 @@ std::string gemm_choice_text(const GemmChoice& choice);
 /// Inverse of gemm_choice_text(). Fails, naming `argument`, if the table has no such kernel.
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
 
-/// The fewest work units into which the kernel may divide a problem; 0 if the problem is empty.
-/// Only a stream-K kernel may have more units, and only if the fewest units take few waves, far
-/// from the limits of a launch.
-int64_t gemm_least_units(const GemmChoice& choice, const GemmProblem& kernel_problem);
+/// The work units into which the kernel divides a problem; 0 if the problem is empty.
+int64_t gemm_count_units(const GemmChoice& choice, const GemmProblem& kernel_problem);
 /// Most work units of one launch. Two numbers must fit 31 bits: the blocks of the grid, and the
 /// unit index at which a block finds that no unit is left for it. That index exceeds the block's
 /// last unit by the number of units with split-K, and in persistent kernels by the number of
@@ -233,8 +231,8 @@ bool gemm_serves_every_run(const GemmChoice& choice, const GemmDesc& desc);
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& kernel_problem,
                        const GemmChoice& choice);
 
-/// Whether one launch can cover all work units. With split-K the grid has a cluster per unit, so
-/// max_sms limits the units too.
+/// Whether one launch can cover all work units. With split-K the grid has a cluster per unit,
+/// except in kernels for narrow types with a factor of 1, so max_sms limits the units too.
 bool gemm_fits_launch(const GemmChoice& choice, const GemmProblem& kernel_problem);
 
 /// Smallest extent of a tile, in rows or columns, of any kernel.

@@ -226,7 +226,9 @@ GemmNarrower gemm_next_width(const GemmChoice& choice, const GemmDesc& kernel_de
   };
   uint32_t index = width_index(choice, kernel_desc, n);
   const double now = columns(index), limit = now * std::min(most, kFewerColumns);
-  if (units_per_column_tile * all_columns > limit || now > kMaxWaves * kGemmWidths[index])
+  const bool is_empty = m == 0 || n == 0;
+  if (is_empty || units_per_column_tile * all_columns > limit ||
+      now > kMaxWaves * kGemmWidths[index])
     return {};
   const auto narrower = [&](uint32_t from) {
     do --from;

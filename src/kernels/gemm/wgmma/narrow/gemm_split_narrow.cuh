@@ -2,13 +2,13 @@
 #pragma once
 // Split-K kernels for narrow types, for few rows of the caller: like the basic split-K kernels with
 // swap-AB (gemm_basic.cuh), with scales of A and B, and with epilogues but no gates and no batches.
-// The arguments select the type of D. Stream-K kernels serve more
-// problems, but start their first load later, and take longer to add up parts.
+// The arguments select the type of D. Stream-K kernels serve more problems, but start their first
+// load later, and take longer to add up parts.
 //
 // With a split-K factor above 1, a cluster multiplies one tile, and its CTAs send each other
 // accumulators as in epilogue/split.cuh. Each CTA then writes a slice of the tile's columns. With a
-// factor of 1 there are no clusters, and the kernel is persistent.
-// "full" in names marks code of the epilogue kernels.
+// factor of 1 there are no clusters, and the kernel is persistent. "full" in names marks code of
+// the epilogue kernels.
 
 #include "kernels/gemm/wgmma/gemm_basic.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
