@@ -160,13 +160,15 @@ def picture_data(folder):
     for row in sorted(moves["rows"], key=lambda row: row["operation"]):
         ours = row["of_contiguous"]
         shares.setdefault(row["operation"], []).append((ours, ours / row["torch_ratio"]))
-    gemm = {}
-    for data in files:  # Of one class the later file of a date counts.
+    gemm, scaled = {}, {}
+    for data in files:  # Of one class the later file counts.
         if data["kind"] == "gemm" and data["date"] == newest["gemm"]["date"]:
             gemm.update(ratios(data))
+        if data["kind"] == "scaled":
+            scaled.update(ratios(data))
     peers = (("GEMM against cuBLASLt", gemm),
              ("grouped against the faster of torch and DeepGEMM", ratios(newest["grouped"])),
-             ("fp8 against DeepGEMM (block) and cuBLASLt", ratios(newest["scaled"])),
+             ("fp8 against DeepGEMM (block) and cuBLASLt", scaled),
              ("whole layer against vLLM", ratios(newest["moe"])))
     products = [(peer, name, values) for peer, classes in peers for name, values in classes.items()]
     dates = sorted({newest[kind]["date"] for kind in ("drawn_moves", "gemm", "grouped", "scaled", "moe")})
