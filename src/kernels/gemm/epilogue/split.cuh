@@ -228,4 +228,16 @@ __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitS
   }
 }
 
+// Before the CTAs of a split-K cluster send accumulators to each other, it waits until that is
+// safe. If accumulators overwrite the stages, every CTA must have finished reading its own stages,
+// so the CTAs arrive here. If there is memory for them (kHasReceiveBuffer), it is enough that every
+// CTA has started: the CTAs arrived when they began, and if kCluster is above 1, they also waited
+// then.
+template <class Config>
+__device__ __forceinline__ void gemm_sync_split() {
+  if (!Config::kSplit) return;
+  if (!Config::kHasReceiveBuffer) ptx::cluster_arrive_relaxed();
+  if (!Config::kHasReceiveBuffer || Config::kCluster == 1) ptx::cluster_wait();
+}
+
 }  // namespace tw

@@ -238,36 +238,6 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmPipeline<
   epilogue_finish();
 }
 
-// Numbers of arrivals after which a stage is full, and after which it is empty.
-struct GemmArrivals {
-  u32 full, empty;
-};
-
-// Initializes the barriers of stages `from` to `to` - 1, and with stage 0 the split-K barrier.
-template <class Config>
-__device__ __forceinline__ void gemm_init_barriers(const GemmPipeline<Config>& pipeline, i32 from,
-                                                   i32 to, const GemmArrivals& arrivals) {
-#pragma unroll
-  for (i32 stage = from; stage < to; ++stage) {
-    ptx::mbarrier_init(pipeline.full_barrier(stage), arrivals.full);
-    ptx::mbarrier_init(pipeline.empty_barrier(stage), arrivals.empty);
-  }
-  if (Config::kSplit && from == 0) ptx::mbarrier_init(pipeline.partials_barrier(), 1);
-  ptx::fence_mbarrier_init();
-}
-
-// Before the CTAs of a split-K cluster send accumulators to each other, it waits until that is
-// safe. If accumulators overwrite the stages, every CTA must have finished reading its own stages,
-// so the CTAs arrive here. If there is memory for them (kHasReceiveBuffer), it is enough that every
-// CTA has started: the CTAs arrived when they began, and if kCluster is above 1, they also waited
-// then.
-template <class Config>
-__device__ __forceinline__ void gemm_sync_split() {
-  if (!Config::kSplit) return;
-  if (!Config::kHasReceiveBuffer) ptx::cluster_arrive_relaxed();
-  if (!Config::kHasReceiveBuffer || Config::kCluster == 1) ptx::cluster_wait();
-}
-
 // Consumer of split-K kernels, one tile per cluster. Accumulators of the other CTAs arrive in
 // memory beside the stages (kHasReceiveBuffer) or in that of the stages.
 template <class Config>
@@ -297,52 +267,6 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args,
     });
   }
   split_collect<Config>(args, share, received, barrier, first_row_block, thread, tile.m0, tile.n0);
-}
-
-// Initializes the barriers and issues a CTA's first loads. Without a cluster, the first load is
-// issued before the other stages' barriers are initialized. Code that runs once costs mostly its
-// instruction fetch, which would delay the load.
-template <class Config>
-__device__ __forceinline__ void gemm_begin(const GemmArgs& args,
-                                           const GemmPipeline<Config>& pipeline, u32 warp, u32 rank,
-                                           const GemmArrivals& arrivals) {
-  // A copy, because nvcc does not keep the pipeline in uniform registers if producer and consumers
-  // advance the same object.
-  GemmPipeline<Config> loading = pipeline;
-  GemmFirstLoads first;
-  i32 k = 0;
-  if (Config::kCluster == 1) {
-    if (warp == 0) {
-      first = gemm_first_loads<Config>(args, gemm_first_unit<Config>(), rank);
-      if (ptx::elect_one()) {
-        gemm_init_barriers<Config>(pipeline, 0, 1, arrivals);
-        k = gemm_produce_first<Config>(args, loading, first, first.begin, 1, rank);
-        gemm_init_barriers<Config>(pipeline, 1, Config::kStages, arrivals);
-      }
-      ptx::sync_warp();
-      ptx::named_barrier_arrive(5, Config::kThreads);
-      if (ptx::elect_one())
-        k = gemm_produce_first<Config>(args, loading, first, k, Config::kStages, rank);
-      ptx::sync_warp();
-    } else {
-      if (Config::kPrefetchesWeights && warp >= 4) gemm_prefetch_weights<Config>(args);
-      ptx::named_barrier(5, Config::kThreads);
-    }
-  } else {
-    if (warp == 0 && ptx::elect_one()) {
-      ptx::prefetch_map(&args.map_a);
-      ptx::prefetch_map(&args.map_b);
-      gemm_init_barriers<Config>(pipeline, 0, Config::kStages, arrivals);
-    }
-    ptx::sync_block();
-    ptx::cluster_arrive_relaxed();
-    if (warp == 0) first = gemm_first_loads<Config>(args, gemm_first_unit<Config>(), rank);
-    ptx::cluster_wait();
-    if (warp == 0 && ptx::elect_one())
-      gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
-  }
-  if (Config::kHasReceiveBuffer && Config::kCluster == 1)
-    ptx::cluster_arrive_relaxed();  // gemm_sync_split
 }
 
 template <class Config>

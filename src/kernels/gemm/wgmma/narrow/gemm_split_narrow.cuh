@@ -10,7 +10,8 @@
 // factor of 1 there are no clusters, and the kernel is persistent. "full" in names marks code of
 // the epilogue kernels.
 
-#include "kernels/gemm/wgmma/gemm_basic.cuh"
+#include "kernels/gemm/epilogue/split.cuh"
+#include "kernels/gemm/wgmma/gemm_produce.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
 #include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
 
