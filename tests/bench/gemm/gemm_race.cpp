@@ -236,11 +236,8 @@ double GemmRacer::one_reference_distance(const GemmShape& shape, const Operands&
   const uint64_t value = outputs_ + kOutputBytes / 2;
   test::Verdict verdict;
   require(check_.reference(problem, value, value + 8 * elements));
-  // A 16-bit D may be the sum of one accumulation chain, whose error grows with the root of k
-  // (gemm_chain_count()).
-  const double chain = shape.f32_out ? 1 : std::max(1.0, std::sqrt(double(shape.k) / 8192));
-  require(check_.against(problem, value, value + 8 * elements, at.d, shape.n, 1, 0x1p-20 * chain,
-                         &verdict));
+  require(
+      check_.against(problem, value, value + 8 * elements, at.d, shape.n, 1, 0x1p-20, &verdict));
   *right = verdict.wrong == 0;
   return verdict.distance();
 }

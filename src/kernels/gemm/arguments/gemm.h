@@ -229,6 +229,10 @@ struct GemmShared {
 
 inline constexpr u32 kGemmSharedLimit = 232448;  // bytes for one CTA on sm_90
 inline constexpr u32 kGemmMaxStages = 16;
+/// Bytes of the two barriers of a stage and, behind them, of the tile's position.
+inline constexpr u32 kGemmStageBarrierBytes = 16, kGemmTilePositionBytes = 8;
+/// Bytes of the barrier of split-K partials.
+inline constexpr u32 kGemmPartialsBarrierBytes = 8;
 
 /// Consumer warpgroups. Two split the tile's rows, or alternate whole tiles (ping-pong). A tile of
 /// 64 rows has only one, because a wgmma has 64 rows.
@@ -293,8 +297,8 @@ TW_KERNEL_HD constexpr u32 gemm_sum_slab_bytes(const GemmTile& tile) {
 /// or for two slabs of accumulators (these are not needed at the same time), the barriers, and the
 /// scales.
 TW_KERNEL_HD constexpr GemmShared gemm_narrow_split_shared(const GemmTile& tile) {
-  constexpr u32 kStageBarriers = 24;    // bytes: two barriers and the tile's position
-  constexpr u32 kPartialsBarrier = 16;  // with the padding in front of the scales
+  constexpr u32 kStageBarriers = kGemmStageBarrierBytes + kGemmTilePositionBytes;
+  constexpr u32 kPartialsBarrier = 2 * kGemmPartialsBarrierBytes;  // padded for the scales
   const u32 consumers = gemm_consumers(tile.m);
   GemmShared shared{};
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
@@ -310,7 +314,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_narrow_split_shared(const GemmTile& tile)
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * stage;
   shared.barriers = shared.d_offset + d_bytes;
-  shared.table_offset = (shared.barriers + shared.stages * kStageBarriers + 8 + 15) / 16 * 16;
+  const u32 barriers_end =
+      shared.barriers + shared.stages * kStageBarriers + kGemmPartialsBarrierBytes;
+  shared.table_offset = (barriers_end + 15) / 16 * 16;
   shared.total = shared.table_offset + kGemmScaleBytes;
   return shared;
 }
@@ -343,9 +349,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const u32 slab_of_each_bytes = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   // Each stage has two barriers and, except in epilogue kernels without stream-K, the tile's
   // position.
-  const u32 barrier_bytes =
-      (tile.variant & (kGemmEpilogue | kGemmStreamK)) == kGemmEpilogue ? 16 : 24;
-  const u32 last = stages_d ? 0 : 8;  // bytes of the barrier of split-K partials
+  const bool has_position = (tile.variant & (kGemmEpilogue | kGemmStreamK)) != kGemmEpilogue;
+  const u32 barrier_bytes = kGemmStageBarrierBytes + (has_position ? kGemmTilePositionBytes : 0);
+  const u32 last = stages_d ? 0 : kGemmPartialsBarrierBytes;
   const u32 limit = kGemmSharedLimit - last - gemm_table_bytes(tile);
   if (tile.variant & kGemmStreamK) {
     // Two slabs, the barriers of kGemmMaxStages stages and the table have fixed sizes; the pipeline

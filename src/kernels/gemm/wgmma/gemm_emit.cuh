@@ -25,3 +25,15 @@ inline constexpr int kOrderCOLUMN = 1;
             tw::body<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order, tm, \
                                     tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);              \
           })
+
+// The same for kernels of narrow types, whose entries are TW_GEMM_NARROW(...) and which take
+// GemmNarrowArgs.
+#define TW_GEMM_NARROW_EMIT(body, feature, part, symbol, a, b, tm, tn, tk, schedule)              \
+  TW_EMIT(                                                                                        \
+      feature, part,                                                                              \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol( \
+          const __grid_constant__ tw::GemmNarrowArgs args) {                                      \
+        tw::body<tw::GemmConfig<tw::GemmPair<tw::a, tw::b>, tw::GemmAny, tw::kOrderROW,           \
+                                tw::kOrderCOLUMN, tm, tn, tk, 1, 1, tw::kSchedule_##schedule>>(   \
+            args);                                                                                \
+      })

@@ -17,11 +17,16 @@ __device__ __forceinline__ u32 stream_cluster_log(const Args& args) {
     return 0;
 }
 
+// Whether the code is only for launches in which the CTAs of a cluster share their loads
+// (GemmAnyCluster).
+template <class Config>
+inline constexpr bool kStreamAlwaysSharesLoads = Config::kAnyCluster && !Config::kFull;
+
 // Whether the CTAs of a cluster share their loads.
 template <class Config, class Args>
 __device__ __forceinline__ bool stream_shares_loads(const Args& args) {
-  if constexpr (Config::kAnyCluster && !Config::kFull)
-    return true;  // GemmAnyCluster has only such launches
+  if constexpr (kStreamAlwaysSharesLoads<Config>)
+    return true;
   else
     return stream_cluster_log<Config>(args) != 0;
 }

@@ -15,8 +15,8 @@ namespace tw {
 // args.joined is 0. join_ctas() in gemm_shares.cpp excludes the same cases.
 template <class Config>
 __device__ __forceinline__ bool stream_is_joined(const GemmStreamArgs& args) {
-  constexpr bool kAlwaysShares = Config::kAnyCluster && !Config::kFull;
-  return !Config::kIntegerSums && !kAlwaysShares && Config::kSwapAB && args.joined > 0;
+  return !Config::kIntegerSums && !kStreamAlwaysSharesLoads<Config> && Config::kSwapAB &&
+         args.joined > 0;
 }
 
 // A kernel whose CTAs may be joined calls these three functions. One thread of each CTA initializes

@@ -5,13 +5,5 @@
 #include "kernels/gemm/wgmma/narrow/gemm_stream_narrow.cuh"
 #endif
 
-#define TW_GEMM_NARROW(feature, part, symbol, a, b, tm, tn, tk, schedule)                         \
-  TW_EMIT(                                                                                        \
-      feature, part,                                                                              \
-      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol( \
-          const __grid_constant__ tw::GemmNarrowArgs args) {                                      \
-        tw::gemm_stream_narrow<                                                                   \
-            tw::GemmConfig<tw::GemmPair<tw::a, tw::b>, tw::GemmAny, tw::kOrderROW,                \
-                           tw::kOrderCOLUMN, tm, tn, tk, 1, 1, tw::kSchedule_##schedule>>(args);  \
-      })
+#define TW_GEMM_NARROW(...) TW_GEMM_NARROW_EMIT(gemm_stream_narrow, __VA_ARGS__)
 #include "kernels/gemm/wgmma/narrow/gemm_stream_narrow.inc"
